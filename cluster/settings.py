@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from cluster.domain.backups.retention import parse_time_of_day
+from cluster.domain.backups.schedule import parse_time_of_day
 from cluster.domain.errors import GroundcrewError
 from cluster.domain.jobs.unix_ids import JobUnixIds, is_valid_id_base
 

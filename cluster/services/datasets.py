@@ -16,12 +16,8 @@ from cluster.domain.people.permissions import require_permission
 from cluster.domain.states import LIVE_JOB_STATES, DatasetKind, DatasetState, OperationKind
 from cluster.failpoints import external_call
 from cluster.services.context import Cluster
-from cluster.services.operations.requests import (
-    enqueue_operation,
-    fail_operation,
-    finish_operation,
-    request_operation,
-)
+from cluster.services.operations.execution import fail_operation, finish_operation
+from cluster.services.operations.requests import enqueue_operation, request_operation
 from cluster.services.people.access import (
     dataset_relation,
     load_workspace,

@@ -1,7 +1,7 @@
 """Records the job of the first training that succeeded; `make up` runs one until then."""
 
 from cluster.services.context import Cluster
-from cluster.store.leases import InstallationFact
+from cluster.store.facts import InstallationFact
 
 FIRST_TRAINING_FACT = "first_flight"
 

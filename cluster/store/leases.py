@@ -1,7 +1,6 @@
 """Rows of leases with their fences, and of answers to requests with an Idempotency-Key."""
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import ForeignKey, String
 from sqlalchemy.orm import Mapped, mapped_column
@@ -30,12 +29,3 @@ class IdempotentAnswer(BaseRow):
     body_hash: Mapped[str] = mapped_column(String(64))
     object_id: Mapped[int]
     created_at: Mapped[datetime]
-
-
-class InstallationFact(BaseRow):
-    """A value of the installation as a whole: `schema_version`, `first_flight`, `time_zone`."""
-
-    __tablename__ = "facts"
-
-    name: Mapped[str] = mapped_column(String(40), primary_key=True)
-    value: Mapped[dict[str, Any]]

@@ -1,4 +1,4 @@
-"""Nodes, their units, and which attempt holds which unit."""
+"""Nodes, their units, which attempt holds which unit, and the tokens by which agents prove their node."""
 
 from datetime import datetime
 from typing import Any
@@ -119,3 +119,27 @@ ANY_GPU = (
 def offered_unit_kind(session: Session | Connection) -> UnitKind:
     """What this cluster calls the units that jobs may have. Before any was seen it is the humble one."""
     return UnitKind.CPU_SLOT if session.scalar(ANY_GPU) is None else UnitKind.GPU
+
+
+class NodeToken(BaseRow):
+    """`gcn_<id>_<secret>`; shown once, only the hash is kept. One living token per node."""
+
+    __tablename__ = "node_tokens"
+    __table_args__ = (
+        Index(
+            "uq_node_tokens_living_name",
+            "name",
+            unique=True,
+            sqlite_where=text("revoked_at IS NULL"),
+            postgresql_where=text("revoked_at IS NULL"),
+        ),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(64))
+    """The node's name: what an agent says about itself is not asked."""
+    has_executor: Mapped[bool] = mapped_column(default=False)
+    """Whether jobs can be started there."""
+    secret_hash: Mapped[str] = mapped_column(String(64))
+    created_at: Mapped[datetime]
+    revoked_at: Mapped[datetime | None]

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import ForeignKey, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from cluster.domain.states import EnvironmentState, OperationState, TaskQueue
+from cluster.domain.states import OperationState, TaskQueue
 from cluster.store.base import BaseRow, enum_column
 from cluster.store.users import User
 
@@ -48,22 +48,3 @@ class Operation(BaseRow):
     error_code: Mapped[str | None] = mapped_column(String(60))
     error_data: Mapped[dict[str, Any] | None]
     requester: Mapped[User] = relationship()
-
-
-class Environment(BaseRow):
-    """What jobs run in: built from one description, known by the hash of its inputs."""
-
-    __tablename__ = "environments"
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    name: Mapped[str] = mapped_column(String(40))
-    digest: Mapped[str] = mapped_column(String(64), unique=True)
-    state: Mapped[EnvironmentState] = mapped_column(
-        enum_column(EnvironmentState), default=EnvironmentState.MISSING
-    )
-    path: Mapped[str] = mapped_column(String(1000), default="")
-    contents: Mapped[list[Any]] = mapped_column(default=list)
-    """[[library, version, purpose], …] read from what was really built."""
-    operation_id: Mapped[int | None] = mapped_column(ForeignKey("operations.id"))
-    created_at: Mapped[datetime]
-    ready_at: Mapped[datetime | None]

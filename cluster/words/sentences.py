@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cluster.domain.backups.retention import parse_backup_problem
+from cluster.domain.backups.problems import parse_backup_problem
 from cluster.domain.queue.start_estimate import EstimateSource
 from cluster.words.english import HINTS, SENTENCES, TITLES, WORDS
 from cluster.words.formatting import (
@@ -28,7 +28,51 @@ from cluster.words.formatting import (
     with_particle,
 )
 from cluster.words.translations import Translations, load_translations
-from cluster.words.variants import VARIANTS
+
+VARIANTS: dict[str, tuple[tuple[str, str, bool], ...]] = {
+    "waiting.disk_short": (("fillers", ".unknown", False),),
+    "disk.database_full": (("mount", ".unknown", False),),
+    "interrupted.disk_full": (("mount", ".mount", True),),
+    "waiting.node_unreachable": (("since", ".since", True),),
+    "waiting.node_lost": (("since", ".since", True),),
+    "waiting.node_draining": (("since", ".since", True),),
+    "waiting.environment_not_ready": (("step", ".step", True),),
+    "waiting.no_gpu_environment": (("image", ".image", True),),
+    "job.no_gpu_environment": (("image", ".image", True),),
+    "waiting.interrupted": (("node", ".node", True),),
+    "waiting.environment_failed": (("operation_id", ".operation", True),),
+    "waiting.dataset_failed": (("operation_id", ".operation", True),),
+    "waiting.start.ahead": (("is_more_ahead", ".more", True),),
+    "waiting.start.at": (("starts_on_node", ".anywhere", False),),
+    "waiting.certainty.history": (("earliest_at", ".range", True),),
+    "waiting.certainty.progress": (("earliest_at", ".range", True),),
+    "waiting.start.freed": (("starts_on_node", ".anywhere", False),),
+    "waiting.start.freed_at": (("starts_on_node", ".anywhere", False),),
+    "archive.unreadable": (("name", ".unnamed", False),),
+    "interrupted.node_rebooted": (("node", ".named", True),),
+    "interrupted.node_lost": (("node", ".named", True),),
+    "job.placed": (("nodes", ".nodes", True),),
+    "job.moved": (("before", ".before", True),),
+    "kubernetes.nodes_refuse": (("chosen", ".chosen", True),),
+    "kubernetes.node.too_little": (("needed", ".needed", True),),
+    "interrupted.start_deadline": (("why", ".why", True),),
+    "kubernetes.queue_stopped": (("queue", ".named", True),),
+    "kubernetes.queue_missing": (("queue", ".named", True),),
+    "kubernetes.queue_preempted": (("queue", ".named", True),),
+    "kubernetes.volume_missing": (("name", ".named", True),),
+    "kubernetes.out_of_memory": (("limit", ".limit", True),),
+    "kubernetes.evicted": (("used", ".named", True),),
+    "kubernetes.node_silent": (("since", ".since", True),),
+    "exit.stopped": (("by", ".by", True),),
+    "exit.not_started": (("cause", ".cause", True),),
+    "exit.out_of_memory": (
+        ("memory_limit_bytes", ".limit", True),
+        ("max_rss_bytes", ".unknown", False),
+    ),
+    "environment.no_space": (("needed", ".needed", True), ("path", ".unknown", False)),
+}
+"""By code: (data, what to append to the code, whether it has to be there)."""
+
 
 LANGUAGES = ("en", "ko")
 DIGEST = re.compile(r"(@sha256:[0-9a-f]{12})[0-9a-f]+")

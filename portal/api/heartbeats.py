@@ -9,7 +9,7 @@ from flask.views import MethodView
 from marshmallow import ValidationError, fields, validate, validates
 
 from cluster.domain.states import UnitKind, UnitState
-from cluster.services.nodes.queries import ReportedUnit, record_heartbeat
+from cluster.services.nodes.heartbeats import ReportedUnit, record_heartbeat
 from portal.api.blueprint import ApiBlueprint
 from portal.api.schemas import Body
 from portal.web.request_context import current_cluster

@@ -14,7 +14,8 @@ from cluster.domain.queue.reasons import NotYetExamined
 from cluster.domain.queue.waiting_data import to_waiting_data
 from cluster.domain.states import JobState
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
-from cluster.services.jobs import file_deletions, submission
+from cluster.services.jobs import file_deletions, preview, stop_requests, submission
+from cluster.services.jobs import queries as job_queries
 from cluster.services.jobs.start_delays import read_start_delay
 from cluster.services.queue import holds_and_moves, queries
 from cluster.services.queue.waiting_explanations import WaitingExplanation
@@ -142,7 +143,7 @@ class Jobs(MethodView):
     def get(self, query: dict[str, Any]) -> dict[str, Any]:
         """Jobs that you may see, newest first."""
         actor = current_actor()
-        rows = submission.list_jobs(
+        rows = job_queries.list_jobs(
             current_cluster(),
             actor,
             states=parse_states(query["state"]),
@@ -168,7 +169,7 @@ class Jobs(MethodView):
         wanted = parse_job_body(body)
         cluster, actor = current_cluster(), current_actor()
         if query["dry_run"]:
-            estimate = submission.preview_submission(cluster, actor, body["training_id"], wanted)
+            estimate = preview.preview_submission(cluster, actor, body["training_id"], wanted)
             reason = estimate.reason
             waiting = (
                 describe_sentence(reason.code, to_waiting_data(reason, estimate.outlook)) if reason else None
@@ -197,7 +198,7 @@ class OneJob(MethodView):
     @blueprint.response(200, JobAnswer)
     def get(self, job_id: int) -> dict[str, Any]:
         """One job with its state, its reason to wait and its result."""
-        return describe_job(submission.read_job(current_cluster(), current_actor(), job_id))
+        return describe_job(job_queries.read_job(current_cluster(), current_actor(), job_id))
 
 
 @blueprint.route("/<int:job_id>/stop")
@@ -205,8 +206,8 @@ class Stop(MethodView):
     @blueprint.response(202, JobAnswer)
     def post(self, job_id: int) -> dict[str, Any]:
         """Ask for its end. A second wish changes nothing."""
-        submission.stop_job(current_cluster(), current_actor(), job_id)
-        return describe_job(submission.read_job(current_cluster(), current_actor(), job_id))
+        stop_requests.stop_job(current_cluster(), current_actor(), job_id)
+        return describe_job(job_queries.read_job(current_cluster(), current_actor(), job_id))
 
 
 @blueprint.route("/<int:job_id>/files")
@@ -215,7 +216,7 @@ class Files(MethodView):
     def delete(self, job_id: int) -> dict[str, Any]:
         """Delete the files of an ended job: logs, graphs, checkpoints. Its row and its numbers stay."""
         file_deletions.request_file_deletion(current_cluster(), current_actor(), [job_id])
-        return describe_job(submission.read_job(current_cluster(), current_actor(), job_id))
+        return describe_job(job_queries.read_job(current_cluster(), current_actor(), job_id))
 
 
 @blueprint.route("/delete-files")
@@ -235,7 +236,7 @@ class Hold(MethodView):
     def post(self, job_id: int) -> dict[str, Any]:
         """Keep a waiting job from starting until it is let go. For the workspace's manager."""
         holds_and_moves.hold_job(current_cluster(), current_actor(), job_id)
-        return describe_job(submission.read_job(current_cluster(), current_actor(), job_id))
+        return describe_job(job_queries.read_job(current_cluster(), current_actor(), job_id))
 
 
 @blueprint.route("/<int:job_id>/release")
@@ -244,7 +245,7 @@ class Release(MethodView):
     def post(self, job_id: int) -> dict[str, Any]:
         """Let a held job go: it waits where it stood. For the workspace's manager."""
         holds_and_moves.release_job(current_cluster(), current_actor(), job_id)
-        return describe_job(submission.read_job(current_cluster(), current_actor(), job_id))
+        return describe_job(job_queries.read_job(current_cluster(), current_actor(), job_id))
 
 
 @blueprint.route("/<int:job_id>/move")
@@ -254,7 +255,7 @@ class Move(MethodView):
     def post(self, body: dict[str, Any], job_id: int) -> dict[str, Any]:
         """Another place in its workspace's line. For the workspace's manager."""
         holds_and_moves.move_job(current_cluster(), current_actor(), job_id, body["step"], body["before"])
-        return describe_job(submission.read_job(current_cluster(), current_actor(), job_id))
+        return describe_job(job_queries.read_job(current_cluster(), current_actor(), job_id))
 
 
 @blueprint.route("/<int:job_id>/why")
@@ -262,7 +263,7 @@ class Why(MethodView):
     @blueprint.response(200, WhyAnswer)
     def get(self, job_id: int) -> dict[str, Any]:
         """Why it waits or has not begun, or how it ended, in one sentence made of data."""
-        job = submission.read_job(current_cluster(), current_actor(), job_id)
+        job = job_queries.read_job(current_cluster(), current_actor(), job_id)
         word = words.word("state.job", job.state.value, request_language())
         reason = (
             describe_reason(job) or describe_start_delay(job) or describe_sentence(job.end_code, job.end_data)
@@ -280,7 +281,7 @@ class Log(MethodView):
         X-Log-Next is the offset to ask for next, X-Log-Size how long the file is now.
         """
         cluster = current_cluster()
-        job = submission.read_job(cluster, current_actor(), job_id)
+        job = job_queries.read_job(cluster, current_actor(), job_id)
         file_deletions.require_files(job)
         attempt = query["attempt"] or job.fence
         if attempt and attempt not in [one.number for one in job.attempts]:

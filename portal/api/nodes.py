@@ -6,7 +6,7 @@ from flask.views import MethodView
 
 from cluster import words
 from cluster.domain.nodes.confinement import list_confinement_gaps
-from cluster.services.nodes import queries
+from cluster.services.nodes import drains, queries
 from cluster.services.nodes.drains import JobOnNode
 from portal.api.blueprint import ApiBlueprint
 from portal.api.schemas import DrainBody, KubernetesAnswer, NodeAnswer, NodeList, OneNodeAnswer
@@ -50,7 +50,7 @@ class OneNode(MethodView):
     def get(self, node_id: int) -> dict[str, Any]:
         """One node with the jobs that hold units there, and whom a drain would touch."""
         cluster, actor = current_cluster(), current_actor()
-        affected = queries.read_drain_effect(cluster, actor, node_id)
+        affected = drains.read_drain_effect(cluster, actor, node_id)
         return describe_node(queries.read_node(cluster, actor, node_id)) | {
             "running": [describe_running_there(run) for run in affected.running],
             "too_large_elsewhere": affected.too_large,
@@ -63,7 +63,7 @@ class Drain(MethodView):
     @blueprint.response(200, NodeAnswer)
     def post(self, body: dict[str, Any], node_id: int) -> dict[str, Any]:
         """Nothing new starts there; what runs goes on to its end. A second one changes the reason."""
-        queries.drain_node(current_cluster(), current_actor(), node_id, body["reason"])
+        drains.drain_node(current_cluster(), current_actor(), node_id, body["reason"])
         return describe_node(queries.read_node(current_cluster(), current_actor(), node_id))
 
 
@@ -72,7 +72,7 @@ class Undrain(MethodView):
     @blueprint.response(200, NodeAnswer)
     def post(self, node_id: int) -> dict[str, Any]:
         """Jobs start there again at once."""
-        queries.undrain_node(current_cluster(), current_actor(), node_id)
+        drains.undrain_node(current_cluster(), current_actor(), node_id)
         return describe_node(queries.read_node(current_cluster(), current_actor(), node_id))
 
 

@@ -5,8 +5,8 @@ from typing import Any
 from flask.views import MethodView
 
 from cluster.domain.repairs.definition import Repair
-from cluster.services.repairs import requests
-from cluster.services.repairs.requests import RepairPreview
+from cluster.services.repairs import previews, requests
+from cluster.services.repairs.previews import RepairPreview
 from cluster.store.repairs import RepairRun
 from portal.api.blueprint import ApiBlueprint, describe_sentence
 from portal.api.repair_schemas import ForecastAnswer, ForecastQuery, RepairBody, RepairList, RepairRunAnswer
@@ -74,7 +74,7 @@ class Repairs(MethodView):
     @blueprint.response(200, RepairList)
     def get(self) -> dict[str, Any]:
         """What this installation offers, by name; `seconds` is how long it usually takes."""
-        shown = requests.list_repair_summaries(current_cluster(), current_actor())
+        shown = previews.list_repair_summaries(current_cluster(), current_actor())
         return {"items": [describe_repair(line.repair, line.seconds) for line in shown]}
 
 
@@ -85,7 +85,7 @@ class OneRepair(MethodView):
     def get(self, query: dict[str, Any], repair: str) -> dict[str, Any]:
         """What it would do now; its `etag` is what the POST sends back. `nodes` are those to choose from."""
         chosen = parse_node_ids(query["nodes"])
-        return describe_forecast(requests.preview_repair(current_cluster(), current_actor(), repair, chosen))
+        return describe_forecast(previews.preview_repair(current_cluster(), current_actor(), repair, chosen))
 
     @blueprint.arguments(RepairBody)
     @blueprint.response(201, RepairRunAnswer)

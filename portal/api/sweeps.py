@@ -9,7 +9,7 @@ from cluster import words
 from cluster.domain.jobs.results import best_value
 from cluster.domain.queue.waiting_data import to_waiting_data
 from cluster.domain.sweeps.plan import SweepRequest
-from cluster.services.sweeps import queries, submission
+from cluster.services.sweeps import queries, stops, submission
 from cluster.services.sweeps.submission import SweepPreview
 from cluster.store.jobs import Sweep
 from portal.api.blueprint import ApiBlueprint, describe_named, describe_sentence
@@ -120,7 +120,7 @@ class Sweeps(MethodView):
                 submission.preview_sweep(cluster, actor, body["training_id"], wanted)
             ), 200
         made = submission.submit_sweep(cluster, actor, body["training_id"], wanted, read_idempotency_key())
-        answer = describe_sweep(submission.read_sweep(cluster, actor, made.id))
+        answer = describe_sweep(queries.read_sweep(cluster, actor, made.id))
         return answer, 201, {"Location": url_for("api_sweeps.OneSweep", sweep_id=made.id)}
 
 
@@ -141,5 +141,5 @@ class StopSweep(MethodView):
     @blueprint.response(202, SweepAnswer)
     def post(self, sweep_id: int) -> dict[str, Any]:
         """Stop all its jobs that have not ended."""
-        submission.stop_sweep(current_cluster(), current_actor(), sweep_id)
-        return describe_sweep(submission.read_sweep(current_cluster(), current_actor(), sweep_id))
+        stops.stop_sweep(current_cluster(), current_actor(), sweep_id)
+        return describe_sweep(queries.read_sweep(current_cluster(), current_actor(), sweep_id))

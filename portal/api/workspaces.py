@@ -6,7 +6,7 @@ from flask.views import MethodView
 
 from cluster import words
 from cluster.domain.workspace_terms import workspace_state
-from cluster.services.workspaces import lifecycle
+from cluster.services.workspaces import queries
 from portal.api.blueprint import ApiBlueprint
 from portal.api.schemas import WorkspaceList
 from portal.i18n.translate import request_language
@@ -21,8 +21,8 @@ class Workspaces(MethodView):
     def get(self) -> dict[str, Any]:
         """Workspaces in which you work."""
         cluster = current_cluster()
-        rows = lifecycle.list_workspaces(cluster, current_actor())
-        use = lifecycle.read_units_in_use_of(cluster, [row.id for row in rows])
+        rows = queries.list_workspaces(cluster, current_actor())
+        use = queries.read_units_in_use_of(cluster, [row.id for row in rows])
         now, zone = cluster.clock(), cluster.settings.zone
         items = []
         for row in rows:

@@ -17,7 +17,7 @@ from cluster.domain.errors import NotFound, Unavailable
 from cluster.domain.people.actor import Actor
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath, open_file_size
 from cluster.services.context import Cluster
-from cluster.services.jobs import submission
+from cluster.services.jobs import queries
 from cluster.services.people import sessions
 from portal.job_files.folders import out_path_parts
 from portal.job_files.log_chunks import list_attempt_logs
@@ -131,7 +131,7 @@ class TabStream:
     def refresh_watched_job(self, watch: WatchedJob) -> bool:
         """False where the person may no longer see the job. A new attempt has files of its own."""
         try:
-            job = submission.read_job(self.cluster, self.actor, watch.job_id)
+            job = queries.read_job(self.cluster, self.actor, watch.job_id)
         except NotFound:
             return False
         newest = max((attempt.number for attempt in job.attempts), default=0)

@@ -9,9 +9,9 @@ from flask import request, url_for
 
 from cluster.domain.errors import Refused
 from cluster.domain.people.actor import Actor
-from cluster.domain.placement.placement import NodeUnits
+from cluster.domain.placement.types import NodeUnits
 from cluster.services.context import Cluster
-from cluster.services.jobs import submission
+from cluster.services.jobs import queries as job_queries
 from cluster.services.queue import queries
 from cluster.services.queue.queries import QueueCursor, QueueFilters, QueueView
 from cluster.services.queue.running_jobs import RunningJob
@@ -165,7 +165,7 @@ def queue_row_of_job(cluster: Cluster, actor: Actor, job: Job) -> QueueRow:
     """For the job's own page: with its expected start, what would help, and links to whom the sentence names."""
     standing, _nodes = queries.read_waiting_explanation(cluster, job)
     named = (standing.outlook.first_ahead, standing.outlook.freed_by)
-    seen = submission.filter_visible_ids(cluster, actor, {one for one in named if one and one != job.id})
+    seen = job_queries.filter_visible_ids(cluster, actor, {one for one in named if one and one != job.id})
     return queue_row(job.id, job, job.units, standing, cluster.clock(), tuple(sorted(seen)))
 
 
@@ -181,7 +181,7 @@ class PastReason:
 
 def list_past_reasons(cluster: Cluster, job: Job, now: datetime) -> list[PastReason]:
     """Why it waited so far, from its history."""
-    events = submission.read_job_events(cluster, job.id)
+    events = job_queries.read_job_events(cluster, job.id)
     found = []
     for event, following in zip(events, [*events[1:], None], strict=False):
         if event.code.startswith("waiting."):

@@ -18,7 +18,7 @@ from cluster.domain.sweeps.comparison import (
 from cluster.domain.sweeps.plan import SweepPlan
 from cluster.files.safe_read import read_small_file
 from cluster.services.context import Cluster
-from cluster.services.sweeps import queries, submission
+from cluster.services.sweeps import queries
 from cluster.store.jobs import Sweep
 
 MAX_LIVE_JOBS = 200
@@ -84,8 +84,8 @@ def read_sweep_view(
 ) -> SweepView:
     """`by` empty: the best first as soon as something was measured. Raises NotFound; Refused for no column."""
     with cluster.store.read() as session:
-        sweep = submission.load_sweep(session, actor, sweep_id)
-        counts = submission.count_job_states(session, sweep_id)
+        sweep = queries.load_sweep(session, actor, sweep_id)
+        counts = queries.count_job_states(session, sweep_id)
         entries = queries.read_sweep_results(cluster, session, sweep_id)
     entries = with_live_results(cluster, sweep, entries)
     plan, metrics = SweepPlan.from_data(sweep.plan), measured_metrics(entries)

@@ -9,7 +9,7 @@ from werkzeug.wrappers import Response
 from cluster.domain.jobs.accounting import CalendarMonth, month_of, parse_month
 from cluster.services.jobs import accounting
 from cluster.services.jobs.accounting import MonthlyUsage
-from cluster.services.workspaces import lifecycle
+from cluster.services.workspaces import queries
 from portal.presenters.unit_words import installation_unit_kind
 from portal.web import query_params
 from portal.web.csv_responses import CsvCell, csv_response
@@ -58,7 +58,7 @@ def page() -> str | Response:
         groups=group_uses(lines),
         whole=WorkspaceUse("", lines),
         people=len({line.user_id for line in lines}),
-        workspaces=lifecycle.list_workspaces(cluster, actor),
+        workspaces=queries.list_workspaces(cluster, actor),
         chosen=query_params.id_param("workspace"),
         earlier=month.before() if month > accounting.read_first_month(cluster) else None,
         later=month.next() if month < now else None,

@@ -3,10 +3,10 @@
 from flask import Blueprint, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue
 
-from cluster.domain.backups.retention import next_due
+from cluster.domain.backups.schedule import next_due
 from cluster.domain.errors import Conflict
-from cluster.domain.repairs.definition import InstallationKind
-from cluster.services.backups import etcd_manifests, manifests, pre_restore_copies
+from cluster.domain.installation import InstallationKind
+from cluster.services.backups import etcd_manifests, manifests, pre_restore_copies, requests
 from cluster.services.repairs.catalogue import has_repair_catalogue, installation_kind_of
 from portal.i18n.messages import localized_error
 from portal.web import forms
@@ -45,7 +45,7 @@ def make() -> ResponseReturnValue:
     """On servers; in the embedded set a repair does it."""
     try:
         forms.require_known_fields()
-        operation = manifests.request_backup(current_cluster(), current_actor())
+        operation = requests.request_backup(current_cluster(), current_actor())
     except Conflict as conflict:
         return render_backups(localized_error(conflict)), 409
     return redirect(url_for("operations.page", operation_id=operation.id), 303)

@@ -9,14 +9,14 @@ from flask.typing import ResponseReturnValue
 from cluster.domain.queue.start_estimate import MAX_AHEAD_COUNTED
 from cluster.domain.states import WorkspaceState
 from cluster.domain.workspace_terms import days_left, workspace_state
-from cluster.services.jobs import state_counts, submission
+from cluster.services.jobs import queries, state_counts
 from cluster.services.nodes import queries as nodes
 from cluster.services.nodes.queries import NodeView
-from cluster.services.operations import requests
+from cluster.services.operations import queries as operation_queries
 from cluster.services.queue import queries as queue
 from cluster.services.queue.queries import QueueSummary
 from cluster.services.storage.disk_space import read_disk_usage
-from cluster.services.workspaces import lifecycle
+from cluster.services.workspaces import queries as workspace_queries
 from cluster.services.workspaces.queries import list_workspace_summaries
 from cluster.store.workspaces import Workspace
 from portal.i18n.messages import store_wait_explanations, waiting_label
@@ -43,9 +43,9 @@ JOBS_SHOWN = 8
 def home() -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
     views = read_once(nodes.list_nodes)
-    places = read_once(lifecycle.list_workspaces)
+    places = read_once(workspace_queries.list_workspaces)
     store_read(list_workspace_summaries, places)
-    mine = submission.list_jobs(cluster, actor, user_id=actor.user_id, limit=JOBS_SHOWN)
+    mine = queries.list_jobs(cluster, actor, user_id=actor.user_id, limit=JOBS_SHOWN)
     seen = queue.read_queue_summary(cluster, mine)
     store_wait_explanations(seen.explanations)
     return render_template(
@@ -58,11 +58,11 @@ def home() -> ResponseReturnValue:
         legend=workspace_legend(views),
         living=read_once(state_counts.count_live_jobs),
         line=dashboard_queue(seen),
-        operations=read_once(requests.list_operations)[:OPERATIONS_SHOWN],
+        operations=read_once(operation_queries.list_operations)[:OPERATIONS_SHOWN],
         disk=read_disk_usage(cluster.settings.state_dir) if actor.is_administrator else None,
         ending=ending_workspaces(places),
         workspaces=active_workspaces(places),
-        use=lifecycle.read_units_in_use_of(cluster, [place.id for place in places]),
+        use=workspace_queries.read_units_in_use_of(cluster, [place.id for place in places]),
         mine=mine,
         has_workspaces=bool(places),
     )

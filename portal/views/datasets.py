@@ -11,10 +11,10 @@ from cluster.domain.people.permissions import is_allowed
 from cluster.domain.states import LIVE_JOB_STATES
 from cluster.services import datasets
 from cluster.services.context import Cluster
-from cluster.services.operations import requests
+from cluster.services.operations import queries
 from cluster.services.people.access import dataset_relation
 from cluster.services.storage import folders
-from cluster.services.workspaces import lifecycle
+from cluster.services.workspaces import queries as workspace_queries
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
 from portal.i18n.translate import _
@@ -43,7 +43,7 @@ def overall() -> Response:
 @blueprint.get("/workspaces/<int:workspace_id>/datasets")
 def index(workspace_id: int) -> Response:
     cluster, actor = current_cluster(), current_actor()
-    workspace = lifecycle.read_workspace(cluster, actor, workspace_id)
+    workspace = workspace_queries.read_workspace(cluster, actor, workspace_id)
     rows = datasets.list_datasets(cluster, actor, workspace_id=workspace_id)
     return render_page_or_fragment(
         "datasets/list.html", "datasets/_list.html", datasets=rows, workspace=workspace
@@ -61,7 +61,7 @@ def new(workspace_id: int) -> Response:
 @blueprint.post("/workspaces/<int:workspace_id>/datasets/new")
 def create(workspace_id: int) -> Response:
     """One address for the three ways; `way` says which form was sent."""
-    lifecycle.read_workspace(current_cluster(), current_actor(), workspace_id)
+    workspace_queries.read_workspace(current_cluster(), current_actor(), workspace_id)
     way = forms.choice_field("way", UPLOAD_WAYS)
     try:
         dataset = create_dataset_from_form(current_cluster(), current_actor(), workspace_id, way)
@@ -96,7 +96,7 @@ def render_new_dataset(
     repaired = refusal.data.get("repaired") if refusal and refusal.field == "archive" else None
     return render_template(
         "datasets/new.html",
-        workspace=lifecycle.read_workspace(cluster, current_actor(), workspace_id),
+        workspace=workspace_queries.read_workspace(cluster, current_actor(), workspace_id),
         way=way,
         values=request.form,
         errors=errors,
@@ -126,7 +126,7 @@ def read_dataset_operation(cluster: Cluster, actor: Actor, dataset: Dataset) -> 
     if dataset.operation_id is None:
         return None
     try:
-        return requests.read_operation(cluster, actor, dataset.operation_id)
+        return queries.read_operation(cluster, actor, dataset.operation_id)
     except NotFound:
         return None
 

@@ -9,7 +9,7 @@ from cluster import words
 from cluster.domain.errors import Conflict, Refused
 from cluster.domain.nodes.confinement import ConfinementGap, list_confinement_gaps
 from cluster.domain.states import NodeState, UnitState
-from cluster.services.nodes import queries
+from cluster.services.nodes import drains, queries
 from cluster.services.nodes.queries import NodeView
 from portal.i18n.translate import _, localized_number, request_language
 from portal.presenters.alerts import executor_alert_lines
@@ -66,7 +66,7 @@ def render_drain(node_id: int, errors: dict[str, str]) -> str:
     return render_template(
         "nodes/drain.html",
         node=queries.read_node(cluster, actor, node_id),
-        affected=queries.read_drain_effect(cluster, actor, node_id),
+        affected=drains.read_drain_effect(cluster, actor, node_id),
         errors=errors,
     )
 
@@ -75,7 +75,7 @@ def render_drain(node_id: int, errors: dict[str, str]) -> str:
 def drain(node_id: int) -> ResponseReturnValue:
     try:
         forms.require_known_fields("reason")
-        queries.drain_node(current_cluster(), current_actor(), node_id, forms.text_field("reason"))
+        drains.drain_node(current_cluster(), current_actor(), node_id, forms.text_field("reason"))
     except Refused as refusal:
         return render_drain(node_id, forms.error_messages(refusal)), 422
     return redirect(url_for("nodes.page", node_id=node_id), 303)
@@ -85,7 +85,7 @@ def drain(node_id: int) -> ResponseReturnValue:
 def undrain(node_id: int) -> ResponseReturnValue:
     """Undraining a node that is not drained changes nothing."""
     with suppress(Conflict):
-        queries.undrain_node(current_cluster(), current_actor(), node_id)
+        drains.undrain_node(current_cluster(), current_actor(), node_id)
     return redirect(url_for("nodes.page", node_id=node_id), 303)
 
 

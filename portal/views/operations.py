@@ -9,7 +9,7 @@ from flask.typing import ResponseReturnValue
 from cluster.domain.errors import NotFound
 from cluster.domain.states import OperationKind, OperationState
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
-from cluster.services.operations import requests
+from cluster.services.operations import queries, requests
 from cluster.store.base import LARGEST_ID
 from cluster.store.operations import Operation
 from portal.i18n.messages import step_word
@@ -29,7 +29,7 @@ OPEN_STATES = (OperationState.REQUESTED, OperationState.RUNNING)
 def index() -> ResponseReturnValue:
     """`only=open` or `only=ended`; `before` is the keyset page."""
     only = request.args.get("only", "")
-    found = requests.list_operations(
+    found = queries.list_operations(
         current_cluster(),
         current_actor(),
         before_id=min(request.args.get("before", LARGEST_ID, type=int), LARGEST_ID),
@@ -43,7 +43,7 @@ def index() -> ResponseReturnValue:
 
 @blueprint.get("/operations/<int:operation_id>")
 def page(operation_id: int) -> ResponseReturnValue:
-    operation = requests.read_operation(current_cluster(), current_actor(), operation_id)
+    operation = queries.read_operation(current_cluster(), current_actor(), operation_id)
     if operation.kind == OperationKind.REPAIR and current_actor().is_administrator:
         return redirect(url_for("repairs.run", run_id=operation.subject_id), 303)
     piece = "operations/_operation.html" if is_fragment_request() else "operations/page.html"
@@ -92,7 +92,7 @@ def read_operation_log_tail(operation_id: int) -> str:
 @blueprint.get("/operations/<int:operation_id>/log")
 def log(operation_id: int) -> ResponseReturnValue:
     """The whole of it as text; raises NotFound where there is none."""
-    operation = requests.read_operation(current_cluster(), current_actor(), operation_id)
+    operation = queries.read_operation(current_cluster(), current_actor(), operation_id)
     try:
         with open_file_beneath(
             current_cluster().settings.state_dir, *operation_log_parts(operation.id)

@@ -8,24 +8,19 @@ from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 
 from cluster.domain.errors import Conflict, Refused
-from cluster.domain.repairs.definition import (
-    BilingualText,
-    InstallationKind,
-    Repair,
-    RepairGroup,
-    RepairTargets,
-)
+from cluster.domain.installation import InstallationKind
+from cluster.domain.repairs.definition import BilingualText, Repair, RepairGroup, RepairTargets
 from cluster.domain.repairs.run_matrix import FAILED_STATES, RepairVerdict
 from cluster.domain.states import OperationState
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from cluster.services.backups.manifests import last_verified_backup, list_backups
-from cluster.services.repairs import requests
+from cluster.services.repairs import previews, requests
 from cluster.services.repairs.catalogue import (
     installation_kind_of,
     list_offered_repairs,
     read_repair_catalogue,
 )
-from cluster.services.repairs.requests import RepairPreview
+from cluster.services.repairs.previews import RepairPreview
 from cluster.store.base import LARGEST_ID
 from cluster.store.repairs import RepairRun
 from portal.i18n.messages import N_, localized_error, say
@@ -102,7 +97,7 @@ def repair_title(name: str) -> str:
 @blueprint.get("/repairs")
 def index() -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
-    shown = requests.list_repair_summaries(cluster, actor)
+    shown = previews.list_repair_summaries(cluster, actor)
     before = min(request.args.get("before", LARGEST_ID, type=int), LARGEST_ID)
     runs = requests.list_repair_runs(cluster, actor, before, RUNS_SHOWN + 1)
     kept = list_backups(cluster, actor)
@@ -132,7 +127,7 @@ def parse_chosen_nodes(words: list[str]) -> list[int]:
 
 def render_forecast(name: str, errors: dict[str, str], node_ids: list[int]) -> str:
     """Read at this moment, also after a refusal: what the person decides by is never older than the page."""
-    seen = requests.preview_repair(current_cluster(), current_actor(), name, node_ids)
+    seen = previews.preview_repair(current_cluster(), current_actor(), name, node_ids)
     return render_template("repairs/forecast.html", seen=seen, steps=forecast_steps(seen), errors=errors)
 
 

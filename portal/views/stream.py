@@ -10,7 +10,7 @@ from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
 from cluster.domain.errors import Refused
-from cluster.services.jobs import submission
+from cluster.services.jobs import queries
 from portal.i18n.messages import say
 from portal.live.event_stream import (
     StartedStream,
@@ -47,7 +47,7 @@ def stream() -> ResponseReturnValue:
     if not topics <= TOPICS or len(asked) > MAX_TOPICS:
         raise Refused("topics", "stream.unknown_topic", topics=sorted(topics - TOPICS)[:5])
     for job_id in watched:
-        submission.read_job(cluster, actor, job_id)
+        queries.read_job(cluster, actor, job_id)
     places: StreamSlots = current_app.extensions["stream_places"]
     tab = TabStream(
         cluster=cluster,

@@ -6,7 +6,7 @@ from werkzeug.wrappers import Response
 from cluster.domain.errors import Conflict
 from cluster.domain.jobs.results import best_value
 from cluster.domain.sweeps.comparison import PREFERRED_METRICS, SweepJobResult
-from cluster.services.sweeps import submission
+from cluster.services.sweeps import stops
 from portal.i18n.messages import say
 from portal.i18n.translate import ngettext
 from portal.job_files.downsampling import CurvePoints, downsample, join_curves
@@ -45,7 +45,7 @@ def page(sweep_id: int) -> Response:
         drawn=[metric for metric in PREFERRED_METRICS if metric in view.metrics] or view.metrics[:2],
         part=query_params.id_param("part") or 1,
         parts=max(1, -(-len(view.entries) // PAGE_LENGTH)),
-        may_stop=submission.can_stop_sweep(current_actor(), view.sweep) and view.is_living,
+        may_stop=stops.can_stop_sweep(current_actor(), view.sweep) and view.is_living,
         best_value=lambda entry, metric: best_value(entry.results, metric),
         same_page=current_sweep_url_with,
         toggled=lambda job_id: toggle_curve(lines, job_id),
@@ -132,7 +132,7 @@ def confirm_stop(sweep_id: int) -> str:
 @blueprint.post("/sweeps/<int:sweep_id>/stop")
 def stop(sweep_id: int) -> Response:
     try:
-        number = submission.stop_sweep(current_cluster(), current_actor(), sweep_id)
+        number = stops.stop_sweep(current_cluster(), current_actor(), sweep_id)
     except Conflict as conflict:
         page = render_stop_sweep(sweep_id, say(conflict.code, conflict.data))
         return Response(page, 409, mimetype="text/html")
@@ -143,7 +143,7 @@ def stop(sweep_id: int) -> Response:
 def render_stop_sweep(sweep_id: int, problem: str = "") -> str:
     """What ends and what stays, in numbers read at this moment."""
     view = read_sweep_view(current_cluster(), current_actor(), sweep_id)
-    may_stop = submission.can_stop_sweep(current_actor(), view.sweep)
+    may_stop = stops.can_stop_sweep(current_actor(), view.sweep)
     return render_template(
         "sweeps/stop.html", sweep=view.sweep, view=view, may_stop=may_stop, problem=problem
     )

@@ -11,9 +11,9 @@ from cluster.domain.people.permissions import is_allowed
 from cluster.domain.states import TrainingKind, Visibility
 from cluster.services import trainings
 from cluster.services.context import Cluster
-from cluster.services.jobs import submission
+from cluster.services.jobs import queries
 from cluster.services.people.access import training_relation
-from cluster.services.workspaces import lifecycle
+from cluster.services.workspaces import queries as workspace_queries
 from cluster.store.trainings import Training
 from portal.i18n.translate import _
 from portal.web import forms
@@ -38,7 +38,7 @@ def overall() -> Response:
 @blueprint.get("/workspaces/<int:workspace_id>/trainings")
 def index(workspace_id: int) -> Response:
     cluster, actor = current_cluster(), current_actor()
-    workspace = lifecycle.read_workspace(cluster, actor, workspace_id)
+    workspace = workspace_queries.read_workspace(cluster, actor, workspace_id)
     rows = trainings.list_trainings(cluster, actor, workspace_id=workspace_id)
     return render_page_or_fragment(
         "trainings/list.html", "trainings/_list.html", trainings=rows, workspace=workspace
@@ -90,7 +90,7 @@ def read_code_files(files: list[FileStorage]) -> list[tuple[str, bytes]]:
 def render_new_training(workspace_id: int, errors: dict[str, str]) -> str:
     return render_template(
         "trainings/new.html",
-        workspace=lifecycle.read_workspace(current_cluster(), current_actor(), workspace_id),
+        workspace=workspace_queries.read_workspace(current_cluster(), current_actor(), workspace_id),
         models=list(BUILT_IN_MODELS.values()),
         kind=request.form.get("kind") or request.args.get("kind", TrainingKind.BUILT_IN.value),
         values=request.form,
@@ -113,7 +113,7 @@ def render_training(training_id: int, errors: dict[str, str], status: int = 200)
         training=training,
         model=BUILT_IN_MODELS.get(training.model or ""),
         code=trainings.list_code_files(cluster, training),
-        jobs=submission.list_jobs(cluster, actor, training_id=training_id, limit=JOBS_SHOWN),
+        jobs=queries.list_jobs(cluster, actor, training_id=training_id, limit=JOBS_SHOWN),
         owns=is_allowed("training.upload_code", training_relation(actor, training)),
         errors=errors,
     )

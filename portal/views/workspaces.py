@@ -12,9 +12,10 @@ from cluster.domain.people.permissions import ALLOWED_RELATIONS, is_allowed
 from cluster.domain.states import JobState, WorkspaceState
 from cluster.domain.workspace_terms import days_left, workspace_state
 from cluster.services import datasets, trainings
-from cluster.services.jobs import submission
+from cluster.services.jobs import queries
 from cluster.services.people import access, users
 from cluster.services.workspaces import lifecycle
+from cluster.services.workspaces import queries as workspace_queries
 from cluster.store.jobs import Job
 from cluster.store.workspaces import Workspace
 from portal.i18n.messages import localized_error, store_wait_explanations
@@ -50,7 +51,7 @@ def today() -> date:
 def index() -> ResponseReturnValue:
     """`state` narrows the list: active, scheduled or expired."""
     cluster, actor = current_cluster(), current_actor()
-    found = lifecycle.list_workspaces(cluster, actor)
+    found = workspace_queries.list_workspaces(cluster, actor)
     asked_state = request.args.get("state", "")
     shown = [row for row in found if asked_state in ("", state_now(row))]
     order = [WorkspaceState.ACTIVE, WorkspaceState.SCHEDULED, WorkspaceState.EXPIRED]
@@ -59,7 +60,7 @@ def index() -> ResponseReturnValue:
         "workspaces/_list.html" if is_fragment_request() else "workspaces/list.html",
         workspaces=shown,
         counts=Counter(state_now(row) for row in found),
-        use=lifecycle.read_units_in_use_of(cluster, [row.id for row in shown]),
+        use=workspace_queries.read_units_in_use_of(cluster, [row.id for row in shown]),
         asked_state=asked_state,
         may_create=actor.is_administrator,
     )
@@ -68,13 +69,13 @@ def index() -> ResponseReturnValue:
 @blueprint.get("/workspaces/<int:workspace_id>")
 def home(workspace_id: int) -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
-    workspace = lifecycle.read_workspace(cluster, actor, workspace_id)
+    workspace = workspace_queries.read_workspace(cluster, actor, workspace_id)
     relation = access.workspace_relation(actor, workspace)
-    used = lifecycle.read_units_in_use_of(cluster, [workspace_id])[workspace_id]
-    holding = submission.list_jobs(
+    used = workspace_queries.read_units_in_use_of(cluster, [workspace_id])[workspace_id]
+    holding = queries.list_jobs(
         cluster, actor, states=UNIT_HOLDING_STATES, workspace_id=workspace_id, limit=200
     )
-    recent = submission.list_jobs(cluster, actor, workspace_id=workspace_id, limit=JOBS_SHOWN)
+    recent = queries.list_jobs(cluster, actor, workspace_id=workspace_id, limit=JOBS_SHOWN)
     store_wait_explanations(standings(recent))
     return render_template(
         "workspaces/_home.html" if is_fragment_request() else "workspaces/home.html",
@@ -214,7 +215,7 @@ def render_workspace_form(
 
 def read_permitted_workspace(action: str, workspace_id: int) -> Workspace:
     """The workspace, where the person may do this to it; a form that would be refused is not offered."""
-    workspace = lifecycle.read_workspace(current_cluster(), current_actor(), workspace_id)
+    workspace = workspace_queries.read_workspace(current_cluster(), current_actor(), workspace_id)
     if not is_allowed(action, access.workspace_relation(current_actor(), workspace)):
         raise Forbidden("forbidden." + action, allowed=sorted(ALLOWED_RELATIONS[action]))
     return workspace
@@ -225,7 +226,7 @@ def confirm_end(workspace_id: int) -> ResponseReturnValue:
     """What ending touches, read at this moment."""
     cluster, actor = current_cluster(), current_actor()
     workspace = read_permitted_workspace("workspace.end", workspace_id)
-    living = submission.list_jobs(
+    living = queries.list_jobs(
         cluster, actor, states=(*UNIT_HOLDING_STATES, JobState.WAITING), workspace_id=workspace_id, limit=200
     )
     return render_template("workspaces/end.html", workspace=workspace, living=living)

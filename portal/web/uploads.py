@@ -10,7 +10,7 @@ from flask import Request, current_app, g
 from werkzeug.datastructures import FileStorage
 
 from cluster.services.storage import disk_space, folders, orphaned_files
-from cluster.services.workspaces import lifecycle
+from cluster.services.workspaces import queries
 from cluster.settings import Settings
 from portal.web import slow_uploads
 from portal.web.request_context import current_actor, current_cluster
@@ -67,7 +67,7 @@ class PortalRequest(Request):
         if self.endpoint != ARCHIVE_ENDPOINT or not filename:
             return super()._get_file_stream(total_content_length, content_type, filename, content_length)
         values: dict[str, Any] = self.view_args or {}
-        lifecycle.read_workspace(current_cluster(), current_actor(), values["workspace_id"])
+        queries.read_workspace(current_cluster(), current_actor(), values["workspace_id"])
         orphaned_files.delete_orphaned_archives(current_cluster())
         folder = folders.incoming_folder(current_cluster().settings)
         settings = current_cluster().settings

@@ -16,8 +16,8 @@ from pathlib import Path
 from cluster.domain.errors import GroundcrewError
 from cluster.domain.states import TaskQueue
 from cluster.event_bus import connect_redis
-from cluster.services.jobs import submission
-from cluster.services.repairs import spare_files
+from cluster.services.jobs import stop_requests
+from cluster.services.repairs import reclaimable_files
 from cluster.store.jobs import Job
 from cluster.store.repairs import RepairRun
 from tests.adversaries import canaries
@@ -160,7 +160,7 @@ def pass_once(stage: Stage, parts: Cast, move: Move, patience: float) -> None:
         stage.until(lambda: stage.has_begun(parts.running, 2) or stage.is_over(parts.running), patience)
     stage.until(lambda: stage.is_over(parts.job) or stage.was_refused(), patience)
     with suppress(Exception):
-        submission.stop_job(stage.cluster, actor_of(stage.person), parts.running.id)
+        stop_requests.stop_job(stage.cluster, actor_of(stage.person), parts.running.id)
     stage.until(lambda: stage.is_over(parts.running), patience)
     stage.turn(does_all=True)
     for attempt in (parts.running, parts.job):
@@ -201,7 +201,7 @@ def run_operations(stage: Stage) -> None:
         runs = [run.id for run in session.query(RepairRun)]
     for run in runs:
         with suppress(GroundcrewError, OSError):
-            spare_files.delete_reclaimable_of_run(stage.cluster, run)
+            reclaimable_files.delete_reclaimable_of_run(stage.cluster, run)
 
 
 def watch(stage: Stage, parts: Cast, uid: int) -> Watch:

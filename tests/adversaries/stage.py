@@ -37,10 +37,10 @@ from cluster.services.context import Cluster
 from cluster.services.storage import folders
 from cluster.settings import Settings
 from cluster.store.engine import Store
+from cluster.store.environments import Environment
+from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Attempt, Job
-from cluster.store.leases import InstallationFact
 from cluster.store.nodes import Node
-from cluster.store.operations import Environment
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from tests.adversaries.moves import LARGE

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from cluster.services.people import api_tokens, users
+from cluster.services.people import api_tokens, passwords
 from cluster.settings import Settings
 from tests.bench import chromium_timing, machine
 from tests.bench.bench_installation import wait_until
@@ -85,7 +85,9 @@ def token_of(installation: Installation) -> str:
     try:
         person = an_administrator(cluster, PERSON)
         actor = actor_of(person)
-        users.use_password_link(cluster, users.issue_password_link(cluster, actor, person.id), PASSWORD)
+        passwords.use_password_link(
+            cluster, passwords.issue_password_link(cluster, actor, person.id), PASSWORD
+        )
         return api_tokens.create_api_token(cluster, actor, PERSON, ["repair"], 1)[1]
     finally:
         cluster.store.close()

@@ -16,9 +16,10 @@ from cluster.domain.states import (
     UnitState,
 )
 from cluster.services.context import Cluster
-from cluster.store.leases import InstallationFact
+from cluster.store.environments import Environment
+from cluster.store.facts import InstallationFact
 from cluster.store.nodes import Node, Unit
-from cluster.store.operations import Environment, Operation
+from cluster.store.operations import Operation
 from cluster.store.users import User
 from tests.builders import (
     a_job,

@@ -7,10 +7,10 @@ from sqlalchemy import select, update
 
 from cluster.domain.states import DatasetState, EnvironmentState, JobState, UnitKind
 from cluster.services.context import Cluster
+from cluster.store.environments import Environment
+from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Attempt, Job, Sweep
-from cluster.store.leases import InstallationFact
 from cluster.store.nodes import Node, Unit
-from cluster.store.operations import Environment
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace

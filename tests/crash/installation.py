@@ -21,13 +21,13 @@ from sqlalchemy.engine import make_url
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import EnvironmentState, TrainingKind, UnitKind
 from cluster.services.context import Cluster
-from cluster.services.nodes.queries import ReportedUnit, record_heartbeat
+from cluster.services.nodes.heartbeats import ReportedUnit, record_heartbeat
 from cluster.services.people import api_tokens
 from cluster.settings import Settings
 from cluster.store.engine import Store
-from cluster.store.leases import InstallationFact
+from cluster.store.environments import Environment
+from cluster.store.facts import InstallationFact
 from cluster.store.migrate import upgrade_database
-from cluster.store.operations import Environment
 from cluster.store.tables import metadata
 from portal import create_app
 from tests.builders import a_training, a_workspace, actor_of, add, an_administrator

@@ -6,7 +6,7 @@ from contextlib import suppress
 from cluster.domain.errors import Conflict
 from cluster.domain.jobs.submission import JobRequest
 from cluster.domain.sweeps.plan import SweepRequest
-from cluster.services.sweeps import submission
+from cluster.services.sweeps import stops, submission
 from cluster.services.workspaces import lifecycle
 from cluster.store.trainings import Training
 from tests.crash.actors import Stage
@@ -39,7 +39,7 @@ def submit_sweep(stage: Stage) -> None:
 def stop_sweep(stage: Stage) -> None:
     ground = stage.ground
     with suppress(Conflict):  # All its jobs have ended.
-        submission.stop_sweep(ground.cluster, ground.administrator, stage.sweep)
+        stops.stop_sweep(ground.cluster, ground.administrator, stage.sweep)
 
 
 SHORT: Sequence[Step] = (

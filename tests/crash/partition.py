@@ -25,8 +25,8 @@ import worker.adapters.portal_client
 import worker.commands.agent
 from cluster.domain.states import UnitKind
 from cluster.services.context import Cluster
+from cluster.services.nodes.heartbeats import ReportedUnit
 from cluster.services.nodes.node_tokens import create_node_token
-from cluster.services.nodes.queries import ReportedUnit
 from cluster.store.jobs import Job
 from portal import create_app
 from tests.crash.execution_log import WatchedWorld

@@ -27,8 +27,8 @@ from cluster.domain.states import (
 )
 from cluster.services import datasets, trainings
 from cluster.services.context import Cluster
-from cluster.services.jobs import submission
-from cluster.services.operations.requests import read_operation
+from cluster.services.jobs import queries, stop_requests, submission
+from cluster.services.operations.queries import read_operation
 from cluster.services.people import api_tokens
 from cluster.services.storage import folders
 from cluster.store.jobs import Attempt, Job
@@ -65,7 +65,7 @@ class House:
         return actor_of(self.user)
 
     def job(self, job_id: int) -> Job:
-        return submission.read_job(self.cluster, self.actor, job_id)
+        return queries.read_job(self.cluster, self.actor, job_id)
 
     def submit(self, name: str) -> int:
         request = JobRequest(name=name, units=1, command=("count.py",))
@@ -177,7 +177,7 @@ def test_a_training_and_an_operation_survive_the_death_of_everything(house: Hous
     check_counted(house, job_id)
     waiting = house.submit("after")
     wait_until(lambda: house.job(waiting).state is not JobState.WAITING, RIGHT_WITHIN, "a new job starts")
-    submission.stop_job(house.cluster, house.actor, waiting)
+    stop_requests.stop_job(house.cluster, house.actor, waiting)
     wait_until(lambda: house.job(waiting).state is JobState.STOPPED, 60, "the new job is stopped")
 
 
@@ -266,6 +266,6 @@ def test_forty_acknowledged_submissions_are_there_once_after_the_death_of_everyt
     for job_id in living:
         # The first ones count to their end in half a minute, which a busy machine may have taken by now.
         with suppress(Conflict):
-            submission.stop_job(house.cluster, house.actor, job_id)
+            stop_requests.stop_job(house.cluster, house.actor, job_id)
     ended = (JobState.STOPPED, JobState.FINISHED)
     wait_until(lambda: all(house.job(job_id).state in ended for job_id in living), 60, "all are stopped")

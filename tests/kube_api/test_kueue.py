@@ -10,8 +10,12 @@ from cluster import words
 from cluster.domain.kubernetes.api_objects import conditions_of, is_condition_true
 from cluster.domain.kubernetes.disagreements import IGNORED_WHILE_NEW, find_disagreements
 from cluster.domain.kubernetes.kueue_messages import reason_of_workload
-from cluster.domain.kubernetes.queue_reasons import KueueQuotaUsed, KueueStopped
-from cluster.domain.kubernetes.reasons import KubernetesReason, kubernetes_reason_data
+from cluster.domain.kubernetes.reasons import (
+    KubernetesReason,
+    KueueQuotaUsed,
+    KueueStopped,
+    kubernetes_reason_data,
+)
 from cluster.domain.kubernetes.workspace_namespace import GPU_RESOURCE, WorkspaceNamespace
 from tests.api_server import ApiServer, until
 from tests.compiled_programs import NOT_BUILT, NotCompiled

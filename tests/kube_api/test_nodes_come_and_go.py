@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import func, select
 
 from cluster.domain.states import AttemptState, JobState, UnitKind
-from cluster.services.nodes.queries import ReportedUnit, record_heartbeat
+from cluster.services.nodes.heartbeats import ReportedUnit, record_heartbeat
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node
 from cluster.store.workspaces import Workspace

@@ -10,9 +10,9 @@ from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, acquire_lease
 from cluster.services.queue import queries
 from cluster.services.queue.queries import QueueFilters
+from cluster.store.environments import Environment
+from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Job
-from cluster.store.leases import InstallationFact
-from cluster.store.operations import Environment
 from tests.builders import actor_of, add, an_administrator
 
 LASTS = timedelta(seconds=10)

@@ -11,10 +11,10 @@ from cluster.domain.sweeps.plan import SweepRequest
 from cluster.services.context import Cluster
 from cluster.services.jobs import attempts
 from cluster.services.leases import HeldLease, acquire_lease
-from cluster.services.sweeps import submission
+from cluster.services.sweeps import queries, submission
+from cluster.store.environments import Environment
+from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Attempt, Job, JobEvent, Sweep
-from cluster.store.leases import InstallationFact
-from cluster.store.operations import Environment
 from tests.builders import a_dataset, a_node, a_training, a_user, a_workspace, actor_of, add
 
 
@@ -50,7 +50,7 @@ class Lab:
         return [job.state.value for job in self.jobs(sweep)]
 
     def sweep(self, sweep: Sweep) -> Sweep:
-        return submission.read_sweep(self.cluster, actor_of(self.member), sweep.id)
+        return queries.read_sweep(self.cluster, actor_of(self.member), sweep.id)
 
     def codes(self, job: Job) -> list[str]:
         with self.cluster.store.read() as session:

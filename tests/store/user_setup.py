@@ -2,7 +2,11 @@
 
 from cluster.domain.people.actor import Actor
 from cluster.services.context import Cluster
-from cluster.services.people import sessions, users
+from cluster.services.people import passwords, sessions, users
+from cluster.services.people.first_administrator import (
+    create_first_administrator,
+    issue_first_administrator_secret,
+)
 from cluster.store.users import User
 from tests.builders import actor_of
 
@@ -11,16 +15,16 @@ HOME = "192.0.2.1"
 
 
 def first_administrator(cluster: Cluster, name: str = "minji") -> tuple[User, Actor]:
-    secret = users.issue_first_administrator_secret(cluster)
+    secret = issue_first_administrator_secret(cluster)
     assert secret is not None
-    user = users.create_first_administrator(cluster, secret, name, PASSWORD, HOME)
+    user = create_first_administrator(cluster, secret, name, PASSWORD, HOME)
     return user, actor_of(user)
 
 
 def a_person(cluster: Cluster, administrator: Actor, name: str = "jun", role: str = "user") -> User:
     """With a password."""
     user, link = users.create_user(cluster, administrator, name, "", role)
-    return users.use_password_link(cluster, link, PASSWORD)
+    return passwords.use_password_link(cluster, link, PASSWORD)
 
 
 def sign_in(cluster: Cluster, name: str, password: str = PASSWORD) -> str:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from cluster.domain.backups.retention import BackupProblem
+from cluster.domain.backups.problems import BackupProblem
 from cluster.domain.errors import Unavailable
 from cluster.services.backups.etcd_manifests import EtcdBackup, read_etcd_backups
 from cluster.services.backups.manifests import Backup, manifest_path, read_backups

@@ -17,7 +17,10 @@ from cluster.domain.states import EnvironmentState
 from cluster.services.images.default_images import record_images
 from cluster.services.images.environments import read_default_environment
 from cluster.services.nodes.node_tokens import create_node_token, is_node_token_valid, revoke_node_token
-from cluster.services.people.users import issue_first_administrator_secret, needs_first_administrator
+from cluster.services.people.first_administrator import (
+    issue_first_administrator_secret,
+    needs_first_administrator,
+)
 from cluster.settings import Settings
 from cluster.store.migrate import upgrade_database
 from worker.adapters.job_runtime import install_runtime, runtime_folder

@@ -21,7 +21,7 @@ from cluster.domain.kubernetes.suggested_repairs import CERTIFICATES_FACT
 from cluster.domain.nodes.gpu_minors import MINORS_FACT
 from cluster.domain.states import UnitKind, UnitState
 from cluster.services.context import Cluster
-from cluster.services.nodes.queries import ReportedUnit, record_heartbeat
+from cluster.services.nodes.heartbeats import ReportedUnit, record_heartbeat
 from cluster.settings import AgentSettings, Settings
 from worker.adapters import host
 from worker.adapters.control_plane_certificates import read_expiry_dates

@@ -16,8 +16,8 @@ from cluster import words
 from cluster.domain.errors import GroundcrewError, Unavailable
 from cluster.services.audit.seals import check_audit, read_newest_seal, seal_entries
 from cluster.services.context import Cluster
-from cluster.services.repairs.run_recorder import release_stuck_operations
-from cluster.services.repairs.spare_files import delete_reclaimable_of_run, list_reclaimable_paths
+from cluster.services.repairs.reclaimable_files import delete_reclaimable_of_run, list_reclaimable_paths
+from cluster.services.repairs.stuck_operations import release_stuck_operations
 from cluster.settings import Settings
 from worker.backups import dump
 from worker.backups.audit_anchors import anchors_in_backups

@@ -24,11 +24,10 @@ from cluster.services.repairs.offline_records import (
     import_offline_records,
     list_offline_records,
 )
+from cluster.services.repairs.previews import list_repair_summaries, preview_repair
 from cluster.services.repairs.requests import (
     cancel_repair,
     list_repair_runs,
-    list_repair_summaries,
-    preview_repair,
     read_repair_run,
     request_repair,
     require_no_other_run,

@@ -3,8 +3,9 @@
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import UserState
 from cluster.services.context import Cluster
-from cluster.services.people.passwords import LINK_TERM
-from cluster.services.people.users import issue_first_administrator_secret, issue_password_link, list_users
+from cluster.services.people.first_administrator import issue_first_administrator_secret
+from cluster.services.people.passwords import LINK_TERM, issue_password_link
+from cluster.services.people.users import list_users
 from cluster.store.users import User
 from worker.console.prompt import ask_for_line, parse_choice, print_line, print_sentence, terminal_text
 

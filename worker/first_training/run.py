@@ -27,11 +27,12 @@ from cluster.domain.states import (
 from cluster.services import datasets, first_training, trainings
 from cluster.services.context import Cluster
 from cluster.services.images.environments import read_default_environment
-from cluster.services.jobs import submission
-from cluster.services.operations import requests
+from cluster.services.jobs import queries, stop_requests, submission
+from cluster.services.operations import queries as operation_queries
 from cluster.services.people.users import service_actor
 from cluster.services.storage.folders import attempt_folder
 from cluster.services.workspaces import lifecycle
+from cluster.services.workspaces import queries as workspace_queries
 from cluster.store import nodes
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import Job
@@ -101,7 +102,7 @@ def portal_url(cluster: Cluster) -> str:
 
 def ensure_first_workspace(cluster: Cluster, pilot: Actor) -> Workspace | None:
     """The flight's own workspace; None, and a sentence, where every unit is promised to others."""
-    for workspace in lifecycle.list_workspaces(cluster, pilot):
+    for workspace in workspace_queries.list_workspaces(cluster, pilot):
         if workspace.name == NAME:
             return workspace
     today = lifecycle.local_today(cluster)
@@ -129,7 +130,7 @@ def wait_for_environment(cluster: Cluster, pilot: Actor, board: StageProgressBar
             board.show(title, 1.0, terminal_text("ready"))
             return
         if environment is not None and environment.operation_id is not None:
-            operation = requests.read_operation(cluster, pilot, environment.operation_id)
+            operation = operation_queries.read_operation(cluster, pilot, environment.operation_id)
             raise_if_build_failed(cluster, operation)
             board.show(title, operation.progress, describe_build_step(operation))
         time.sleep(POLL_SECONDS)
@@ -181,7 +182,7 @@ def wait_for_sample_dataset(
 def ensure_first_job(cluster: Cluster, pilot: Actor, workspace: Workspace, dataset: Dataset) -> Job:
     """The one that flies or has landed already; after one that failed, another."""
     training = ensure_first_model(cluster, pilot, workspace)
-    known = submission.list_jobs(cluster, pilot, workspace_id=workspace.id)
+    known = queries.list_jobs(cluster, pilot, workspace_id=workspace.id)
     useful = [job for job in known if job.state not in (JobState.FAILED, JobState.STOPPED)]
     if useful:
         return useful[0]
@@ -218,14 +219,14 @@ def wait_for_job(cluster: Cluster, pilot: Actor, job: Job, board: StageProgressB
     """Shows the epochs; while it waits, the sentence that its page shows."""
     title = f"LeNet, {words.format_counted(job.units, 'ranks', language_of_terminal())}"
     while True:
-        job = submission.read_job(cluster, pilot, job.id)
+        job = queries.read_job(cluster, pilot, job.id)
         measured = read_job_measurements(cluster, job)
         board.show(title, measured.share, describe_job_state(job, measured))
         if job.state in ENDED_JOB_STATES:
             return job
         if job.waiting_code == NoGpuEnvironment.code:
             print_sentence("No first flight: {reason}", reason=describe_job_state(job, measured))
-            submission.stop_job(cluster, pilot, job.id)
+            stop_requests.stop_job(cluster, pilot, job.id)
             raise NoEnvironmentForGpus
         time.sleep(POLL_SECONDS)
 

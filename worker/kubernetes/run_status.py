@@ -12,8 +12,7 @@ from cluster.domain.jobs.attempts import START_DEADLINE, ObservedState
 from cluster.domain.jobs.exits import Disruption, ExitRecord
 from cluster.domain.kubernetes.api_objects import conditions_of, is_condition_true
 from cluster.domain.kubernetes.kubelet_messages import reason_of_pod
-from cluster.domain.kubernetes.pod_reasons import SchedulingGated
-from cluster.domain.kubernetes.reasons import kubernetes_reason_data
+from cluster.domain.kubernetes.reasons import SchedulingGated, kubernetes_reason_data
 from worker.inside.reach import UNREACHED
 from worker.kubernetes.snapshot import (
     RunObjects,

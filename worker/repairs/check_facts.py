@@ -18,8 +18,8 @@ from cluster.services.audit.seals import read_audit_status
 from cluster.services.backups.manifests import read_backups
 from cluster.services.context import Cluster
 from cluster.services.images.environments import read_default_environment
-from cluster.services.repairs.run_recorder import count_stuck_operations
-from cluster.services.repairs.spare_files import list_reclaimable_paths
+from cluster.services.repairs.reclaimable_files import list_reclaimable_paths
+from cluster.services.repairs.stuck_operations import count_stuck_operations
 from cluster.services.storage.disk_space import read_disk_usage
 from cluster.store.nodes import Node
 from worker.adapters.health_probes import database_problem, portal_status, redis_problem

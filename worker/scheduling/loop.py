@@ -23,7 +23,7 @@ from cluster.services.alerts.notifier import notify_people
 from cluster.services.alerts.scheduler_stats import record_scheduler_stats
 from cluster.services.audit.log_files import append_sealed_entries
 from cluster.services.audit.seals import seal_entries
-from cluster.services.backups.manifests import request_nightly_backup
+from cluster.services.backups.requests import request_nightly_backup
 from cluster.services.context import Cluster
 from cluster.services.kubernetes.status import delete_kubernetes_status
 from cluster.services.leases import HeldLease, LeaseLost, acquire_lease, release_lease

@@ -3,7 +3,7 @@
 import structlog
 
 from cluster.services.context import Cluster
-from cluster.services.jobs import attempts
+from cluster.services.jobs import live_attempts
 from worker.executors.contract import Executor, ExecutorUnreachable
 
 log = structlog.get_logger()
@@ -24,7 +24,7 @@ class OrphanRuns:
         try:
             runs = self.executor.list_running()
             known = {
-                (attempt.job_id, attempt.number) for attempt in attempts.list_live_attempts(self.cluster)
+                (attempt.job_id, attempt.number) for attempt in live_attempts.list_live_attempts(self.cluster)
             }
             strays = [run for run in runs if (run.job, run.attempt) not in known]
             for run in strays:

@@ -3,7 +3,7 @@
 from cluster.domain.jobs.progress import estimate_progress, parse_progress_report
 from cluster.domain.states import AttemptState
 from cluster.services.context import Cluster
-from cluster.services.jobs import attempts
+from cluster.services.jobs import live_attempts
 from cluster.services.jobs.progress import record_progress
 from cluster.services.leases import HeldLease
 from cluster.services.storage import folders
@@ -13,7 +13,7 @@ from worker.inside import shim_files
 def watch_progress(cluster: Cluster, held: HeldLease) -> int:
     """How many rows were written. Raises LeaseLost."""
     found, now = {}, cluster.clock()
-    for attempt in attempts.list_live_attempts(cluster):
+    for attempt in live_attempts.list_live_attempts(cluster):
         if attempt.state is not AttemptState.RUNNING:
             continue
         folder = folders.attempt_folder(

@@ -31,7 +31,7 @@ from cluster.domain.nodes.node_state import worst_fate
 from cluster.domain.storage.disk_reserve import INTERRUPTED_DISK_FULL
 from cluster.failpoints import wrap_calls
 from cluster.services.context import Cluster
-from cluster.services.jobs import attempts
+from cluster.services.jobs import attempts, live_attempts
 from cluster.services.jobs.live_attempts import LiveAttempt, count_lost_attempts
 from cluster.services.leases import HeldLease
 from cluster.services.storage import folders
@@ -98,7 +98,7 @@ class Reconciler:
 
         Executors are asked for several starts at once, and what they answered is written afterwards.
         """
-        living = attempts.list_live_attempts(self.cluster)
+        living = live_attempts.list_live_attempts(self.cluster)
         now, ids = self.steady(), [attempt.attempt_id for attempt in living]
         self.placed_at = {key: self.placed_at.get(key, now) for key in ids}
         self.stop_asked_at = {key: self.stop_asked_at[key] for key in ids if key in self.stop_asked_at}
@@ -112,7 +112,7 @@ class Reconciler:
         self, held: HeldLease, attempt_ids: Collection[int], renew: Callable[[], object]
     ) -> int:
         """How many of these live, which were made a moment ago; nobody else is looked at again."""
-        living = attempts.list_live_attempts(self.cluster, attempt_ids)
+        living = live_attempts.list_live_attempts(self.cluster, attempt_ids)
         self.placed_at |= {attempt.attempt_id: self.steady() for attempt in living}
         self.reconcile_each(held, living, renew)
         return len(living)

@@ -12,7 +12,7 @@ import structlog
 from cluster.domain.errors import Refused
 from cluster.services.context import Cluster
 from cluster.services.storage import folders
-from cluster.services.workspaces.lifecycle import list_workspace_ids
+from cluster.services.workspaces.queries import list_workspace_ids
 
 log = structlog.get_logger()
 

@@ -6,7 +6,7 @@ from cluster.domain.errors import Unavailable
 from cluster.failpoints import external_call
 from cluster.services.audit.seals import read_newest_seal, seal_entries
 from cluster.services.context import Cluster
-from cluster.services.operations.requests import fail_operation, finish_operation
+from cluster.services.operations.execution import fail_operation, finish_operation
 from cluster.store.operations import Operation
 from worker.backups import dump, etcd, offsite_copies, retention
 from worker.backups.drill import drill_newest_backup

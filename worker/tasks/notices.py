@@ -16,7 +16,7 @@ from cluster.services.alerts.outbox import (
     record_delivery_failure,
 )
 from cluster.services.context import Cluster
-from cluster.services.operations.requests import fail_operation, finish_operation
+from cluster.services.operations.execution import fail_operation, finish_operation
 from cluster.store.alerts import AlertOccurrence, Notification
 from cluster.store.operations import Operation
 from worker.adapters.mail import send_mail, write_mail

@@ -12,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 from cluster.domain.errors import Conflict, GroundcrewError
 from cluster.domain.states import OperationKind
 from cluster.services.context import Cluster
-from cluster.services.operations.requests import claim_operation
+from cluster.services.operations.execution import claim_operation
 from cluster.settings import Settings
 from cluster.store.operations import Operation
 from worker.composition import open_cluster

@@ -3,14 +3,13 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
-from cluster.domain.errors import Conflict, Refused
+from cluster.domain.errors import Refused
 from cluster.domain.names import check_job_name
 from cluster.domain.queue.reasons import WaitingReason
 from cluster.domain.queue.start_estimate import StartEstimate
-from cluster.domain.states import ENDED_JOB_STATES, JobState, Launcher, TrainingKind, UnitKind
+from cluster.domain.states import Launcher, TrainingKind, UnitKind
 
 LONGEST_TIME_LIMIT = 366 * 24 * 3600
 SHORTEST_TIME_LIMIT = 60
@@ -19,57 +18,6 @@ MAX_COMMAND_BYTES = 64 * 1024
 PRIORITIES = range(-100, 101)
 GRACES = range(1, 601)
 RETRIES = range(11)
-
-
-class JobEventKind(StrEnum):
-    """What happens to a job; how it ended is decided by `cluster.domain.jobs.exits`."""
-
-    PLACED = "placed"
-    STARTED = "started"
-    STOP_REQUESTED = "stop_requested"
-    FINISHED = "finished"
-    FAILED = "failed"
-    STOPPED = "stopped"
-    INTERRUPTED = "interrupted"
-    RETRIED = "retried"
-    """An attempt has failed and another one follows."""
-
-
-_S, _E = JobState, JobEventKind
-TRANSITIONS: dict[tuple[JobState, JobEventKind], JobState] = {
-    (_S.WAITING, _E.PLACED): _S.STARTING,
-    (_S.WAITING, _E.STOP_REQUESTED): _S.STOPPED,  # Nothing runs: stopping it is done at once.
-    (_S.WAITING, _E.FAILED): _S.FAILED,
-    (_S.STARTING, _E.STARTED): _S.RUNNING,
-    (_S.STARTING, _E.STOP_REQUESTED): _S.STOPPING,
-    (_S.STARTING, _E.FINISHED): _S.FINISHED,  # Over before anybody saw it running.
-    (_S.STARTING, _E.FAILED): _S.FAILED,
-    (_S.STARTING, _E.STOPPED): _S.STOPPED,
-    (_S.STARTING, _E.INTERRUPTED): _S.WAITING,
-    (_S.STARTING, _E.RETRIED): _S.WAITING,
-    (_S.RUNNING, _E.RETRIED): _S.WAITING,
-    (_S.RUNNING, _E.STARTED): _S.RUNNING,  # Adopted again after a restart.
-    (_S.RUNNING, _E.STOP_REQUESTED): _S.STOPPING,
-    (_S.RUNNING, _E.FINISHED): _S.FINISHED,
-    (_S.RUNNING, _E.FAILED): _S.FAILED,
-    (_S.RUNNING, _E.STOPPED): _S.STOPPED,
-    (_S.RUNNING, _E.INTERRUPTED): _S.WAITING,
-    (_S.STOPPING, _E.STARTED): _S.STOPPING,
-    (_S.STOPPING, _E.STOP_REQUESTED): _S.STOPPING,
-    (_S.STOPPING, _E.FINISHED): _S.FINISHED,  # It ended by itself before the signal reached it.
-    (_S.STOPPING, _E.FAILED): _S.FAILED,
-    (_S.STOPPING, _E.STOPPED): _S.STOPPED,
-    (_S.STOPPING, _E.INTERRUPTED): _S.STOPPED,  # Somebody wanted it stopped: it does not come back.
-}
-
-
-def next_state(state: JobState, event: JobEventKind) -> JobState:
-    """Raises Conflict where the event does not belong to the state."""
-    try:
-        return TRANSITIONS[state, event]
-    except KeyError:
-        code = "job.ended" if state in ENDED_JOB_STATES else "job.not_now"
-        raise Conflict(code, state=state.value, event=event.value) from None
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from cluster.domain.kubernetes.api_objects import (
 )
 from cluster.domain.kubernetes.kubelet_messages import reason_of_pod
 from cluster.domain.kubernetes.kueue_messages import reason_of_workload
-from cluster.domain.kubernetes.pod_reasons import SchedulingGated
-from cluster.domain.kubernetes.reasons import KubernetesReason, kubernetes_reason_data
+from cluster.domain.kubernetes.reasons import KubernetesReason, SchedulingGated, kubernetes_reason_data
 from cluster.domain.kubernetes.scheduler_messages import TOO_LITTLE
 from cluster.domain.kubernetes.workspace_namespace import GPU_RESOURCE
 

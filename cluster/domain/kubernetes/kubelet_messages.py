@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator
 
 from cluster.domain.kubernetes.api_objects import ApiObject, conditions_of, is_condition_true
-from cluster.domain.kubernetes.node_reasons import NodeOutOfResource, NodeShuttingDown
-from cluster.domain.kubernetes.pod_reasons import (
+from cluster.domain.kubernetes.reasons import (
     CommandMissing,
     ConfigMissing,
     ContainerCrashLoops,
@@ -20,12 +19,15 @@ from cluster.domain.kubernetes.pod_reasons import (
     ImageNotOnNode,
     ImageNotPulled,
     ImageRunsAsRoot,
+    KubernetesReason,
+    NodeOutOfResource,
+    NodeShuttingDown,
     PodEvicted,
     PodPreempted,
     PodRemovedFromNode,
     UnitsUnavailable,
+    unrecognised_message,
 )
-from cluster.domain.kubernetes.reasons import KubernetesReason, unrecognised_message
 from cluster.domain.kubernetes.scheduler_messages import reason_of_scheduling
 
 SPEAKER = "kubelet"

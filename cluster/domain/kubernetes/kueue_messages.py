@@ -4,8 +4,8 @@ pkg/controller/core/workload_controller.go."""
 import re
 
 from cluster.domain.kubernetes.api_objects import ApiObject, conditions_of, is_condition_true
-from cluster.domain.kubernetes.pod_reasons import PodRemovedFromNode
-from cluster.domain.kubernetes.queue_reasons import (
+from cluster.domain.kubernetes.reasons import (
+    KubernetesReason,
     KueueFlavorUnfit,
     KueueLacksResource,
     KueuePreempted,
@@ -13,10 +13,11 @@ from cluster.domain.kubernetes.queue_reasons import (
     KueueQuotaTooSmall,
     KueueQuotaUsed,
     KueueStopped,
+    PodRemovedFromNode,
     PodsReadyTimeout,
     WorkloadDeactivated,
+    unrecognised_message,
 )
-from cluster.domain.kubernetes.reasons import KubernetesReason, unrecognised_message
 
 SPEAKER = "Kueue"
 FULL = re.compile(r"insufficient unused quota for (\S+) in flavor (\S+), (\S+) more needed")

@@ -4,13 +4,14 @@ Kubernetes v1.34: pkg/controller/nodelifecycle, pkg/kubelet/nodestatus/setters.g
 """
 
 from cluster.domain.kubernetes.api_objects import ApiObject, conditions_of, is_condition_true, true_since
-from cluster.domain.kubernetes.node_reasons import (
+from cluster.domain.kubernetes.reasons import (
     ContainerRuntimeDown,
+    KubernetesReason,
     NodeShuttingDown,
     NodeSilent,
     PodNetworkDown,
+    unrecognised_message,
 )
-from cluster.domain.kubernetes.reasons import KubernetesReason, unrecognised_message
 
 SPEAKER = "kubelet"
 PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")

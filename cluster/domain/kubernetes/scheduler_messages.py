@@ -11,8 +11,13 @@ from dataclasses import replace
 from typing import Any
 
 from cluster.domain.kubernetes.api_objects import ApiObject, conditions_of, requested_amount
-from cluster.domain.kubernetes.pod_reasons import NoNodeFits, SchedulingGated, VolumeMissing
-from cluster.domain.kubernetes.reasons import KubernetesReason, unrecognised_message
+from cluster.domain.kubernetes.reasons import (
+    KubernetesReason,
+    NoNodeFits,
+    SchedulingGated,
+    VolumeMissing,
+    unrecognised_message,
+)
 
 SPEAKER = "kube-scheduler"
 HOST = "kubernetes.io/hostname"

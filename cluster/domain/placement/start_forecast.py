@@ -6,9 +6,8 @@ from datetime import datetime, timedelta
 from enum import Enum
 
 from cluster.domain.placement.free_capacity import NO_QUOTA, FreeCapacity, expected_seconds
-from cluster.domain.placement.placement import PlacementInput
 from cluster.domain.placement.queue_order import group_by_workspace, sort_queue
-from cluster.domain.placement.scheduling_pass import SchedulingPass
+from cluster.domain.placement.scheduling_pass import PlacementInput, SchedulingPass
 from cluster.domain.placement.types import JobToPlace, RunningOnNode
 from cluster.domain.queue.start_estimate import EstimateSource, StartEstimate
 

@@ -5,8 +5,7 @@ from math import isfinite
 
 from cluster.domain.jobs.submission import LONGEST_TIME_LIMIT, SHORTEST_TIME_LIMIT
 from cluster.domain.placement.free_capacity import FreeCapacity
-from cluster.domain.placement.placement import PlacementInput
-from cluster.domain.placement.scheduling_pass import SchedulingPass
+from cluster.domain.placement.scheduling_pass import PlacementInput, SchedulingPass
 from cluster.domain.placement.types import JobToPlace, Placement
 from cluster.domain.queue.start_estimate import StartEstimate
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from cluster.domain.errors import Refused
+from cluster.domain.installation import InstallationKind
 from cluster.domain.repairs.definition import (
     HOST_CHECKS,
     CheckKind,
-    InstallationKind,
     Repair,
     RepairCheck,
     RepairTargets,

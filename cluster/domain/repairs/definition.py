@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from cluster.domain.errors import Refused, Unavailable
+from cluster.domain.installation import InstallationKind
 from cluster.domain.names import check_text
 
 LONGEST_REASON = 500
@@ -82,17 +83,6 @@ class RepairTargets(StrEnum):
 
     MASTER = "master"
     NODES = "nodes"
-
-
-class InstallationKind(StrEnum):
-    """EMBEDDED is what `make up` runs on one machine, SERVERS what site.yml has installed.
-
-    KUBERNETES is said by repairs of a cluster: only servers that have one have their files.
-    """
-
-    EMBEDDED = "embedded"
-    SERVERS = "servers"
-    KUBERNETES = "kubernetes"
 
 
 class CatalogueInvalid(Unavailable):

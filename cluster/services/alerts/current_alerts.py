@@ -35,13 +35,13 @@ from cluster.services.images import environments
 from cluster.services.nodes import executor_outage
 from cluster.services.nodes import queries as nodes
 from cluster.services.nodes.queries import NodeView
-from cluster.services.operations import requests
+from cluster.services.operations import queries
 from cluster.services.storage import disk_space
 from cluster.services.workspaces import queries as places
 from cluster.services.workspaces.queries import WorkspaceSummary
 from cluster.store.datasets import Dataset
+from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Job
-from cluster.store.leases import InstallationFact
 from cluster.store.nodes import offered_unit_kind
 
 MAX_PER_KIND = 3
@@ -235,7 +235,7 @@ def disk_used_share(facts: Mapping[str, Any]) -> float | None:
 
 def failed_work_alerts(cluster: Cluster, actor: Actor) -> Iterator[Alert]:
     """Yields alerts for interrupted operations that this person may retry, and for datasets whose import failed."""
-    for operation in requests.list_interrupted_operations(cluster, actor, MAX_PER_KIND):
+    for operation in queries.list_interrupted_operations(cluster, actor, MAX_PER_KIND):
         details = (AlertDetail(operation.error_code or "operation.broken", operation.error_data or {}),)
         yield Alert(
             AlertUrgency.INTERRUPTED, AlertTopic.OPERATION, "attention.operation_given_up", operation.id,

@@ -25,8 +25,8 @@ from cluster.services.context import Cluster
 from cluster.services.jobs.state_counts import has_state, read_oldest_submission
 from cluster.services.kubernetes.status import KUBERNETES_STATUS_FACT
 from cluster.services.storage.disk_space import read_disk_usage
+from cluster.store.facts import InstallationFact
 from cluster.store.jobs import IS_LIVE, Job
-from cluster.store.leases import InstallationFact
 from cluster.store.nodes import Allocation, Node, Unit
 from cluster.store.operations import Operation
 from cluster.store.queue_totals import QueueTotal

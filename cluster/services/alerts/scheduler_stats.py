@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
+from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Attempt
-from cluster.store.leases import InstallationFact
 from cluster.store.nodes import Allocation
 
 SCHEDULER_STATS_FACT = "scheduler_pulse"

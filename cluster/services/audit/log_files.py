@@ -24,7 +24,7 @@ from cluster.services.audit.seals import load_last_seal
 from cluster.services.context import Cluster
 from cluster.services.storage.folders import IS_ROOT, service_ids
 from cluster.store.audit import AuditEntry, add_audit_entry
-from cluster.store.leases import InstallationFact
+from cluster.store.facts import InstallationFact
 
 LOG_FILE_NAME = re.compile(r"\d{8}\.log")
 LAST_WRITTEN_FACT = "access_files"

@@ -26,7 +26,7 @@ from cluster.domain.audit_seals import (
 from cluster.services.audit.epochs import OldEpochChecker, read_epochs
 from cluster.services.context import Cluster
 from cluster.store.audit import AuditEntry, AuditSeal
-from cluster.store.leases import InstallationFact
+from cluster.store.facts import InstallationFact
 
 log = structlog.get_logger()
 

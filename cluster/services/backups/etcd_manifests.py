@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from cluster.domain.backups.retention import BackupProblem, parse_backup_problem
+from cluster.domain.backups.problems import BackupProblem, parse_backup_problem
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import require_administrator
 from cluster.services.backups.manifests import LARGEST_MANIFEST

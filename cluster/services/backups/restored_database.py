@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from cluster.domain.audit_seals import derive_seal_key, epoch_mac
 from cluster.domain.jobs.exits import AttemptOutcome
-from cluster.domain.jobs.submission import next_state
+from cluster.domain.jobs.lifecycle import next_state
 from cluster.domain.people.actor import Actor
 from cluster.domain.queue.reasons import JobOnHold
 from cluster.domain.queue.waiting_data import to_waiting_data
@@ -23,7 +23,8 @@ from cluster.domain.states import DesiredState, JobState, NoticeState, Operation
 from cluster.services.audit.epochs import EPOCH_ACTION, update_digest
 from cluster.services.audit.seals import SealAnchor, find_first_violation, read_chain, seal_entries
 from cluster.services.context import Cluster
-from cluster.services.jobs.attempts import EVENT_OF_END, add_job_event, end_attempt, with_requester_name
+from cluster.services.jobs.attempts import EVENT_OF_END, end_attempt, with_requester_name
+from cluster.services.jobs.events import add_job_event
 from cluster.services.people.users import service_actor
 from cluster.store.alerts import Notification
 from cluster.store.audit import add_audit_entry

@@ -9,7 +9,7 @@ from cluster.domain.images import VARIANTS, DefaultImage, parse_default_image
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import UnitKind
 from cluster.services.context import Cluster
-from cluster.store.leases import InstallationFact
+from cluster.store.facts import InstallationFact
 
 DEFAULT_IMAGES_FACT = "default_images"
 

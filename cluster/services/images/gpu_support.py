@@ -10,9 +10,9 @@ from cluster.domain.states import EnvironmentState
 from cluster.services.context import Cluster
 from cluster.services.images.default_images import DEFAULT_IMAGES_FACT
 from cluster.settings import Settings
-from cluster.store.leases import InstallationFact
+from cluster.store.environments import Environment
+from cluster.store.facts import InstallationFact
 from cluster.store.nodes import ANY_GPU, Unit
-from cluster.store.operations import Environment
 
 ANY_REAL_GPU = ANY_GPU.where(Unit.simulated.is_(False))
 UNKNOWN_ENVIRONMENT = EnvironmentOrImage("", GpuSupport.UNKNOWN)

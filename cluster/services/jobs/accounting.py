@@ -12,7 +12,7 @@ from cluster.domain.jobs.accounting import CalendarMonth, JobStateChange, UnitHo
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
-from cluster.services.jobs.submission import load_job
+from cluster.services.jobs.queries import load_job
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation
 from cluster.store.sql.epoch_seconds import epoch_seconds

@@ -3,7 +3,6 @@ tried again.
 
 Each function is one transaction that compares the job's fence and checks the scheduler's lease. False or an empty
 answer means that another process was faster: the caller reads again and changes nothing.
-empty answer means that somebody was faster: the caller looks again and changes nothing.
 """
 
 from collections.abc import Mapping
@@ -17,32 +16,21 @@ from sqlalchemy.orm.attributes import set_committed_value
 
 from cluster.domain.jobs.attempts import is_retried
 from cluster.domain.jobs.exits import AttemptOutcome, ExitRecord
+from cluster.domain.jobs.lifecycle import JobEventKind, next_state
 from cluster.domain.jobs.resume_points import ResumePoint
-from cluster.domain.jobs.submission import JobEventKind, next_state
 from cluster.domain.queue.reasons import AttemptInterrupted, RetryAfterFailure, RetryBackoff
 from cluster.domain.queue.retry_backoff import MAX_INTERRUPTIONS_IN_A_ROW, backoff_after
 from cluster.domain.queue.waiting_data import to_waiting_data
 from cluster.domain.states import AttemptState, DesiredState, JobState
 from cluster.domain.storage.disk_reserve import StopCause
+from cluster.domain.sweeps.plan import stop_code_of
 from cluster.services.context import Cluster
-from cluster.services.jobs.live_attempts import LiveAttempt, list_live_attempts
-from cluster.services.jobs.use import record_usage
+from cluster.services.jobs.events import add_job_event, publish_jobs
 from cluster.services.leases import HeldLease, check_lease
 from cluster.services.placement.retry_backoff import read_interruptions_in_a_row
-from cluster.services.sweeps import stops
-from cluster.store.jobs import Attempt, Job, JobEvent
+from cluster.store.jobs import Attempt, Job, Sweep
 from cluster.store.nodes import Allocation, Node
 from cluster.store.users import User
-
-__all__ = [
-    "LiveAttempt",
-    "record_interruption",
-    "list_live_attempts",
-    "record_stop_cause",
-    "record_end",
-    "record_running",
-    "record_starting",
-]
 
 EVENT_OF_END = {
     JobState.FINISHED: JobEventKind.FINISHED,
@@ -154,7 +142,7 @@ def end_job(
     job.ended_at = ended_at
     job.exit_code, job.end_code, job.end_data = outcome.exit_code, outcome.code, outcome.data
     add_job_event(session, job, now, job.state, outcome.code, data)
-    stops.mark_sweep_on_failure(session, job, outcome, now)
+    mark_sweep_on_failure(session, job, outcome, now)
 
 
 def retry_job(
@@ -301,14 +289,67 @@ def choose_end_time(truth: ExitRecord | None, attempt: Attempt, now: datetime) -
     return max(min(truth.ended_at, now), attempt.started_at or attempt.created_at)
 
 
-def add_job_event(
-    session: Session, job: Job, now: datetime, state: JobState, code: str, data: Mapping[str, Any]
-) -> None:
-    session.add(JobEvent(job_id=job.id, at=now, state=state.value, code=code, data=dict(data)))
+def record_usage(session: Session, attempt: Attempt, truth: ExitRecord | None) -> None:
+    """Called once, when the attempt has ended. The job keeps sums, the highest peak, the mean over time."""
+    if truth is None:
+        return
+    attempt.cpu_seconds, attempt.max_memory_bytes = truth.cpu_seconds, truth.max_rss_bytes
+    attempt.average_memory_bytes = truth.average_rss_bytes
+    attempt.unit_seconds_used, attempt.storage_bytes = truth.unit_seconds_used, truth.out_bytes
+    former: list[Attempt] = []
+    if attempt.number > 1:
+        query = select(Attempt).where(Attempt.job_id == attempt.job_id, Attempt.id != attempt.id)
+        former = list(session.scalars(query))
+    sum_job_usage(attempt.job, [*former, attempt])
 
 
-def publish_jobs(cluster: Cluster, *job_ids: int) -> None:
-    for job_id in job_ids:
-        cluster.events.publish("jobs", job_id)
-    if job_ids:
-        cluster.events.publish("queue", 0)
+def sum_job_usage(job: Job, attempts: list[Attempt]) -> None:
+    job.cpu_seconds = sum_known([each.cpu_seconds for each in attempts])
+    job.unit_seconds_used = sum_known([each.unit_seconds_used for each in attempts])
+    peaks = [each.max_memory_bytes for each in attempts if each.max_memory_bytes is not None]
+    job.max_memory_bytes = max(peaks, default=None)
+    stored = [each.storage_bytes for each in attempts if each.storage_bytes is not None]
+    job.storage_bytes = sum(stored) if stored else None
+    job.average_memory_bytes = mean_over_time(attempts)
+
+
+def sum_known(parts: list[float | None]) -> float | None:
+    """None where nothing was measured; what one attempt lacks is left out."""
+    known = [part for part in parts if part is not None]
+    return sum(known) if known else None
+
+
+def mean_over_time(attempts: list[Attempt]) -> int | None:
+    weighed = [
+        (each.average_memory_bytes, max(1.0, run_seconds(each.started_at, each.ended_at)))
+        for each in attempts
+        if each.average_memory_bytes is not None
+    ]
+    if not weighed:
+        return None
+    return int(sum(size * seconds for size, seconds in weighed) / sum(seconds for _, seconds in weighed))
+
+
+def run_seconds(begin: datetime | None, end: datetime | None) -> float:
+    return (end - begin).total_seconds() if begin and end else 0.0
+
+
+def mark_sweep_on_failure(session: Session, job: Job, outcome: AttemptOutcome, now: datetime) -> None:
+    """Called in the transaction that records a job's end."""
+    cause = stop_code_of(outcome.state, outcome.code, outcome.data) if job.sweep_id is not None else None
+    if cause is not None and job.sweep_id is not None:
+        mark_sweep_stopped(session, job.sweep_id, now, cause, {"job_id": job.id})
+
+
+def mark_sweep_stopped(
+    session: Session, sweep_id: int, now: datetime, cause: str, data: dict[str, Any]
+) -> bool:
+    """Marks the sweep stopped; the first cause counts. Returns False if the sweep ignores failures or was stopped
+    before."""
+    marked = session.execute(
+        update(Sweep)
+        .where(Sweep.id == sweep_id, Sweep.stop_on_trouble, Sweep.stopped_at.is_(None))
+        .values(stopped_at=now, stop_code=cause, stop_data=data, stopping=True)
+        .returning(Sweep.id)
+    )
+    return marked.first() is not None

@@ -10,8 +10,8 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import is_allowed, require_permission
 from cluster.domain.states import ENDED_JOB_STATES
 from cluster.services.context import Cluster
-from cluster.services.jobs.attempts import add_job_event
-from cluster.services.jobs.submission import load_job
+from cluster.services.jobs.events import add_job_event
+from cluster.services.jobs.queries import load_job
 from cluster.services.leases import HeldLease, check_lease
 from cluster.services.people.access import job_relation
 from cluster.store.audit import add_audit_entry

@@ -1,16 +1,31 @@
-"""Reads the rows of listed jobs, and says which of them the person may see."""
+"""Reads jobs for pages and REST, as far as the person may see them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy.orm import Session, joinedload, selectinload
+from sqlalchemy.sql.base import ExecutableOption
 
+from cluster.domain.errors import NotFound
 from cluster.domain.people.actor import Actor
-from cluster.services.jobs.submission import JOB_LOADS
-from cluster.store.jobs import Job
+from cluster.domain.states import LIVE_JOB_STATES, JobState
+from cluster.services.context import Cluster
+from cluster.store.jobs import IS_LIVE, Attempt, Job, JobEvent
+from cluster.store.nodes import Allocation, Unit
 from cluster.store.sql.visibility import can_see_job
+from cluster.store.trainings import Training
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
+
+JOB_LOADS = (
+    joinedload(Job.workspace).joinedload(Workspace.manager),
+    joinedload(Job.training).joinedload(Training.owner),
+    joinedload(Job.training).selectinload(Training.members),
+    joinedload(Job.training).joinedload(Training.workspace).selectinload(Workspace.members),
+    joinedload(Job.user),
+    joinedload(Job.dataset),
+)
+
 
 QUEUE_ROW_LOADS = (
     joinedload(Job.user).load_only(User.id, User.name),
@@ -39,3 +54,71 @@ def filter_ids_of_user(session: Session, actor: Actor, ids: Collection[int], use
     """The jobs of this user among `ids` that the reader may see; of the others the reader learns no owner."""
     query = select(Job.id).where(Job.id.in_(ids), Job.user_id == user_id, can_see_job(actor))
     return set(session.scalars(query))
+
+
+def load_job(session: Session, actor: Actor, job_id: int) -> Job:
+    """With everything that its page shows. Raises NotFound where the person may not see it."""
+    query = (
+        select(Job)
+        .where(Job.id == job_id, can_see_job(actor))
+        .options(*JOB_LOADS, *attempt_and_event_loads())
+    )
+    job = session.scalar(query)
+    if job is None:
+        raise NotFound("job", job_id)
+    return job
+
+
+def attempt_and_event_loads() -> tuple[ExecutableOption, ...]:
+    held = selectinload(Job.attempts).selectinload(Attempt.allocations).joinedload(Allocation.unit)
+    nodes = selectinload(Job.attempts).joinedload(Attempt.node)
+    return held.joinedload(Unit.node), nodes, selectinload(Job.events)
+
+
+def read_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
+    with cluster.store.read() as session:
+        return load_job(session, actor, job_id)
+
+
+def filter_visible_ids(cluster: Cluster, actor: Actor, job_ids: Collection[int]) -> set[int]:
+    if not job_ids:
+        return set()
+    with cluster.store.read() as session:
+        return set(session.scalars(select(Job.id).where(Job.id.in_(job_ids), can_see_job(actor))))
+
+
+def read_job_events(cluster: Cluster, job_id: int) -> list[JobEvent]:
+    """Its history, the oldest line first."""
+    with cluster.store.read() as session:
+        return list(session.scalars(select(JobEvent).where(JobEvent.job_id == job_id).order_by(JobEvent.id)))
+
+
+def list_jobs(
+    cluster: Cluster,
+    actor: Actor,
+    states: Sequence[JobState] = (),
+    workspace_id: int | None = None,
+    training_id: int | None = None,
+    user_id: int | None = None,
+    sweep_id: int | None = None,
+    before_id: int | None = None,
+    limit: int = 50,
+) -> list[Job]:
+    """Newest first, one keyset page: those below `before_id`."""
+    query = select(Job).where(can_see_job(actor)).options(*JOB_LOADS)
+    if states:
+        query = query.where(Job.state.in_(states))
+    if states and set(states) <= set(LIVE_JOB_STATES):
+        query = query.where(IS_LIVE)
+    for column, value in (
+        (Job.workspace_id, workspace_id),
+        (Job.training_id, training_id),
+        (Job.user_id, user_id),
+        (Job.sweep_id, sweep_id),
+    ):
+        if value is not None:
+            query = query.where(column == value)
+    if before_id is not None:
+        query = query.where(Job.id < before_id)
+    with cluster.store.read() as session:
+        return list(session.scalars(query.order_by(Job.id.desc()).limit(limit)))

@@ -1,51 +1,27 @@
 """Submits jobs: one transaction writes the row, its first event and its audit entry."""
 
-from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, select
-from sqlalchemy.orm import Session, joinedload, selectinload
+from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import set_committed_value
-from sqlalchemy.sql.base import ExecutableOption
 
-from cluster.domain.errors import Conflict, NotFound, Refused
-from cluster.domain.jobs.submission import JobRequest, SubmissionPreview, SubmissionWarning
+from cluster.domain.errors import Refused
+from cluster.domain.jobs.submission import JobRequest, SubmissionWarning
 from cluster.domain.people.actor import Actor
-from cluster.domain.people.permissions import is_allowed, require_permission
-from cluster.domain.placement.placement import JobToPlace, Placement
 from cluster.domain.states import (
-    ENDED_JOB_STATES,
-    LIVE_JOB_STATES,
     DesiredState,
     JobState,
 )
 from cluster.services.context import Cluster
-from cluster.services.images.environments import load_default_environment
-from cluster.services.jobs.submission_checks import CheckedSubmission, check_submission, read_largest_node
-from cluster.services.people.access import job_relation
-from cluster.services.placement.past_durations import expected_duration, read_durations_of_kind
-from cluster.services.placement.snapshot import read_placement_snapshot
-from cluster.services.placement.start_blockers import dataset_reason, environment_reason
-from cluster.store.audit import AuditEntry, add_audit_entry, audit_entry_columns
-from cluster.store.datasets import Dataset
-from cluster.store.jobs import IS_LIVE, Attempt, Job, JobEvent, first_position, job_shape
+from cluster.services.jobs.queries import load_job
+from cluster.services.jobs.submission_checks import CheckedSubmission, check_submission
+from cluster.store.audit import AuditEntry, audit_entry_columns
+from cluster.store.jobs import Job, JobEvent, first_position, job_shape
 from cluster.store.leases import IdempotentAnswer
-from cluster.store.nodes import Allocation, Unit
 from cluster.store.sql.bulk_insert import reserve_ids
 from cluster.store.sql.multi_table_insert import insert_rows
-from cluster.store.sql.visibility import can_see_job
 from cluster.store.trainings import Training
-from cluster.store.workspaces import Workspace
-
-JOB_LOADS = (
-    joinedload(Job.workspace).joinedload(Workspace.manager),
-    joinedload(Job.training).joinedload(Training.owner),
-    joinedload(Job.training).selectinload(Training.members),
-    joinedload(Job.training).joinedload(Training.workspace).selectinload(Workspace.members),
-    joinedload(Job.user),
-    joinedload(Job.dataset),
-)
 
 
 def submit_job(
@@ -155,145 +131,3 @@ def check_submission_request(
     """The same checks for the estimate, the form and REST; returns the request with checked values."""
     asked = check_submission(cluster, session, actor, training_id, request)
     return asked.training, asked.request, asked.warnings
-
-
-def preview_submission(
-    cluster: Cluster, actor: Actor, training_id: int, request: JobRequest
-) -> SubmissionPreview:
-    """Previews the submission and writes nothing. Raises what `submit_job` would raise."""
-    with cluster.store.read() as session:
-        training, checked, warnings = check_submission_request(cluster, session, actor, training_id, request)
-        board = read_placement_snapshot(cluster, session)
-        kind, _ = read_largest_node(session)
-        dataset = session.get(Dataset, checked.dataset_id) if checked.dataset_id else None
-        environment = environment_reason(session, load_default_environment(session))
-        blocked = dataset_reason(session, dataset) or environment or board.blockers.disk
-        last = 1 + (session.scalar(select(func.max(Job.id))) or 0)
-        end = first_position(last, checked.priority)
-        expected = expected_duration(
-            read_durations_of_kind(session, training_id, checked.units), checked.time_limit_seconds
-        )
-        limit = checked.time_limit_seconds
-        head = JobToPlace(
-            last,
-            training.workspace_id,
-            checked.units,
-            checked.priority,
-            end,
-            blocked,
-            expected.seconds,
-            limit + checked.grace_seconds if limit else None,
-            cluster.clock(),
-            expected.source,
-        )
-    decisions = board.decide([*board.jobs_to_place, head])
-    decision = next(decision for decision in decisions if decision.job_id == last)
-    if isinstance(decision, Placement):
-        node = next(node.name for node in board.nodes if node.node_id == decision.node_id)
-        return SubmissionPreview(checked.units, kind, node=node, warnings=warnings)
-    return SubmissionPreview(checked.units, kind, decision.reason, decision.outlook, warnings=warnings)
-
-
-def load_job(session: Session, actor: Actor, job_id: int) -> Job:
-    """With everything that its page shows. Raises NotFound where the person may not see it."""
-    query = (
-        select(Job)
-        .where(Job.id == job_id, can_see_job(actor))
-        .options(*JOB_LOADS, *attempt_and_event_loads())
-    )
-    job = session.scalar(query)
-    if job is None:
-        raise NotFound("job", job_id)
-    return job
-
-
-def attempt_and_event_loads() -> tuple[ExecutableOption, ...]:
-    held = selectinload(Job.attempts).selectinload(Attempt.allocations).joinedload(Allocation.unit)
-    nodes = selectinload(Job.attempts).joinedload(Attempt.node)
-    return held.joinedload(Unit.node), nodes, selectinload(Job.events)
-
-
-def read_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
-    with cluster.store.read() as session:
-        return load_job(session, actor, job_id)
-
-
-def filter_visible_ids(cluster: Cluster, actor: Actor, job_ids: Collection[int]) -> set[int]:
-    if not job_ids:
-        return set()
-    with cluster.store.read() as session:
-        return set(session.scalars(select(Job.id).where(Job.id.in_(job_ids), can_see_job(actor))))
-
-
-def read_job_events(cluster: Cluster, job_id: int) -> list[JobEvent]:
-    """Its history, the oldest line first."""
-    with cluster.store.read() as session:
-        return list(session.scalars(select(JobEvent).where(JobEvent.job_id == job_id).order_by(JobEvent.id)))
-
-
-def list_jobs(
-    cluster: Cluster,
-    actor: Actor,
-    states: Sequence[JobState] = (),
-    workspace_id: int | None = None,
-    training_id: int | None = None,
-    user_id: int | None = None,
-    sweep_id: int | None = None,
-    before_id: int | None = None,
-    limit: int = 50,
-) -> list[Job]:
-    """Newest first, one keyset page: those below `before_id`."""
-    query = select(Job).where(can_see_job(actor)).options(*JOB_LOADS)
-    if states:
-        query = query.where(Job.state.in_(states))
-    if states and set(states) <= set(LIVE_JOB_STATES):
-        query = query.where(IS_LIVE)
-    for column, value in (
-        (Job.workspace_id, workspace_id),
-        (Job.training_id, training_id),
-        (Job.user_id, user_id),
-        (Job.sweep_id, sweep_id),
-    ):
-        if value is not None:
-            query = query.where(column == value)
-    if before_id is not None:
-        query = query.where(Job.id < before_id)
-    with cluster.store.read() as session:
-        return list(session.scalars(query.order_by(Job.id.desc()).limit(limit)))
-
-
-def stop_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
-    """Records the wish; the scheduler stops the run. One that waits has ended when this returns.
-
-    Its user, the training's owner, the workspace's manager and administrators may. Raises Forbidden,
-    Conflict where it has ended already; a second wish changes nothing.
-    """
-    now = cluster.clock()
-    with cluster.store.write() as session:
-        # Held against the scheduler, which may be writing this job's end at the same moment.
-        session.execute(select(Job.id).where(Job.id == job_id).with_for_update())
-        job = load_job(session, actor, job_id)
-        require_permission("job.stop", job_relation(actor, job), job_id)
-        if job.state in ENDED_JOB_STATES:
-            raise Conflict("job.has_ended", id=job.id, state=job.state.value)
-        if job.desired is not DesiredState.STOP:
-            job.desired = DesiredState.STOP
-            job.stopped_by = actor.user_id
-            if job.state is JobState.WAITING:
-                job.state = JobState.STOPPED
-                job.ended_at = now
-                job.end_code, job.end_data = "exit.stopped_while_waiting", {"by": actor.name}
-                job.waiting_code = job.waiting_data = None
-            else:
-                job.state = JobState.STOPPING
-            event = JobEvent(job_id=job.id, at=now, state=job.state.value, code="job.stop_requested")
-            event.data = {"by": actor.name}
-            session.add(event)
-            add_audit_entry(session, now, actor, "job.stop_requested", job.id)
-    cluster.events.publish("queue", job_id)
-    cluster.events.publish("jobs", job_id)
-    return job
-
-
-def can_stop_job(actor: Actor, job: Job) -> bool:
-    return is_allowed("job.stop", job_relation(actor, job))

@@ -18,7 +18,7 @@ from cluster.services.context import Cluster
 from cluster.services.images.environments import load_default_environment
 from cluster.services.images.gpu_support import read_job_environment
 from cluster.services.people.access import require_active_workspace
-from cluster.services.placement.snapshot import can_span_nodes
+from cluster.services.placement.capacity import can_span_nodes
 from cluster.store.datasets import Dataset
 from cluster.store.nodes import Node, Unit, count_offered_units
 from cluster.store.trainings import Training, TrainingMember

@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 
 from cluster.services.context import Cluster
 from cluster.services.kubernetes.status import KUBERNETES_STATUS_FACT
-from cluster.store.leases import InstallationFact
+from cluster.store.facts import InstallationFact
 
 INSTALLATION_ID_FACT = "installation"
 DIGITS = 8

@@ -19,8 +19,8 @@ from cluster.domain.states import AttemptState, NodeState
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
 from cluster.store.audit import add_audit_entry
+from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Attempt
-from cluster.store.leases import InstallationFact
 from cluster.store.workspaces import Workspace
 
 KUBERNETES_STATUS_FACT = "kubernetes_standing"

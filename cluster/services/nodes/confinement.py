@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
-from cluster.store.leases import InstallationFact
+from cluster.store.facts import InstallationFact
 
 CONFINEMENT_FACT = "confinement"
 

@@ -10,7 +10,7 @@ from sqlalchemy import delete
 
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
-from cluster.store.leases import InstallationFact
+from cluster.store.facts import InstallationFact
 
 EXECUTOR_OUTAGE_FACT = "executor_silent"
 

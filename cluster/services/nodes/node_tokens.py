@@ -8,7 +8,7 @@ from cluster.services.context import Cluster
 from cluster.services.people.credentials import is_same_digest, new_secret, secret_digest
 from cluster.services.people.users import service_actor
 from cluster.store.audit import add_audit_entry
-from cluster.store.node_tokens import NodeToken
+from cluster.store.nodes import NodeToken
 
 NODE_TOKEN_FORMAT = re.compile(r"gcn_([1-9]\d{0,8})_([\w-]{43})", re.ASCII)
 

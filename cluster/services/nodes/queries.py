@@ -1,6 +1,6 @@
 """Lists nodes with their units and the job that holds each unit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -16,38 +16,9 @@ from cluster.domain.states import NodeState, UnitKind, UnitState
 from cluster.services.context import Cluster
 from cluster.services.kubernetes.status import load_kubernetes_status, node_closed_reason
 from cluster.services.nodes.confinement import load_confinement_features
-from cluster.services.nodes.drains import DrainEffect, drain_node, read_drain_effect, undrain_node
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
 from cluster.store.sql.visibility import can_see_job
-
-__all__ = [
-    "DrainEffect",
-    "NodeView",
-    "ReportedUnit",
-    "UnitView",
-    "read_drain_effect",
-    "count_working_units",
-    "drain_node",
-    "read_node",
-    "record_heartbeat",
-    "undrain_node",
-    "list_nodes",
-]
-
-
-@dataclass(frozen=True)
-class ReportedUnit:
-    """A unit as an agent sees it. `identity` is the GPU's UUID, or cpu-0, cpu-1 …; memory in bytes."""
-
-    identity: str
-    kind: UnitKind
-    position: int
-    model: str = ""
-    memory_bytes: int | None = None
-    state: UnitState = UnitState.OK
-    simulated: bool = False
-    island: str | None = None
 
 
 @dataclass(frozen=True)
@@ -102,60 +73,6 @@ class NodeView:
     def kind(self) -> UnitKind:
         """Of its first unit; a node has units of one kind."""
         return self.units[0].unit.kind if self.units else UnitKind.GPU
-
-
-def record_heartbeat(
-    cluster: Cluster,
-    name: str,
-    boot_id: str,
-    facts: Mapping[str, Any],
-    units: Sequence[ReportedUnit],
-    has_executor: bool = True,
-) -> Node:
-    """The node and its units as they are now; a unit that is no longer seen is `gone`, never deleted.
-
-    Rings only when something that pages show has changed: a heartbeat alone is no news.
-    """
-    now = cluster.clock()
-    with cluster.store.write() as session:
-        node = session.scalar(select(Node).where(Node.name == name).options(selectinload(Node.units)))
-        is_news = node is None or node_state_of(node, now) is not NodeState.READY or node.boot_id != boot_id
-        if node is None:
-            node = Node(name=name, boot_id=boot_id, created_at=now, units=[])
-            session.add(node)
-        # A boot in the future was seen by a clock that has been set since: whatever began after it would seem older.
-        if node.boot_id != boot_id or (node.booted_at is not None and node.booted_at > now):
-            node.boot_id, node.booted_at = boot_id, now
-        node.has_executor = has_executor
-        node.heartbeat_at = now
-        node.facts = dict(facts)
-        node.fabric = facts.get("fabric")
-        is_news = record_units(node, units) or is_news
-        session.flush()
-    if is_news:
-        cluster.events.publish("nodes", node.id)
-        cluster.events.publish("queue", 0)
-    return node
-
-
-def record_units(node: Node, seen: Sequence[ReportedUnit]) -> bool:
-    """Whether a unit came, went or changed."""
-    known = {unit.identity: unit for unit in node.units}
-    changed = False
-    for one in seen:
-        unit = known.pop(one.identity, None)
-        if unit is None:
-            unit = Unit(identity=one.identity, kind=one.kind)
-            node.units.append(unit)
-            changed = True
-        changed = changed or unit.state is not one.state
-        unit.kind, unit.position, unit.model = one.kind, one.position, one.model
-        unit.memory_bytes, unit.state, unit.simulated = one.memory_bytes, one.state, one.simulated
-        unit.island = one.island
-    for unit in known.values():
-        changed = changed or unit.state is not UnitState.GONE
-        unit.state = UnitState.GONE
-    return changed
 
 
 NODE_LOADS = (selectinload(Node.units), joinedload(Node.drainer))

@@ -1,24 +1,21 @@
 """Requests an operation in the caller's transaction, enqueues it after the commit, and lets people retry one that
 failed."""
 
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import datetime
 
-from sqlalchemy import or_, select, update
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy.orm import Session
 
-from cluster.domain.errors import Conflict, Forbidden, NotFound
+from cluster.domain.errors import Conflict, Forbidden
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import ALLOWED_RELATIONS, require_administrator, require_scope
 from cluster.domain.states import DatasetState, EnvironmentState, OperationKind, OperationState, TaskQueue
 from cluster.services.context import Cluster
+from cluster.services.operations.queries import read_operation
 from cluster.store.audit import add_audit_entry
 from cluster.store.datasets import Dataset
-from cluster.store.operations import Environment, Operation
-from cluster.store.sql.visibility import member_workspace_ids
+from cluster.store.environments import Environment
+from cluster.store.operations import Operation
 from cluster.store.workspaces import Workspace
-
-CLAIM_LASTS = timedelta(seconds=10)
 
 QUEUE_OF_KIND = {
     OperationKind.ENVIRONMENT_BUILD: TaskQueue.IMAGES,
@@ -60,174 +57,6 @@ def enqueue_operation(cluster: Cluster, operation: Operation) -> None:
     if operation.queue is not TaskQueue.REPAIR or cluster.settings.launcher != "systemd":
         cluster.events.enqueue(operation.queue.value, operation.id)
     cluster.events.publish("operations", operation.id)
-
-
-def claim_operation(cluster: Cluster, operation_id: int, holder: str) -> Operation | None:
-    """None: somebody else holds it, or it has ended; the caller has nothing to do."""
-    now = cluster.clock()
-    claimable = or_(
-        Operation.state == OperationState.REQUESTED,
-        (Operation.state == OperationState.RUNNING) & (Operation.lease_until < now),
-    )
-    with cluster.store.write() as session:
-        operation = session.scalar(
-            select(Operation).where(Operation.id == operation_id, claimable).with_for_update()
-        )
-        if operation is None:
-            return None
-        operation.state = OperationState.RUNNING
-        operation.holder = holder
-        operation.fence += 1
-        operation.claims += 1
-        operation.lease_until = now + CLAIM_LASTS
-        operation.started_at = operation.started_at or now
-        operation.steps = []
-        operation.progress = 0.0
-    cluster.events.publish("operations", operation_id)
-    return operation
-
-
-def renew_operation(cluster: Cluster, operation_id: int, fence: int) -> bool:
-    """False: the lease went to somebody else; the holder must stop without another change."""
-    with cluster.store.write() as session:
-        renewed = session.execute(
-            update(Operation)
-            .where(is_claimed_under(operation_id, fence))
-            .values(lease_until=cluster.clock() + CLAIM_LASTS)
-            .returning(Operation.id)
-        )
-        return renewed.first() is not None
-
-
-def is_claimed_under(operation_id: int, fence: int) -> Any:
-    return (
-        (Operation.id == operation_id)
-        & (Operation.fence == fence)
-        & (Operation.state == OperationState.RUNNING)
-    )
-
-
-def load_claimed_operation(session: Session, operation_id: int, fence: int) -> Operation:
-    """Raises Conflict where the fence is stale."""
-    operation = session.scalar(
-        select(Operation).where(is_claimed_under(operation_id, fence)).with_for_update()
-    )
-    if operation is None:
-        raise Conflict("operation.stale", id=operation_id, fence=fence)
-    return operation
-
-
-def plan_steps(cluster: Cluster, operation_id: int, fence: int, codes: list[str]) -> None:
-    """Names all steps before the first begins, so that the page can show what is to come."""
-    with cluster.store.write() as session:
-        operation = load_claimed_operation(session, operation_id, fence)
-        operation.steps = [{"code": code, "state": "to_come"} for code in codes]
-    cluster.events.publish("operations", operation_id)
-
-
-def report_step(
-    cluster: Cluster, operation_id: int, fence: int, code: str, progress: float, detail: str = ""
-) -> None:
-    """`progress` is that of the whole operation, 0 to 1. Steps before `code` become done."""
-    now = cluster.clock()
-    with cluster.store.write() as session:
-        operation = load_claimed_operation(session, operation_id, fence)
-        steps: list[dict[str, Any]] = [dict(step) for step in operation.steps]
-        if code not in [step["code"] for step in steps]:
-            steps.append({"code": code, "state": "to_come"})
-        for step in steps:
-            if step["code"] == code:
-                step.setdefault("started_at", now.isoformat())
-                step.update(state="now", detail=detail)
-                break
-            close_step(step, "done", now)
-        operation.steps = steps
-        operation.progress = min(1.0, max(0.0, progress))
-    cluster.events.publish("operations", operation_id)
-
-
-def close_step(step: dict[str, Any], state: str, now: datetime) -> None:
-    if step["state"] in ("to_come", "now"):
-        step.setdefault("started_at", now.isoformat())
-        step["state"] = state
-        step["ended_at"] = now.isoformat()
-
-
-def finish_operation(session: Session, operation_id: int, fence: int, now: datetime) -> Operation:
-    """Ends it well inside the caller's transaction, which also writes what the operation was for."""
-    operation = load_claimed_operation(session, operation_id, fence)
-    steps = [dict(step) for step in operation.steps]
-    for step in steps:
-        close_step(step, "done", now)
-    operation.steps = steps
-    operation.progress = 1.0
-    return end_operation(operation, OperationState.FINISHED, now)
-
-
-def fail_operation(
-    session: Session, operation_id: int, fence: int, now: datetime, code: str, data: dict[str, Any]
-) -> Operation:
-    operation = load_claimed_operation(session, operation_id, fence)
-    steps = [dict(step) for step in operation.steps]
-    for step in steps:
-        if step["state"] == "now":
-            close_step(step, "failed", now)
-    operation.steps = steps
-    operation.error_code = code
-    operation.error_data = data
-    return end_operation(operation, OperationState.FAILED, now)
-
-
-def end_operation(operation: Operation, state: OperationState, now: datetime) -> Operation:
-    operation.state = state
-    operation.ended_at = now
-    operation.lease_until = None
-    return operation
-
-
-def list_operations(
-    cluster: Cluster, actor: Actor, before_id: int | None = None, limit: int = 50, is_open: bool | None = None
-) -> list[Operation]:
-    """Newest first. A person sees their own, their workspaces' and the building of environments."""
-    query = select(Operation).where(can_see_operation(actor)).options(joinedload(Operation.requester))
-    if before_id is not None:
-        query = query.where(Operation.id < before_id)
-    if is_open is not None:
-        still = Operation.state.in_([OperationState.REQUESTED, OperationState.RUNNING])
-        query = query.where(still if is_open else ~still)
-    with cluster.store.read() as session:
-        return list(session.scalars(query.order_by(Operation.id.desc()).limit(limit)))
-
-
-def list_interrupted_operations(cluster: Cluster, actor: Actor, limit: int) -> list[Operation]:
-    """What was dropped too often and this person may ask for again, however much has been done since; newest first."""
-    query = select(Operation).where(Operation.state == OperationState.INTERRUPTED)
-    if not actor.is_administrator:
-        managed = select(Workspace.id).where(Workspace.manager_id == actor.user_id)
-        query = query.where(or_(Operation.requested_by == actor.user_id, Operation.workspace_id.in_(managed)))
-        query = query.where(Operation.kind != OperationKind.REPAIR)
-    with cluster.store.read() as session:
-        return list(session.scalars(query.order_by(Operation.id.desc()).limit(limit)))
-
-
-def can_see_operation(viewer: Actor) -> Any:
-    """Everybody sees the building of the environment, because their jobs wait for it."""
-    if viewer.is_administrator:
-        return Operation.id.is_not(None)
-    return or_(
-        Operation.requested_by == viewer.user_id,
-        Operation.workspace_id.in_(member_workspace_ids(viewer)),
-        Operation.kind == OperationKind.ENVIRONMENT_BUILD,
-    )
-
-
-def read_operation(cluster: Cluster, actor: Actor, operation_id: int) -> Operation:
-    query = select(Operation).where(Operation.id == operation_id, can_see_operation(actor))
-    with cluster.store.read() as session:
-        operation = session.scalar(query.options(joinedload(Operation.requester)))
-    if operation is None:
-        raise NotFound("operation", operation_id)
-    return operation
 
 
 def can_retry_operation(cluster: Cluster, actor: Actor, operation: Operation) -> bool:

@@ -1,14 +1,11 @@
 """Users: administrators create, disable and change them; a user is never deleted."""
 
-from datetime import timedelta
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.names import check_mail_address, check_text, check_user_name
 from cluster.domain.people.actor import Actor
-from cluster.domain.people.passwords import check_password
 from cluster.domain.people.permissions import require_administrator, require_person
 from cluster.domain.states import UserRole, UserState
 from cluster.services.context import Cluster
@@ -17,105 +14,22 @@ from cluster.services.people.api_tokens import revoke_all_api_tokens
 from cluster.services.people.passwords import (
     LINK_TERM,
     USERS_LOCK,
-    change_password,
-    issue_password_link,
-    read_password_link,
-    use_password_link,
 )
 from cluster.store.audit import add_audit_entry
 from cluster.store.users import (
-    FIRST_ADMINISTRATOR,
     PASSWORD_LINK,
     User,
     add_one_time_secret,
     count_other_administrators,
     end_sign_in_sessions,
-    find_usable_secret,
     find_user,
     load_user,
     revoke_one_time_secrets,
 )
 
-__all__ = [
-    "change_password",
-    "change_role",
-    "create_first_administrator",
-    "create_user",
-    "disable_user",
-    "enable_user",
-    "issue_first_administrator_secret",
-    "issue_password_link",
-    "list_users",
-    "needs_first_administrator",
-    "read_password_link",
-    "read_user",
-    "service_actor",
-    "set_email",
-    "set_preferences",
-    "use_password_link",
-]
-
-FIRST_SECRET_TERM = timedelta(hours=24)
 SERVICE_NAME = "groundcrew"
 LANGUAGES = ("ko", "en")
 THEMES = ("light", "dark")
-
-
-def issue_first_administrator_secret(cluster: Cluster) -> str | None:
-    """A secret to type into the first page, good for 24 h; None where an administrator is there already.
-
-    Replaces an earlier one that was not used.
-    """
-    now, actor = cluster.clock(), service_actor(cluster)
-    secret = credentials.new_readable_secret()
-    with cluster.store.write(lock=USERS_LOCK) as session:
-        if has_administrator(session):
-            return None
-        add_one_time_secret(
-            session, FIRST_ADMINISTRATOR, None, credentials.secret_digest(secret), now, FIRST_SECRET_TERM
-        )
-        add_audit_entry(session, now, actor, "user.first_secret_issued", None)
-    return secret
-
-
-def has_administrator(session: Session) -> bool:
-    found = select(User.id).where(User.role == UserRole.ADMINISTRATOR, User.state != UserState.SERVICE)
-    return session.scalar(found.limit(1)) is not None
-
-
-def needs_first_administrator(cluster: Cluster) -> bool:
-    """True until the first-administrator page has been used."""
-    with cluster.store.read() as session:
-        return not has_administrator(session)
-
-
-def create_first_administrator(cluster: Cluster, secret: str, name: str, password: str, address: str) -> User:
-    """Raises Refused `first.secret_wrong` for one that is wrong, used or too old; name and password rules."""
-    now = cluster.clock()
-    secret_hash = credentials.secret_digest(credentials.parse_readable_secret(secret))
-    with cluster.store.read() as session:
-        if find_usable_secret(session, FIRST_ADMINISTRATOR, secret_hash, now) is None:
-            raise Refused("secret", "first.secret_wrong")
-    check_user_name(name)
-    check_password(password, name, cluster.settings.password_policy)
-    password_hash = credentials.hash_password(password)
-    with cluster.store.write(lock=USERS_LOCK) as session:
-        row = find_usable_secret(session, FIRST_ADMINISTRATOR, secret_hash, now)
-        if row is None or has_administrator(session):
-            raise Refused("secret", "first.secret_wrong")
-        row.used_at = now
-        user = User(
-            name=name,
-            role=UserRole.ADMINISTRATOR,
-            password_hash=password_hash,
-            created_at=now,
-            password_changed_at=now,
-        )
-        add_user_row(session, user)
-        actor = Actor(user.id, name, True, address)
-        add_audit_entry(session, now, actor, "user.first_administrator_created", user.id, name=name)
-    cluster.events.publish("users", user.id)
-    return user
 
 
 def add_user_row(session: Session, user: User) -> None:

@@ -2,7 +2,8 @@
 expected ends."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,15 +12,19 @@ from sqlalchemy.orm import Session
 
 from cluster.domain.kubernetes.status import KubernetesStatus
 from cluster.domain.nodes.node_state import node_state_of, node_state_since
-from cluster.domain.placement.placement import NodeUnits, RunningOnNode, WorkspaceQuota
+from cluster.domain.placement.types import NodeUnits, RunningOnNode, WorkspaceQuota
 from cluster.domain.queue.start_estimate import EstimateSource
 from cluster.domain.states import UnitKind, UnitState
+from cluster.services.context import Cluster
 from cluster.services.kubernetes.status import load_kubernetes_status, node_closed_reason
 from cluster.services.placement.past_durations import DurationRange, expected_duration, read_durations
-from cluster.services.placement.queue_heads import JOBS
+from cluster.services.placement.queue_heads import JOBS, WORKSPACES
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
 from cluster.store.workspaces import Workspace
+
+WORKSPACE_COLUMNS = ("id", "name", "units", "starts_on", "ends_on", "ended_at", "served_at", "served")
+
 
 Columns = Row[*tuple[Any, ...]]
 
@@ -132,3 +137,35 @@ def duration_from_progress(row: Columns, begun: datetime) -> DurationRange | Non
     if None in ends:
         return None
     return DurationRange(*((end - begun).total_seconds() for end in ends))
+
+
+@dataclass(frozen=True)
+class PlacementContext:
+    """What all jobs of a snapshot are placed against: nodes, quotas and running jobs at one moment."""
+
+    now: datetime
+    can_span_nodes: bool
+    workspaces: dict[int, Row[*tuple[Any, ...]]]
+    nodes: list[NodeUnits]
+    quotas: dict[int, WorkspaceQuota]
+    running: list[RunningOnNode]
+
+
+def count_free_units(nodes: Collection[NodeUnits]) -> int:
+    """Free units of nodes that take jobs."""
+    return sum(len(node.free) for node in nodes if node.takes_jobs)
+
+
+def can_span_nodes(cluster: Cluster) -> bool:
+    """Whether the executor can run one job on several nodes."""
+    return cluster.settings.executor in ("kubernetes", "simulated")
+
+
+def read_placement_context(cluster: Cluster, session: Session) -> PlacementContext:
+    now = cluster.clock()
+    columns = select(*(WORKSPACES.c[name] for name in WORKSPACE_COLUMNS))
+    workspaces = {row.id: row for row in session.execute(columns)}
+    nodes, running = read_node_units(session, now), read_running_on_nodes(session, now)
+    return PlacementContext(
+        now, can_span_nodes(cluster), workspaces, nodes, build_quotas(workspaces.values(), running), running
+    )

@@ -4,26 +4,24 @@ and preview."""
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
 from cluster.cached_property import unlocked_cached_property
-from cluster.domain.placement import placement
-from cluster.domain.placement.placement import (
+from cluster.domain.placement import scheduling_pass
+from cluster.domain.placement.types import (
     JobToPlace,
-    NodeUnits,
     Placement,
     PlacementDecision,
-    RunningOnNode,
-    WorkspaceQuota,
 )
 from cluster.domain.queue.reasons import WaitingReason
 from cluster.domain.queue.start_estimate import EstimateSource
 from cluster.services.context import Cluster
-from cluster.services.placement.capacity import build_quotas, read_node_units, read_running_on_nodes
+from cluster.services.placement.capacity import (
+    PlacementContext,
+    count_free_units,
+    read_placement_context,
+)
 from cluster.services.placement.past_durations import (
     DurationRange,
     JobKind,
@@ -31,7 +29,6 @@ from cluster.services.placement.past_durations import (
     read_durations,
 )
 from cluster.services.placement.queue_heads import (
-    WORKSPACES,
     QueuedJobRow,
     read_heads_by_shape,
     read_queue_heads,
@@ -47,11 +44,10 @@ MAX_UNITS_PER_PASS = 256
 """Units that one look gives out: longer would keep everybody who submits waiting for the lock."""
 MAX_SHAPES = 500
 JOBS_PER_SHAPE = 8
-WORKSPACE_COLUMNS = ("id", "name", "units", "starts_on", "ends_on", "ended_at", "served_at", "served")
 
 
 @dataclass(frozen=True)
-class PlacementSnapshot(placement.PlacementInput):
+class PlacementSnapshot(scheduling_pass.PlacementInput):
     """What placement looks at, and what the rows said of the heads."""
 
     jobs: Mapping[int, QueuedJobRow] = field(kw_only=True)
@@ -66,18 +62,6 @@ class PlacementSnapshot(placement.PlacementInput):
     def decisions(self) -> list[PlacementDecision]:
         """What `decide` says of the board as it is, found out once."""
         return self.decide()
-
-
-@dataclass(frozen=True)
-class PlacementContext:
-    """What all jobs of a snapshot are placed against: nodes, quotas and running jobs at one moment."""
-
-    now: datetime
-    can_span_nodes: bool
-    workspaces: dict[int, Row[*tuple[Any, ...]]]
-    nodes: list[NodeUnits]
-    quotas: dict[int, WorkspaceQuota]
-    running: list[RunningOnNode]
 
 
 def read_placement_snapshot(
@@ -126,26 +110,6 @@ def read_heads_to_depth(session: Session, depths: Mapping[int, int]) -> list[Que
     if len(longer) == len(depths) or not longer:
         return read_queue_heads(session, most) if depths else []
     return [*read_queue_heads(session, least), *read_queue_heads(session, most, longer)]
-
-
-def count_free_units(nodes: Collection[NodeUnits]) -> int:
-    """Free units of nodes that take jobs."""
-    return sum(len(node.free) for node in nodes if node.takes_jobs)
-
-
-def can_span_nodes(cluster: Cluster) -> bool:
-    """Whether the executor can run one job on several nodes."""
-    return cluster.settings.executor in ("kubernetes", "simulated")
-
-
-def read_placement_context(cluster: Cluster, session: Session) -> PlacementContext:
-    now = cluster.clock()
-    columns = select(*(WORKSPACES.c[name] for name in WORKSPACE_COLUMNS))
-    workspaces = {row.id: row for row in session.execute(columns)}
-    nodes, running = read_node_units(session, now), read_running_on_nodes(session, now)
-    return PlacementContext(
-        now, can_span_nodes(cluster), workspaces, nodes, build_quotas(workspaces.values(), running), running
-    )
 
 
 def build_snapshot(

@@ -24,7 +24,8 @@ from cluster.services.images.environments import load_default_environment
 from cluster.services.images.gpu_support import read_no_gpu_reason
 from cluster.services.storage.disk_space import load_disk_shortage
 from cluster.store.datasets import Dataset
-from cluster.store.operations import Environment, Operation
+from cluster.store.environments import Environment
+from cluster.store.operations import Operation
 from cluster.store.workspaces import Workspace
 
 

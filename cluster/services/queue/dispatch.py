@@ -1,7 +1,7 @@
 """Gives units to the jobs that placement chose and writes the waiting reason of the others: one transaction per
 scheduling pass."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,16 +9,16 @@ from typing import Any
 from sqlalchemy import bindparam, func, insert, select, tuple_, update
 from sqlalchemy.orm import Session
 
-from cluster.domain.placement.placement import NodeUnits, NotPlaced, Placement
+from cluster.domain.placement.types import NodeUnits, NotPlaced, Placement
 from cluster.domain.queue.reasons import AheadInQueue
 from cluster.domain.queue.waiting_data import to_waiting_data
 from cluster.domain.states import AttemptState, DesiredState, JobState
 from cluster.services.context import Cluster
-from cluster.services.jobs.attempts import publish_jobs
+from cluster.services.jobs.events import add_job_events, publish_jobs
 from cluster.services.leases import HeldLease, check_lease
 from cluster.services.placement.snapshot import PlacementSnapshot, read_placement_snapshot
 from cluster.store.base import UtcDateTime
-from cluster.store.jobs import Attempt, Job, JobEvent
+from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation
 from cluster.store.workspaces import Workspace
 
@@ -197,15 +197,3 @@ def record_waiting_reasons(session: Session, look: DispatchPlan, now: datetime) 
         session.execute(update(Job), rows)
     add_job_events(session, now, JobState.WAITING, news)
     return sorted(still)
-
-
-def add_job_events(
-    session: Session, now: datetime, state: JobState, lines: Iterable[tuple[int, str, dict[str, Any]]]
-) -> None:
-    """One line of history per job."""
-    rows = [
-        {"job_id": job_id, "at": now, "state": state.value, "code": code, "data": data}
-        for job_id, code, data in lines
-    ]
-    if rows:
-        session.execute(insert(JobEvent), rows)

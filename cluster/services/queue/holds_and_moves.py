@@ -13,8 +13,8 @@ from cluster.domain.queue.reasons import JobOnHold
 from cluster.domain.queue.waiting_data import to_waiting_data
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
-from cluster.services.jobs.attempts import add_job_event, publish_jobs
-from cluster.services.jobs.submission import load_job
+from cluster.services.jobs.events import add_job_event, publish_jobs
+from cluster.services.jobs.queries import load_job
 from cluster.services.people.access import job_relation
 from cluster.services.placement.queue_heads import WAITING_STATE
 from cluster.store.audit import add_audit_entry

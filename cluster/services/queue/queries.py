@@ -8,7 +8,7 @@ from sqlalchemy import Select, select, tuple_
 from sqlalchemy.orm import Session
 
 from cluster.domain.people.actor import Actor
-from cluster.domain.placement.placement import NodeUnits
+from cluster.domain.placement.types import NodeUnits
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
 from cluster.services.jobs.queries import filter_ids_of_user, load_jobs_and_visible

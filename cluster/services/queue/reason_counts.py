@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, ScalarSelect, and_, false, func, literal, not_, or_, select, true
 from sqlalchemy.orm import Session
 
-from cluster.domain.placement.placement import NotPlaced
+from cluster.domain.placement.types import NotPlaced
 from cluster.domain.queue.reasons import (
     AheadInQueue,
     DatasetFailed,

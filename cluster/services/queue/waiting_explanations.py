@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 
 from cluster.cached_property import unlocked_cached_property
 from cluster.domain.placement.deep_queue_estimate import estimate_start_range
-from cluster.domain.placement.placement import Placement, PlacementDecision
 from cluster.domain.placement.start_forecast import MAX_FORECAST_JOBS, StartForecast, forecast_starts
+from cluster.domain.placement.types import Placement, PlacementDecision
 from cluster.domain.placement.what_if import suggest_changes
 from cluster.domain.queue.reasons import AheadInQueue, JobOnHold, SweepLimitReached, WaitingReason
 from cluster.domain.queue.retry_backoff import parse_backoff

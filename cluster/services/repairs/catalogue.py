@@ -11,14 +11,9 @@ import structlog
 import yaml
 
 from cluster.domain.errors import NotFound
+from cluster.domain.installation import InstallationKind
 from cluster.domain.people.actor import Actor
-from cluster.domain.repairs.definition import (
-    CatalogueInvalid,
-    InstallationKind,
-    Repair,
-    check_try_first,
-    parse_repair,
-)
+from cluster.domain.repairs.definition import CatalogueInvalid, Repair, check_try_first, parse_repair
 from cluster.services.context import Cluster
 from cluster.settings import Settings
 

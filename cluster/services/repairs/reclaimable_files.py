@@ -1,22 +1,86 @@
-"""Lists what earlier versions of the software have left on servers: releases, Ansible, training environments, wheels.
+"""Lists what can be deleted to free disk space, each path with its size and reason, and deletes it without following
+links.
 
-Only names that we give are looked at. What is in use stays, and the newest other one of each kind: a release that is
-taken back finds its own. The embedded sets of one machine share a cache, so none of them knows what is of no use there.
+Only our own folders and names that we give are looked at, and nothing there that a row still names. Of earlier versions
+of the software (releases, Ansible, training environments, wheels) what is in use stays, and the newest other one of
+each kind: a release that is taken back finds its own. The embedded sets of one machine share a cache, so none of them
+knows what is of no use there.
 """
 
+import os
 import re
+import stat
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 
-from cluster.domain.repairs.definition import InstallationKind
+from cluster.domain.errors import NotFound
+from cluster.domain.installation import InstallationKind
+from cluster.failpoints import external_call
+from cluster.files import safe_files
+from cluster.services.backups.pre_restore_copies import PRE_RESTORE_PREFIX
 from cluster.services.context import Cluster
 from cluster.services.images.environments import read_default_environment
 from cluster.services.repairs.catalogue import installation_kind_of
-from cluster.services.repairs.spare import DELETING_SUFFIX, ReclaimablePath, modified_at, tree_size
 from cluster.store.jobs import Attempt
+from cluster.store.operations import Operation
+from cluster.store.repairs import RepairRun
+
+COPIES_KEPT = 2
+"""Copies of the database from before migrations; the newest stay."""
+
+LOGS_KEPT_FOR = timedelta(days=90)
+
+
+DELETING_SUFFIX = ".gone"
+"""The suffix of a folder that is being deleted: if the process is killed, the rest is not taken for a complete
+folder."""
+
+
+@dataclass(frozen=True)
+class ReclaimablePath:
+    """`code` says why it may go; `size` in bytes, of a folder with all that is in it."""
+
+    path: Path
+    size: int
+    code: str
+
+
+def tree_size(path: Path) -> int:
+    """Files that disappear meanwhile count zero."""
+    if path.is_symlink() or not path.is_dir():
+        return path_size(path)
+    return sum(path_size(Path(folder, name)) for folder, _, names in os.walk(path) for name in names)
+
+
+def path_size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def modified_at(path: Path) -> float:
+    return path.stat(follow_symlinks=False).st_mtime
+
+
+def delete_reclaimable_path(path: Path) -> None:
+    """Follows no link, neither here nor below: folders of services may be deleted by root."""
+    with external_call("leftovers.delete"), safe_files.open_folder_path(path.parent) as parent:
+        if safe_files.kind_at(parent, path.name) != stat.S_IFDIR:
+            safe_files.remove_name(parent, path.name)
+            return
+        going = path.name
+        if path.suffix != DELETING_SUFFIX:
+            going = f"{path.name}{DELETING_SUFFIX}"
+            safe_files.remove_tree(parent, going)  # One that was half deleted, and built again since.
+            safe_files.move_at(parent, path.name, parent, going)
+        safe_files.remove_tree(parent, going)
+
 
 HASH = r"[0-9a-f]{12}"
 VERSION_NAME = re.compile(rf"\d{{1,9}}(\.\d{{1,9}}){{1,5}}-{HASH}")
@@ -101,3 +165,50 @@ def list_subfolders(folder: Path) -> Iterator[Path]:
     for path in folder.iterdir() if folder.is_dir() else ():
         if path.is_dir() and not path.is_symlink():
             yield path
+
+
+def list_reclaimable_paths(cluster: Cluster) -> list[ReclaimablePath]:
+    """Largest first; reads the disk, changes nothing."""
+    now = cluster.clock()
+    with cluster.store.read() as session:
+        named = read_open_operation_ids(session)
+    found = [*old_database_copies(cluster), *old_logs(cluster, now, named), *old_versions(cluster)]
+    return sorted(found, key=lambda leftover: (-leftover.size, str(leftover.path)))
+
+
+def read_open_operation_ids(session: Session) -> set[int]:
+    """Operations that have not ended: their logs are being written."""
+    return set(session.scalars(select(Operation.id).where(Operation.ended_at.is_(None))))
+
+
+def old_database_copies(cluster: Cluster) -> Iterator[ReclaimablePath]:
+    """Copies of the database that migrations made, all but the newest; those of restores go with the backups."""
+    found = (cluster.settings.state_dir / "database").glob("before-*.db")
+    copies = sorted((path for path in found if not path.name.startswith(PRE_RESTORE_PREFIX)), key=modified_at)
+    for path in copies[:-COPIES_KEPT]:
+        yield ReclaimablePath(path, path.stat().st_size, "leftover.database_copy")
+
+
+def operation_of_log(path: Path) -> int | None:
+    """The operation that a log belongs to, by its name."""
+    digits = "".join(sign for sign in path.stem if sign.isdigit())
+    return int(digits) if digits else None
+
+
+def old_logs(cluster: Cluster, now: datetime, still: set[int]) -> Iterator[ReclaimablePath]:
+    for path in sorted((cluster.settings.state_dir / "log").glob("operation-*.log")):
+        if modified_at(path) < (now - LOGS_KEPT_FOR).timestamp() and operation_of_log(path) not in still:
+            yield ReclaimablePath(path, path.stat().st_size, "leftover.log")
+
+
+def delete_reclaimable_of_run(cluster: Cluster, run_id: int) -> list[ReclaimablePath]:
+    """Deletes what the run's forecast listed and what is still of no use; returns it. Raises NotFound."""
+    with cluster.store.read() as session:
+        run = session.get(RepairRun, run_id)
+    if run is None:
+        raise NotFound("repair", run_id)
+    listed = {path for path, _ in run.listed}
+    gone = [leftover for leftover in list_reclaimable_paths(cluster) if str(leftover.path) in listed]
+    for leftover in gone:
+        delete_reclaimable_path(leftover.path)
+    return gone

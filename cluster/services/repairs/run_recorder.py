@@ -1,28 +1,17 @@
 """Records a repair run in its row while the task worker carries it out, under the operation's fence."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from cluster.domain.people.actor import Actor
 from cluster.domain.repairs.run_matrix import RepairVerdict
-from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
-from cluster.services.operations.requests import (
-    enqueue_operation,
-    fail_operation,
-    finish_operation,
-    load_claimed_operation,
-    requeue_operation,
-)
-from cluster.services.people.users import service_actor
+from cluster.services.operations.execution import fail_operation, finish_operation, load_claimed_operation
 from cluster.services.repairs.offline_records import CONSOLE_ADDRESS
 from cluster.services.repairs.requests import release_repair_locks
 from cluster.store.audit import add_audit_entry
-from cluster.store.base import LARGEST_ID
 from cluster.store.operations import Operation
 from cluster.store.repairs import RepairRun
 from cluster.store.users import User
@@ -33,7 +22,6 @@ FAILURE_CODES = {
 }
 GOOD_VERDICTS = (RepairVerdict.VERIFIED, RepairVerdict.DRY_RUN)
 Data = Sequence[dict[str, Any]]
-IS_STUCK = (Operation.state == OperationState.INTERRUPTED) & (Operation.kind != OperationKind.REPAIR)
 
 
 def read_run_of_operation(cluster: Cluster, operation: Operation) -> RepairRun:
@@ -98,34 +86,3 @@ def requester_of(session: Session, run: RepairRun) -> Actor:
 
 def record_run_failure(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
     record_run_end(cluster, operation, RepairVerdict.BROKEN, None, [], code=code, **data)
-
-
-def count_stuck_operations(cluster: Cluster) -> int:
-    """Operations that were dropped too often: a person decides, and a repair is how."""
-    with cluster.store.read() as session:
-        query = select(Operation.id).where(IS_STUCK)
-        return len(session.scalars(query).all())
-
-
-def release_stuck_operations(cluster: Cluster, number: str) -> list[int]:
-    """Asks again for every operation that was given up, for the repair of this number. Returns their ids.
-
-    Repairs are none of them: each is closed and asked for anew from its forecast.
-    """
-    now = cluster.clock()
-    # A run that the console began without the database is no row yet: its record tells who it was.
-    actor = replace(service_actor(cluster), address=CONSOLE_ADDRESS)
-    with cluster.store.write() as session:
-        known = RepairRun.id == int(number) if int(number) <= LARGEST_ID else RepairRun.record == number
-        run = session.scalar(select(RepairRun).where(known))
-        if run is not None:
-            actor = requester_of(session, run)
-        stuck = session.scalars(select(Operation).where(IS_STUCK).with_for_update()).all()
-        for operation in stuck:
-            requeue_operation(session, operation, now)
-            add_audit_entry(
-                session, now, actor, "operation.retried", operation.id, kind=operation.kind, repair=number
-            )
-    for operation in stuck:
-        enqueue_operation(cluster, operation)
-    return [operation.id for operation in stuck]

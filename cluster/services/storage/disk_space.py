@@ -28,8 +28,8 @@ from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
 from cluster.settings import Settings
 from cluster.store.engine import database_folder
+from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Job
-from cluster.store.leases import InstallationFact
 
 DISK_SHORTAGE_FACT = "disk_shortage"
 BALLAST = "ballast"

@@ -1,13 +1,25 @@
-"""Reads the jobs of a sweep for the comparison: at most 10,000 narrow rows, by index."""
+"""Reads sweeps and the results of their jobs for pages and REST, as far as the person may see them."""
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, func, select, true
+from sqlalchemy.orm import Session, joinedload
 
+from cluster.domain.errors import NotFound
 from cluster.domain.people.actor import Actor
+from cluster.domain.states import JobState
 from cluster.domain.sweeps.comparison import SweepJobResult
 from cluster.services.context import Cluster
-from cluster.services.sweeps.submission import SWEEP_LOADS, can_see_sweep
 from cluster.store.jobs import Job, Sweep
+from cluster.store.sql.visibility import can_see_training
+from cluster.store.trainings import Training
+from cluster.store.workspaces import Workspace
+
+SWEEP_LOADS = (
+    joinedload(Sweep.workspace).joinedload(Workspace.manager),
+    joinedload(Sweep.training).joinedload(Training.owner),
+    joinedload(Sweep.training).selectinload(Training.members),
+    joinedload(Sweep.training).joinedload(Training.workspace).selectinload(Workspace.members),
+    joinedload(Sweep.user),
+)
 
 
 def read_sweep_results(cluster: Cluster, session: Session, sweep_id: int) -> list[SweepJobResult]:
@@ -47,3 +59,31 @@ def list_sweeps(
         query = query.where(Sweep.id < before_id)
     with cluster.store.read() as session:
         return list(session.scalars(query.order_by(Sweep.id.desc()).limit(limit)))
+
+
+def can_see_sweep(actor: Actor) -> ColumnElement[bool]:
+    """A sweep is seen by whoever sees its training."""
+    if actor.is_administrator:
+        return true()
+    return Sweep.training_id.in_(select(Training.id).where(can_see_training(actor)))
+
+
+def load_sweep(session: Session, actor: Actor, sweep_id: int) -> Sweep:
+    """Raises NotFound where the person may not see it."""
+    sweep = session.scalar(
+        select(Sweep).where(Sweep.id == sweep_id, can_see_sweep(actor)).options(*SWEEP_LOADS)
+    )
+    if sweep is None:
+        raise NotFound("sweep", sweep_id)
+    return sweep
+
+
+def read_sweep(cluster: Cluster, actor: Actor, sweep_id: int) -> Sweep:
+    with cluster.store.read() as session:
+        return load_sweep(session, actor, sweep_id)
+
+
+def count_job_states(session: Session, sweep_id: int) -> dict[JobState, int]:
+    """How many of its jobs are in each state; read from an index alone."""
+    query = select(Job.state, func.count()).where(Job.sweep_id == sweep_id).group_by(Job.state)
+    return {row[0]: row[1] for row in session.execute(query)}

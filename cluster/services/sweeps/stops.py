@@ -6,18 +6,22 @@ scheduler stops the rest in one of its own, under the lock under which jobs are 
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Select, insert, literal, null, select, update
+from sqlalchemy import null, select, update
 from sqlalchemy.orm import Session
 
-from cluster.domain.jobs.exits import AttemptOutcome
+from cluster.domain.errors import Conflict
 from cluster.domain.people.actor import Actor
-from cluster.domain.states import DesiredState, JobState
-from cluster.domain.sweeps.plan import stop_code_of
+from cluster.domain.people.permissions import is_allowed, require_permission
+from cluster.domain.states import LIVE_JOB_STATES, DesiredState, JobState
 from cluster.services.context import Cluster
+from cluster.services.jobs.attempts import mark_sweep_stopped
+from cluster.services.jobs.events import add_job_events_by_query, publish_all_jobs
 from cluster.services.leases import HeldLease, check_lease
-from cluster.store.jobs import Attempt, Job, JobEvent, Sweep
+from cluster.services.people.access import sweep_relation
+from cluster.services.sweeps.queries import count_job_states, load_sweep
+from cluster.store.audit import add_audit_entry
+from cluster.store.jobs import Attempt, Job, Sweep
 
 STARTED_STATES = (JobState.STARTING, JobState.RUNNING)
 
@@ -29,27 +33,6 @@ class LossWatch:
     job_id: int
     workspace_id: int
     attempt: int
-
-
-def mark_sweep_on_failure(session: Session, job: Job, outcome: AttemptOutcome, now: datetime) -> None:
-    """Called in the transaction that records a job's end."""
-    cause = stop_code_of(outcome.state, outcome.code, outcome.data) if job.sweep_id is not None else None
-    if cause is not None and job.sweep_id is not None:
-        mark_sweep_stopped(session, job.sweep_id, now, cause, {"job_id": job.id})
-
-
-def mark_sweep_stopped(
-    session: Session, sweep_id: int, now: datetime, cause: str, data: dict[str, Any]
-) -> bool:
-    """Marks the sweep stopped; the first cause counts. Returns False if the sweep ignores failures or was stopped
-    before."""
-    marked = session.execute(
-        update(Sweep)
-        .where(Sweep.id == sweep_id, Sweep.stop_on_trouble, Sweep.stopped_at.is_(None))
-        .values(stopped_at=now, stop_code=cause, stop_data=data, stopping=True)
-        .returning(Sweep.id)
-    )
-    return marked.first() is not None
 
 
 def list_loss_watches(cluster: Cluster) -> list[LossWatch]:
@@ -129,24 +112,23 @@ def mark_stopped_by_hand(session: Session, sweep: Sweep, now: datetime, by: Acto
         sweep.stopped_at, sweep.stop_code, sweep.stop_data = now, "sweep.stopped_by", {"by": by.name}
 
 
-def add_job_events_by_query(
-    session: Session,
-    job_ids: Select[int],
-    now: datetime,
-    state: JobState,
-    code: str,
-    data: dict[str, Any] | None = None,
-) -> None:
-    """One line of history for each, written by the database itself."""
-    (column,) = job_ids.selected_columns
-    said = literal(data or {}, JobEvent.data.type)
-    line = job_ids.with_only_columns(
-        column, literal(now, JobEvent.at.type), literal(state.value), literal(code), said
-    )
-    session.execute(insert(JobEvent).from_select(["job_id", "at", "state", "code", "data"], line))
+def stop_sweep(cluster: Cluster, actor: Actor, sweep_id: int) -> int:
+    """Waiting jobs have ended when this returns, running ones are being stopped; how many it were.
+
+    Whoever made it, the training's owner, the workspace's manager and administrators may. One audit entry.
+    Raises Forbidden; Conflict where none of its jobs lives.
+    """
+    now = cluster.clock()
+    with cluster.store.write(lock="placement") as session:
+        sweep = load_sweep(session, actor, sweep_id)
+        require_permission("sweep.stop", sweep_relation(actor, sweep), sweep_id)
+        if not any(state in LIVE_JOB_STATES for state in count_job_states(session, sweep_id)):
+            raise Conflict("sweep.has_ended", id=sweep_id)
+        number = stop_remaining_jobs(session, sweep, now, actor)
+        add_audit_entry(session, now, actor, "sweep.stop_requested", sweep_id, jobs=number)
+    publish_all_jobs(cluster)
+    return number
 
 
-def publish_all_jobs(cluster: Cluster) -> None:
-    """Publishes one event for all jobs; subscribers read the rows."""
-    cluster.events.publish("queue", 0)
-    cluster.events.publish("jobs", 0)
+def can_stop_sweep(actor: Actor, sweep: Sweep) -> bool:
+    return is_allowed("sweep.stop", sweep_relation(actor, sweep))

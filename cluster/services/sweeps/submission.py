@@ -3,38 +3,24 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, select, true
-from sqlalchemy.orm import Session, joinedload
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from cluster.domain.built_in_models import BUILT_IN_MODELS, VariableValue
-from cluster.domain.errors import Conflict, NotFound
 from cluster.domain.jobs.submission import JobRequest, SubmissionPreview, SubmissionWarning
 from cluster.domain.people.actor import Actor
-from cluster.domain.people.permissions import is_allowed, require_permission
-from cluster.domain.states import LIVE_JOB_STATES, JobState, TrainingKind
+from cluster.domain.states import JobState, TrainingKind
 from cluster.domain.sweeps import plan as sweeps
 from cluster.domain.sweeps.job_names import sweep_job_names
 from cluster.domain.sweeps.plan import SweepPlan, SweepRequest
 from cluster.services.context import Cluster
-from cluster.services.jobs import submission
-from cluster.services.people.access import sweep_relation
+from cluster.services.jobs import preview, submission
+from cluster.services.jobs.events import add_job_events_by_query, publish_all_jobs
 from cluster.services.placement.past_durations import expected_duration, read_durations_of_kind
-from cluster.services.sweeps.stops import add_job_events_by_query, publish_all_jobs, stop_remaining_jobs
 from cluster.services.trainings import load_training
 from cluster.store.audit import add_audit_entry
 from cluster.store.jobs import Job, Sweep
 from cluster.store.sql.bulk_insert import insert_jobs
-from cluster.store.sql.visibility import can_see_training
-from cluster.store.trainings import Training
-from cluster.store.workspaces import Workspace
-
-SWEEP_LOADS = (
-    joinedload(Sweep.workspace).joinedload(Workspace.manager),
-    joinedload(Sweep.training).joinedload(Training.owner),
-    joinedload(Sweep.training).selectinload(Training.members),
-    joinedload(Sweep.training).joinedload(Training.workspace).selectinload(Workspace.members),
-    joinedload(Sweep.user),
-)
 
 
 @dataclass(frozen=True)
@@ -156,7 +142,7 @@ def preview_sweep(cluster: Cluster, actor: Actor, training_id: int, request: Swe
     with cluster.store.read() as session:
         checked = check_sweep_request(cluster, session, actor, training_id, request)
         usual = read_durations_of_kind(session, training_id, checked.first.units)
-    first = submission.preview_submission(cluster, actor, training_id, checked.first)
+    first = preview.preview_submission(cluster, actor, training_id, checked.first)
     names = [own["name"] for own in checked.own_columns]
     return SweepPreview(
         checked.plan,
@@ -167,53 +153,3 @@ def preview_sweep(cluster: Cluster, actor: Actor, training_id: int, request: Swe
         usual is None,
         checked.warnings,
     )
-
-
-def can_see_sweep(actor: Actor) -> ColumnElement[bool]:
-    """A sweep is seen by whoever sees its training."""
-    if actor.is_administrator:
-        return true()
-    return Sweep.training_id.in_(select(Training.id).where(can_see_training(actor)))
-
-
-def load_sweep(session: Session, actor: Actor, sweep_id: int) -> Sweep:
-    """Raises NotFound where the person may not see it."""
-    sweep = session.scalar(
-        select(Sweep).where(Sweep.id == sweep_id, can_see_sweep(actor)).options(*SWEEP_LOADS)
-    )
-    if sweep is None:
-        raise NotFound("sweep", sweep_id)
-    return sweep
-
-
-def read_sweep(cluster: Cluster, actor: Actor, sweep_id: int) -> Sweep:
-    with cluster.store.read() as session:
-        return load_sweep(session, actor, sweep_id)
-
-
-def count_job_states(session: Session, sweep_id: int) -> dict[JobState, int]:
-    """How many of its jobs are in each state; read from an index alone."""
-    query = select(Job.state, func.count()).where(Job.sweep_id == sweep_id).group_by(Job.state)
-    return {row[0]: row[1] for row in session.execute(query)}
-
-
-def stop_sweep(cluster: Cluster, actor: Actor, sweep_id: int) -> int:
-    """Waiting jobs have ended when this returns, running ones are being stopped; how many it were.
-
-    Whoever made it, the training's owner, the workspace's manager and administrators may. One audit entry.
-    Raises Forbidden; Conflict where none of its jobs lives.
-    """
-    now = cluster.clock()
-    with cluster.store.write(lock="placement") as session:
-        sweep = load_sweep(session, actor, sweep_id)
-        require_permission("sweep.stop", sweep_relation(actor, sweep), sweep_id)
-        if not any(state in LIVE_JOB_STATES for state in count_job_states(session, sweep_id)):
-            raise Conflict("sweep.has_ended", id=sweep_id)
-        number = stop_remaining_jobs(session, sweep, now, actor)
-        add_audit_entry(session, now, actor, "sweep.stop_requested", sweep_id, jobs=number)
-    publish_all_jobs(cluster)
-    return number
-
-
-def can_stop_sweep(actor: Actor, sweep: Sweep) -> bool:
-    return is_allowed("sweep.stop", sweep_relation(actor, sweep))

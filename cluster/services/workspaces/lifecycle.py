@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session, joinedload, selectinload
+from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import flag_modified
 
 from cluster.domain.errors import Conflict, Refused
@@ -17,26 +17,10 @@ from cluster.domain.states import UserState, WorkspaceState
 from cluster.domain.workspace_terms import Term, check_term, check_units_fit, peak_of_overlap, workspace_state
 from cluster.services.context import Cluster
 from cluster.services.people.access import load_workspace, require_active_workspace, workspace_relation
-from cluster.services.placement.capacity import read_units_in_use
 from cluster.store.audit import add_audit_entry
 from cluster.store.nodes import count_offered_units, offered_unit_kind
-from cluster.store.sql.visibility import can_see_workspace
 from cluster.store.users import User, find_user
 from cluster.store.workspaces import Workspace, choose_colour, list_held_terms
-
-__all__ = [
-    "create_workspace",
-    "edit_workspace",
-    "end_workspace",
-    "extend_workspace",
-    "list_workspace_ids",
-    "list_workspaces",
-    "read_quota_notice",
-    "read_workspace",
-    "require_active_workspace",
-    "max_units_for_term",
-    "read_units_in_use_of",
-]
 
 TERMS_LOCK = "terms"
 """The lock of every change that adds units to the sum of terms."""
@@ -205,47 +189,6 @@ def extend_workspace(cluster: Cluster, actor: Actor, workspace_id: int, ends_on:
         )  # fmt: skip
     cluster.events.publish("workspaces", workspace_id)
     return workspace
-
-
-def list_workspaces(cluster: Cluster, actor: Actor) -> list[Workspace]:
-    """Those of the person, or all for administrators, by name; with manager and members."""
-    query = (
-        select(Workspace)
-        .where(can_see_workspace(actor))
-        .options(joinedload(Workspace.manager), selectinload(Workspace.members))
-        .order_by(Workspace.name)
-    )
-    with cluster.store.read() as session:
-        return list(session.scalars(query))
-
-
-def list_workspace_ids(cluster: Cluster) -> list[int]:
-    """Of all there are, also those that have ended: what their jobs left behind stays readable."""
-    with cluster.store.read() as session:
-        return list(session.scalars(select(Workspace.id).order_by(Workspace.id)))
-
-
-def read_workspace(cluster: Cluster, actor: Actor, workspace_id: int) -> Workspace:
-    """With manager and members; raises NotFound."""
-    with cluster.store.read() as session:
-        return load_workspace(session, actor, workspace_id)
-
-
-def read_units_in_use_of(cluster: Cluster, workspace_ids: Sequence[int]) -> dict[int, int]:
-    """Units held by running attempts now, for each of the ids."""
-    with cluster.store.read() as session:
-        use = read_units_in_use(session)
-    return {workspace_id: use.get(workspace_id, 0) for workspace_id in workspace_ids}
-
-
-def read_quota_notice(cluster: Cluster, workspace: Workspace) -> tuple[str, dict[str, Any]] | None:
-    """Code and data of what to say where more units are in use than the quota is now; None otherwise."""
-    with cluster.store.read() as session:
-        in_use = read_units_in_use(session).get(workspace.id, 0)
-        kind = offered_unit_kind(session).value
-    if in_use <= workspace.units:
-        return None
-    return "workspace.units_below_use", {"in_use": in_use, "units": workspace.units, "kind": kind}
 
 
 def max_units_for_term(cluster: Cluster, starts_on: date, ends_on: date, besides: int | None = None) -> int:

@@ -5,7 +5,7 @@ from werkzeug.wrappers import Response
 
 from cluster.domain.errors import NotFound, Refused
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
-from cluster.services.jobs import submission
+from cluster.services.jobs import queries
 from cluster.services.jobs.file_deletions import require_files
 from portal.job_files import log_chunks
 from portal.job_files.log_search import count_lines
@@ -21,7 +21,7 @@ blueprint = Blueprint("job_log", __name__)
 
 
 def read_job_view_of_request(job_id: int) -> JobView:
-    job = submission.read_job(current_cluster(), current_actor(), job_id)
+    job = queries.read_job(current_cluster(), current_actor(), job_id)
     return read_job_view(current_cluster(), job, query_params.id_param("attempt"))
 
 

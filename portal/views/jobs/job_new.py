@@ -13,10 +13,11 @@ from cluster.domain.queue.waiting_data import to_waiting_data
 from cluster.domain.states import DatasetState
 from cluster.domain.sweeps.plan import MAX_SWEEP_JOBS, SweepRequest
 from cluster.services import datasets, trainings
+from cluster.services.jobs import preview, queries
 from cluster.services.jobs import submission as jobs
 from cluster.services.sweeps import submission as sweeps
 from cluster.services.sweeps.submission import SweepPreview
-from cluster.services.workspaces import lifecycle
+from cluster.services.workspaces import queries as workspace_queries
 from cluster.store.datasets import Dataset
 from cluster.store.trainings import Training
 from portal.i18n.messages import say
@@ -33,7 +34,7 @@ def new(training_id: int) -> str:
     training = visible_training(training_id)
     values = job_form.default_values(training)
     if before := query_params.id_param("before"):
-        job = jobs.read_job(current_cluster(), current_actor(), before)
+        job = queries.read_job(current_cluster(), current_actor(), before)
         if job.training_id != training_id:
             raise NotFound("job", before)
         values |= job_form.values_from_job(job)
@@ -95,7 +96,7 @@ def estimate_values(training: Training) -> dict[str, Any]:
             return sweep_estimate_values(
                 training, asked, sweeps.preview_sweep(cluster, actor, training.id, asked)
             )
-        found = jobs.preview_submission(cluster, actor, training.id, asked)
+        found = preview.preview_submission(cluster, actor, training.id, asked)
     except Refused as refusal:
         return {"errors": form_error_messages(refusal)}
     return {
@@ -148,7 +149,9 @@ def render_job_form(
         model=job_form.model_of(training),
         code=trainings.list_code_files(cluster, training),
         datasets=selectable_datasets(list_workspace_datasets(training)),
-        in_use=lifecycle.read_units_in_use_of(cluster, [training.workspace_id]).get(training.workspace_id, 0),
+        in_use=workspace_queries.read_units_in_use_of(cluster, [training.workspace_id]).get(
+            training.workspace_id, 0
+        ),
         launchers=job_form.LAUNCHERS,
         most_jobs=MAX_SWEEP_JOBS,
         values=values,

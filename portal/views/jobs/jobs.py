@@ -8,7 +8,8 @@ from werkzeug.wrappers import Response
 from cluster.domain.errors import Conflict
 from cluster.domain.states import LIVE_JOB_STATES, JobState
 from cluster.services import trainings
-from cluster.services.jobs import file_deletions, submission
+from cluster.services.jobs import file_deletions, stop_requests
+from cluster.services.jobs import queries as job_queries
 from cluster.services.jobs.start_delays import read_start_delay
 from cluster.services.workspaces import queries
 from cluster.store.jobs import Job
@@ -35,7 +36,7 @@ def index() -> Response:
     cluster, actor = current_cluster(), current_actor()
     state = query_params.choice_param("state", STATES)
     chosen = {name: query_params.id_param(name) for name in ("workspace", "training", "user", "sweep")}
-    rows = submission.list_jobs(
+    rows = job_queries.list_jobs(
         cluster,
         actor,
         states=STATES.get(state, ()),
@@ -67,7 +68,7 @@ def page(job_id: int) -> Response:
     overview, its way through the queue, is followed by the graphs when it starts.
     """
     cluster, actor = current_cluster(), current_actor()
-    job = submission.read_job(cluster, actor, job_id)
+    job = job_queries.read_job(cluster, actor, job_id)
     tab = query_params.choice_param("tab", TABS, "overview")
     view = read_job_view(cluster, job, query_params.id_param("attempt"))
     piece = query_params.choice_param("piece", FRAGMENTS, tab)
@@ -83,7 +84,7 @@ def page(job_id: int) -> Response:
         history=queue_page.list_past_reasons(cluster, job, cluster.clock())
         if job.state is JobState.WAITING
         else [],
-        may_stop=submission.can_stop_job(actor, job) and job.state in LIVE_JOB_STATES,
+        may_stop=stop_requests.can_stop_job(actor, job) and job.state in LIVE_JOB_STATES,
         may_delete_files=can_offer_file_deletion(job),
         same_page=query_params.current_url_with,
     )
@@ -92,7 +93,7 @@ def page(job_id: int) -> Response:
 @blueprint.get("/jobs/<int:job_id>/duplicate")
 def duplicate(job_id: int) -> Response:
     """The form of a new job, filled in as this one was."""
-    job = submission.read_job(current_cluster(), current_actor(), job_id)
+    job = job_queries.read_job(current_cluster(), current_actor(), job_id)
     fewer = query_params.id_param("units")
     return redirect(
         url_for("job_new.new", training_id=job.training_id, before=job_id, units=fewer or None), 303
@@ -108,7 +109,7 @@ def confirm_stop(job_id: int) -> str:
 def stop(job_id: int) -> Response:
     cluster, actor = current_cluster(), current_actor()
     try:
-        job = submission.stop_job(cluster, actor, job_id)
+        job = stop_requests.stop_job(cluster, actor, job_id)
     except Conflict as conflict:
         return Response(render_stop_job(job_id, say(conflict.code, conflict.data)), 409, mimetype="text/html")
     if job.state is JobState.STOPPED:
@@ -144,7 +145,7 @@ def delete_files(job_id: int) -> Response:
 def render_delete_files(job_id: int, problem: str = "") -> str:
     """Shows what deleting removes and what it leaves, in numbers."""
     cluster, actor = current_cluster(), current_actor()
-    job = submission.read_job(cluster, actor, job_id)
+    job = job_queries.read_job(cluster, actor, job_id)
     values: dict[str, Any] = {"job": job, "view": read_job_view(cluster, job, None), "problem": problem}
     return render_template(
         "jobs/delete_files.html",
@@ -158,6 +159,6 @@ def render_delete_files(job_id: int, problem: str = "") -> str:
 def render_stop_job(job_id: int, problem: str = "") -> str:
     """What ends and what stays, in numbers read at this moment."""
     cluster, actor = current_cluster(), current_actor()
-    job = submission.read_job(cluster, actor, job_id)
+    job = job_queries.read_job(cluster, actor, job_id)
     values: dict[str, Any] = {"job": job, "view": read_job_view(cluster, job, None), "problem": problem}
-    return render_template("jobs/stop.html", may_stop=submission.can_stop_job(actor, job), **values)
+    return render_template("jobs/stop.html", may_stop=stop_requests.can_stop_job(actor, job), **values)

@@ -4,7 +4,7 @@ from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from cluster.domain.errors import NotFound, Refused
-from cluster.services.people import sessions, users
+from cluster.services.people import first_administrator, sessions
 from portal.web import forms
 from portal.web.request_context import client_address, client_user_agent, current_cluster, current_request_id
 from portal.web.session_cookie import set_session_cookie
@@ -15,7 +15,7 @@ blueprint = Blueprint("first_administrator", __name__)
 @blueprint.get("/first-administrator")
 def form() -> ResponseReturnValue:
     """If an administrator exists, this page redirects to the sign-in page."""
-    if not users.needs_first_administrator(current_cluster()):
+    if not first_administrator.needs_first_administrator(current_cluster()):
         return redirect(url_for("sign_in.sign_in"))
     return render_template("first_administrator/page.html", values={}, errors={})
 
@@ -23,12 +23,12 @@ def form() -> ResponseReturnValue:
 @blueprint.post("/first-administrator")
 def create() -> ResponseReturnValue:
     cluster = current_cluster()
-    if not users.needs_first_administrator(cluster):
+    if not first_administrator.needs_first_administrator(cluster):
         raise NotFound("page")
     secret, password = forms.password_field("secret").strip(), forms.password_field("password")
     try:
         forms.require_known_fields("secret", "name", "password")
-        user = users.create_first_administrator(
+        user = first_administrator.create_first_administrator(
             cluster, secret, forms.text_field("name"), password, client_address()
         )
     except Refused as refusal:

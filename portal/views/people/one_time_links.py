@@ -4,7 +4,7 @@ from flask import Blueprint, flash, make_response, redirect, render_template, ur
 from flask.typing import ResponseReturnValue
 
 from cluster.domain.errors import NotFound, Refused
-from cluster.services.people import sessions, users
+from cluster.services.people import passwords, sessions
 from portal.i18n.translate import _
 from portal.web import forms
 from portal.web.request_context import client_address, client_user_agent, current_cluster, current_request_id
@@ -17,7 +17,7 @@ blueprint = Blueprint("links", __name__)
 def form(token: str) -> ResponseReturnValue:
     """The address is a secret: it leaves in no Referer, and the request log does not name it."""
     try:
-        user = users.read_password_link(current_cluster(), token)
+        user = passwords.read_password_link(current_cluster(), token)
     except NotFound:
         return render_template("links/dead.html"), 404
     response = make_response(render_template("links/page.html", user=user, errors={}))
@@ -29,9 +29,9 @@ def form(token: str) -> ResponseReturnValue:
 def set_password(token: str) -> ResponseReturnValue:
     cluster, password = current_cluster(), forms.password_field("password")
     try:
-        user = users.read_password_link(cluster, token)
+        user = passwords.read_password_link(cluster, token)
         forms.require_known_fields("username", "password")
-        users.use_password_link(cluster, token, password, client_address())
+        passwords.use_password_link(cluster, token, password, client_address())
     except NotFound:
         return render_template("links/dead.html"), 404
     except Refused as refusal:

@@ -5,7 +5,7 @@ from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
 from cluster.domain.errors import Refused
-from cluster.services.people import api_tokens, sessions, users
+from cluster.services.people import api_tokens, passwords, sessions, users
 from portal.i18n.translate import _, ngettext
 from portal.web import forms
 from portal.web.request_context import current_actor, current_cluster
@@ -74,7 +74,7 @@ def change_password() -> ResponseReturnValue:
     try:
         forms.require_known_fields("username", "old", "password")
         old, new = forms.password_field("old"), forms.password_field("password")
-        revoked = users.change_password(cluster, actor, old, new, keep_token=current_user.token)
+        revoked = passwords.change_password(cluster, actor, old, new, keep_token=current_user.token)
     except Refused as refusal:
         return render_profile(forms.error_messages(refusal), {}), 422
     flash(_("The password is changed; all other sessions have ended."), "ok")

@@ -8,7 +8,7 @@ from flask_login import current_user
 
 from cluster.domain.errors import Refused
 from cluster.services.nodes import queries
-from cluster.services.people import sessions, users
+from cluster.services.people import first_administrator, sessions
 from portal.web import forms
 from portal.web.request_context import client_address, client_user_agent, current_cluster, current_request_id
 from portal.web.session_cookie import delete_session_cookie, local_path, set_session_cookie
@@ -21,7 +21,7 @@ def sign_in() -> ResponseReturnValue:
     back = local_path(request.args.get("next", "/"))
     if current_user.is_authenticated:
         return redirect(back)
-    if users.needs_first_administrator(current_cluster()):
+    if first_administrator.needs_first_administrator(current_cluster()):
         return redirect(url_for("first_administrator.form"))
     return render_sign_in({"next": back}, {})
 

@@ -6,9 +6,9 @@ from flask.typing import ResponseReturnValue
 
 from cluster.domain.errors import Refused
 from cluster.domain.states import UserRole, UserState
-from cluster.services.jobs import submission
-from cluster.services.people import users
-from cluster.services.workspaces import lifecycle
+from cluster.services.jobs import queries
+from cluster.services.people import passwords, users
+from cluster.services.workspaces import queries as workspace_queries
 from cluster.store.users import User
 from portal.i18n.translate import _
 from portal.web import forms
@@ -72,7 +72,7 @@ def render_user(user_id: int, errors: dict[str, str]) -> str:
     user = users.read_user(cluster, actor, user_id)
     theirs = [
         workspace
-        for workspace in lifecycle.list_workspaces(cluster, actor)
+        for workspace in workspace_queries.list_workspaces(cluster, actor)
         if user_id in {member.id for member in workspace.members}
     ]
     return render_template("users/page.html", person=user, workspaces=theirs, errors=errors)
@@ -81,7 +81,7 @@ def render_user(user_id: int, errors: dict[str, str]) -> str:
 @blueprint.post("/users/<int:user_id>/link")
 def make_link(user_id: int) -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
-    secret = users.issue_password_link(cluster, actor, user_id)
+    secret = passwords.issue_password_link(cluster, actor, user_id)
     return show_link(users.read_user(cluster, actor, user_id), secret, is_new=False)
 
 
@@ -111,10 +111,10 @@ def render_disable(user_id: int, errors: dict[str, str]) -> str:
     """What disabling touches, read at this moment."""
     cluster, actor = current_cluster(), current_actor()
     user = users.read_user(cluster, actor, user_id)
-    living = [job for job in submission.list_jobs(cluster, actor, user_id=user_id) if job.ended_at is None]
+    living = [job for job in queries.list_jobs(cluster, actor, user_id=user_id) if job.ended_at is None]
     managed = [
         workspace
-        for workspace in lifecycle.list_workspaces(cluster, actor)
+        for workspace in workspace_queries.list_workspaces(cluster, actor)
         if workspace.manager_id == user_id
     ]
     return render_template("users/disable.html", person=user, living=living, managed=managed, errors=errors)

@@ -23,11 +23,11 @@ from cluster.services.leases import HeldLease, acquire_lease
 from cluster.services.queue.dispatch import place_waiting_jobs
 from cluster.settings import Settings
 from cluster.store.engine import Store
+from cluster.store.environments import Environment
+from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Attempt, Job
-from cluster.store.leases import InstallationFact
 from cluster.store.migrate import upgrade_database
 from cluster.store.nodes import Allocation, Node
-from cluster.store.operations import Environment
 from cluster.store.workspaces import Workspace
 from tests.bench.bench_run import BESIDE, DURABLE, OURS, Ground
 from tests.bench.bulk_rows import a_line_of_workspaces, clear, fill, gather_statistics

@@ -18,7 +18,7 @@ from cluster.domain.states import (
     Visibility,
 )
 from cluster.services.context import Cluster
-from cluster.services.people import api_tokens, sessions, users
+from cluster.services.people import api_tokens, passwords, sessions
 from cluster.services.storage import folders
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import Sweep
@@ -81,7 +81,7 @@ def build(cluster: Cluster, file: Path) -> House:
     """Private training and private job, so that a member who is not named is the one who may not see them."""
     people = make_people(cluster)
     owner, chief = people["owner"], actor_of(people["administrator"])
-    users.use_password_link(cluster, users.issue_password_link(cluster, chief, owner.id), PASSWORD)
+    passwords.use_password_link(cluster, passwords.issue_password_link(cluster, chief, owner.id), PASSWORD)
     workspace = a_workspace(cluster, people["manager"], (owner, people["member"]), 2, name="vision-lab")
     dataset = a_dataset(cluster, workspace, "digits", bytes=1_420_000, files=1797)
     with cluster.store.write() as rows:
@@ -101,7 +101,7 @@ def build(cluster: Cluster, file: Path) -> House:
         kind: api_tokens.create_api_token(cluster, actor_of(user), "bearer", ["repair"], 30)[1]
         for kind, user in people.items()
     }
-    link = users.issue_password_link(cluster, chief, people["member"].id)
+    link = passwords.issue_password_link(cluster, chief, people["member"].id)
     snapshot = freeze(cluster, file)
     app, strict = create_app(cluster, testing=True), create_app(cluster)
     return House(cluster, app, strict, people, cookies, bearer, ids, link, file, snapshot)

@@ -17,7 +17,7 @@ from cluster.services.audit.log_files import append_sealed_entries
 from cluster.services.audit.seals import seal_entries
 from cluster.services.context import Cluster
 from cluster.services.nodes.node_tokens import create_node_token
-from cluster.services.people import users
+from cluster.services.people import first_administrator
 from portal import create_app
 from portal.web.request_log import configure_logging
 from tests.pages.portal.views.people.test_sign_in import COOKIE, post
@@ -67,7 +67,7 @@ def shown(page: str, pattern: str) -> str:
 
 def spend_a_day(cluster: Cluster, browser: FlaskClient) -> dict[str, str]:
     """Every way in, right and wrong; the secrets that were made on the way, by what they are."""
-    made = {"first secret": users.issue_first_administrator_secret(cluster) or ""}
+    made = {"first secret": first_administrator.issue_first_administrator_secret(cluster) or ""}
     first = {"secret": made["first secret"], "name": "hjkim"}
     post(browser, "/first-administrator", **first, password=CHOSEN["weak"])
     assert post(browser, "/first-administrator", **first, password=CHOSEN["password"]).status_code == 302

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from cluster.domain.states import JobState
-from cluster.services.jobs.submission import list_jobs
+from cluster.services.jobs.queries import list_jobs
 from cluster.services.people.users import service_actor
 from cluster.settings import Settings
 from cluster.store.migrate import is_schema_current

@@ -4,7 +4,7 @@ import socket
 from getpass import getuser
 
 from cluster.services.context import Cluster
-from cluster.services.people.users import issue_first_administrator_secret
+from cluster.services.people.first_administrator import issue_first_administrator_secret
 from worker.bootstrap.paths import find_installation_paths
 from worker.bootstrap.terminal import exit_with_error, print_sentence
 from worker.composition import open_cluster

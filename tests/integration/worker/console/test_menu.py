@@ -15,7 +15,7 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.services.audit import entries as audit
 from cluster.services.context import Cluster
-from cluster.services.people.users import read_password_link
+from cluster.services.people.passwords import read_password_link
 from cluster.services.repairs import requests
 from cluster.settings import Settings
 from cluster.store.repairs import RepairRun

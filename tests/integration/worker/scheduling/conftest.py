@@ -17,14 +17,14 @@ import worker.scheduling.loop
 from cluster import failpoints
 from cluster.domain.states import ENDED_JOB_STATES, EnvironmentState, JobState, Launcher, TrainingKind
 from cluster.services.context import Cluster
-from cluster.services.jobs import submission
-from cluster.services.jobs.attempts import list_live_attempts
+from cluster.services.jobs import stop_requests
+from cluster.services.jobs.live_attempts import list_live_attempts
 from cluster.services.storage import folders
 from cluster.settings import Settings
+from cluster.store.environments import Environment
+from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Attempt, Job, JobEvent
-from cluster.store.leases import InstallationFact
 from cluster.store.nodes import Node
-from cluster.store.operations import Environment
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, add, an_administrator
@@ -137,7 +137,7 @@ class Field(Told):
         return job
 
     def stop(self, job: Job) -> None:
-        submission.stop_job(self.cluster, actor_of(self.person), job.id)
+        stop_requests.stop_job(self.cluster, actor_of(self.person), job.id)
 
     def log(self, job: Job, attempt: int = 1, kind: str = "stdout") -> bytes:
         path = self.out(job, attempt) / f"rank-0.{kind}"

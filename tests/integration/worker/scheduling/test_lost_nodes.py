@@ -11,8 +11,8 @@ from sqlalchemy import func, select
 
 from cluster.domain.states import JobState, NodeState, UnitKind
 from cluster.services.context import Cluster
-from cluster.services.nodes import queries
-from cluster.services.nodes.queries import ReportedUnit
+from cluster.services.nodes import drains, heartbeats, queries
+from cluster.services.nodes.heartbeats import ReportedUnit
 from cluster.services.storage import folders
 from cluster.store.engine import Store
 from cluster.store.jobs import Attempt, Job
@@ -51,7 +51,7 @@ class Sky(Told):
     def look(self) -> None:
         """One heartbeat of each node that answers, one tick of the scheduler."""
         for node in self.world.list_answering():
-            queries.record_heartbeat(self.cluster, node.name, node.boot, {}, SLOTS)
+            heartbeats.record_heartbeat(self.cluster, node.name, node.boot, {}, SLOTS)
         self.scheduler.renewed_at = float("-inf")
         for what in ("sweep", "strays"):
             self.scheduler.begun_at.pop(what, None)
@@ -223,7 +223,7 @@ def test_nothing_new_starts_on_a_drained_node(sky: Sky) -> None:
         ids = {node.name: node.id for node in session.scalars(select(Node))}
     before = sky.submit(1, seconds=100)
     there = sky.node_of(sky.attempts(before)[0])
-    queries.drain_node(sky.cluster, chief, ids[there], "new memory")
+    drains.drain_node(sky.cluster, chief, ids[there], "new memory")
     after = [sky.submit(2, seconds=100) for _ in range(3)]
     for job in after:
         assert sky.node_of(sky.attempts(job)[0]) != there

@@ -7,7 +7,7 @@ from cluster.domain.jobs.submission import JobRequest
 from cluster.domain.states import ENDED_JOB_STATES, JobState
 from cluster.domain.sweeps.plan import SweepRequest
 from cluster.services.storage import folders
-from cluster.services.sweeps import submission
+from cluster.services.sweeps import queries, submission
 from cluster.store.jobs import Job, Sweep
 from cluster.store.trainings import Training
 from tests.builders import actor_of
@@ -59,7 +59,7 @@ def test_trouble_stops_what_runs_and_what_waits(
     field_.start_scheduler()
     sweep = submit(field_, f"calm, {trouble}, later, last", stop_on_trouble=True)
     until(lambda: all_ended(field_, sweep), 60, "the sweep has ended")
-    found = submission.read_sweep(field_.cluster, actor_of(field_.person), sweep.id)
+    found = queries.read_sweep(field_.cluster, actor_of(field_.person), sweep.id)
     calm, troubled, later, last = jobs_of(field_, sweep)
     assert (found.stop_code, found.stop_data) == (cause, {"job_id": troubled.id})
     assert [calm.state, troubled.state, last.state] == [JobState.STOPPED, end, JobState.STOPPED]

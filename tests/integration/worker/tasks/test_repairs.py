@@ -16,8 +16,9 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.services.backups.manifests import read_backups
 from cluster.services.context import Cluster, utc_now
-from cluster.services.operations import requests as operations
+from cluster.services.operations import queries
 from cluster.services.operations.stale_operations import requeue_stale_operations
+from cluster.services.repairs import previews
 from cluster.services.repairs import requests as repairs
 from cluster.store.repairs import RepairRun
 from tests.builders import a_node, actor_of, an_administrator
@@ -50,7 +51,7 @@ class Garage:
     chief: Actor
 
     def ask(self, name: str) -> RepairRun:
-        etag = repairs.preview_repair(self.cluster, self.chief, name).etag
+        etag = previews.preview_repair(self.cluster, self.chief, name).etag
         reason = "{{ lookup('pipe', 'touch " + PWN + "') }}"
         return repairs.request_repair(self.cluster, self.chief, name, etag, reason, "lab-a")
 
@@ -236,7 +237,7 @@ def test_a_killed_task_workers_run_is_watched_to_its_end_by_the_next_one(garage:
 
 def operations_put_back(garage: Garage, run: RepairRun) -> bool:
     requeue_stale_operations(garage.cluster)
-    operation = operations.read_operation(garage.cluster, garage.chief, run.operation_id or 0)
+    operation = queries.read_operation(garage.cluster, garage.chief, run.operation_id or 0)
     return operation.state == "requested"
 
 

@@ -6,8 +6,8 @@ from sqlalchemy import select
 
 from cluster.domain.states import UnitKind
 from cluster.services.storage import folders
+from cluster.store.environments import Environment
 from cluster.store.nodes import Unit
-from cluster.store.operations import Environment
 from portal.api.schemas import VariableValue
 from tests.builders import a_user
 from tests.pages.portal.rest_lab import Lab

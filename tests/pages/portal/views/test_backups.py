@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cluster.domain.states import OperationKind
-from cluster.services.operations import requests
+from cluster.services.operations import queries
 from tests.builders import actor_of
 from tests.pages.portal.pages_lab import Lab
 from worker.backups.dump import write_backup_manifest
@@ -92,7 +92,7 @@ def test_on_servers_a_backup_is_asked_for_on_the_page_once_at_a_time(lab: Lab) -
     assert browser.get("/repairs/verify-backup").status_code == 200 and "/repairs/verify-backup" in page
     answer = browser.post("/repairs/backups")
     assert answer.status_code == 303
-    operation, *_ = requests.list_operations(lab.cluster, actor_of(lab.administrator))
+    operation, *_ = queries.list_operations(lab.cluster, actor_of(lab.administrator))
     assert operation.kind == OperationKind.BACKUP and answer.location.endswith(f"/operations/{operation.id}")
     again = browser.post("/repairs/backups")
     assert again.status_code == 409 and f"under way already: operation {operation.id}" in again.text

@@ -9,7 +9,7 @@ import pytest
 from cluster.domain.images import DefaultImage, LibraryVersion
 from cluster.services.images.default_images import list_default_images, record_images
 from cluster.services.images.environments import read_default_environment
-from cluster.store.operations import Environment
+from cluster.store.environments import Environment
 from portal.views import images as images_page
 from tests.builders import actor_of
 from tests.pages.portal.pages_lab import Lab

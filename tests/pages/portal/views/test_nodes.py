@@ -6,7 +6,7 @@ import pytest
 
 from cluster.domain.nodes.confinement import GAP_CODES
 from cluster.services.leases import acquire_lease
-from cluster.services.nodes import queries
+from cluster.services.nodes import drains
 from cluster.services.nodes.confinement import record_confinement_features
 from cluster.services.nodes.executor_outage import record_executor_outage
 from cluster.store.nodes import Node
@@ -56,7 +56,7 @@ def test_a_silent_node_says_when_it_is_given_up_and_a_lost_one_what_then(house: 
 
 def test_rest_drains_and_opens_a_node(house: House) -> None:
     chief = actor_of(an_administrator(house.cluster))
-    queries.drain_node(house.cluster, chief, 1, "new memory")
+    drains.drain_node(house.cluster, chief, 1, "new memory")
     found = house.visitor("member").get("/api/v1/nodes/1").json
     assert (found["state"], found["drain_reason"]) == ("draining", "new memory")
     assert found["running"] is not None and found["too_large_elsewhere"] is not None

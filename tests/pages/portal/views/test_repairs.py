@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cluster.domain.repairs.run_matrix import RepairVerdict
-from cluster.services.repairs import requests
+from cluster.services.repairs import previews, requests
 from tests.builders import a_node, a_repair_run, actor_of
 from tests.pages.portal.pages_lab import Lab
 from tests.unit.cluster.services.repairs.test_catalogue import with_a_broken_file
@@ -17,7 +17,7 @@ REASON = {"reason": "{{ lookup('pipe', 'touch /tmp/pwn') }}"}
 
 
 def etag(lab: Lab, name: str) -> str:
-    return requests.preview_repair(lab.cluster, actor_of(lab.administrator), name).etag
+    return previews.preview_repair(lab.cluster, actor_of(lab.administrator), name).etag
 
 
 def test_the_catalogue_is_grouped_and_names_what_it_leaves_out(lab: Lab) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from cluster.domain.jobs.submission import JobRequest
 from cluster.domain.states import JobState, Launcher
 from cluster.domain.sweeps.plan import SweepRequest
-from cluster.services.sweeps import submission
+from cluster.services.sweeps import queries, submission
 from cluster.store.jobs import Job, Sweep
 from tests.builders import actor_of, holding
 from tests.pages.portal.pages_lab import Lab, metric_row
@@ -69,7 +69,7 @@ def test_several_values_in_the_form_become_a_sweep(lab: Lab) -> None:
     data = LENET | {"most_at_once": "2", "stop_on_trouble": "1"}
     answer = lab.browser(lab.minjun).post(f"/trainings/{lab.lenet.id}/jobs/new", data=data)
     assert answer.status_code == 303, answer.text
-    sweep = submission.read_sweep(lab.cluster, actor_of(lab.minjun), int(answer.location.rsplit("/", 1)[1]))
+    sweep = queries.read_sweep(lab.cluster, actor_of(lab.minjun), int(answer.location.rsplit("/", 1)[1]))
     assert answer.location.endswith(f"/sweeps/{sweep.id}")
     assert (sweep.jobs, sweep.most_at_once, sweep.stop_on_trouble) == (6, 2, True)
     assert jobs_of(lab, sweep)[0].name == "lenet-learning_rate=0.1-batch_size=32"
@@ -82,7 +82,7 @@ def test_ticked_choices_are_values(lab: Lab) -> None:
         "variables.batch_size": "32",
     }
     answer = lab.browser(lab.minjun).post(f"/trainings/{lab.lenet.id}/jobs/new", data=data)
-    sweep = submission.read_sweep(lab.cluster, actor_of(lab.minjun), int(answer.location.rsplit("/", 1)[1]))
+    sweep = queries.read_sweep(lab.cluster, actor_of(lab.minjun), int(answer.location.rsplit("/", 1)[1]))
     assert [job.variables["optimizer"] for job in jobs_of(lab, sweep)] == ["adam", "sgd"]
     nothing = lab.browser(lab.minjun).post(
         f"/trainings/{lab.lenet.id}/jobs/new", data=LENET | {"variables.optimizer": ""}
@@ -92,7 +92,7 @@ def test_ticked_choices_are_values(lab: Lab) -> None:
 
 def test_own_code_has_a_line_for_each_parameter(lab: Lab) -> None:
     answer = lab.browser(lab.seoyeon).post(f"/trainings/{lab.own_code.id}/jobs/new", data=OWN)
-    sweep = submission.read_sweep(lab.cluster, actor_of(lab.seoyeon), int(answer.location.rsplit("/", 1)[1]))
+    sweep = queries.read_sweep(lab.cluster, actor_of(lab.seoyeon), int(answer.location.rsplit("/", 1)[1]))
     made = jobs_of(lab, sweep)
     assert len(made) == 8
     assert made[3].command == ["train.py", "--lr=0.1", "--n", "4"]

@@ -17,16 +17,17 @@ from cluster.services.context import Cluster
 from cluster.services.images import environments
 from cluster.services.jobs import attempts
 from cluster.services.leases import acquire_lease
-from cluster.services.operations import requests
+from cluster.services.operations import execution
 from cluster.services.operations.stale_operations import requeue_stale_operations
-from cluster.services.placement import snapshot
+from cluster.services.placement import capacity, snapshot
 from cluster.services.queue import holds_and_moves
 from cluster.services.queue.dispatch import place_waiting_jobs, plan_dispatch, record_waiting_reasons
 from cluster.services.storage import folders
-from cluster.services.sweeps import stops, submission
+from cluster.services.sweeps import queries, stops, submission
+from cluster.store.environments import Environment
+from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Attempt, Job
-from cluster.store.leases import InstallationFact
-from cluster.store.operations import Environment, Operation
+from cluster.store.operations import Operation
 from cluster.store.trainings import Training
 from tests.builders import a_dataset, a_job, a_node, a_training, a_workspace, actor_of, add, an_administrator
 from tests.simultaneous_calls import at_once
@@ -66,7 +67,7 @@ def test_a_sweep_is_stopped_by_hand_while_one_of_its_jobs_crashes(cluster: Clust
     assert held and place_waiting_jobs(cluster, held)
     stopped: list[object] = []
     by_hand = threading.Thread(
-        target=lambda: stopped.append(at_once(lambda: submission.stop_sweep(cluster, person, sweep.id))[0])
+        target=lambda: stopped.append(at_once(lambda: stops.stop_sweep(cluster, person, sweep.id))[0])
     )
     with cluster.store.write() as session:
         attempt = attempts.load_current_attempt(session, session.scalars(select(Attempt.id)).first() or 0)
@@ -74,12 +75,10 @@ def test_a_sweep_is_stopped_by_hand_while_one_of_its_jobs_crashes(cluster: Clust
         by_hand.start()
         wait_until_somebody_waits(cluster)
         crash = AttemptOutcome(JobState.FAILED, "exit.error", {"exit_code": 1}, 1)
-        stops.mark_sweep_on_failure(session, attempt.job, crash, cluster.clock())
+        attempts.mark_sweep_on_failure(session, attempt.job, crash, cluster.clock())
     by_hand.join(PATIENCE_SECONDS)
     assert stopped == [3]
-    assert submission.read_sweep(cluster, person, sweep.id).stop_code == "sweep.crash", (
-        "the first cause counts"
-    )
+    assert queries.read_sweep(cluster, person, sweep.id).stop_code == "sweep.crash", "the first cause counts"
 
 
 @on_postgresql
@@ -135,14 +134,14 @@ def test_a_workspace_that_is_made_while_somebody_looks_is_seen_by_the_next_look(
     as_environment(cluster)
     a_node(cluster, 2)
     first = a_job(cluster, a_training(cluster, a_workspace(cluster)))
-    read = snapshot.read_placement_context
+    read = capacity.read_placement_context
 
-    def and_a_workspace_is_made(*asked: Any) -> snapshot.PlacementContext:
+    def and_a_workspace_is_made(*asked: Any) -> capacity.PlacementContext:
         ground = read(*asked)
         a_job(cluster, a_training(cluster, a_workspace(cluster)))
         return ground
 
-    monkeypatch.setattr(snapshot, "read_placement_context", and_a_workspace_is_made)
+    monkeypatch.setattr(capacity, "read_placement_context", and_a_workspace_is_made)
     with cluster.store.read() as session:
         assert list(snapshot.read_placement_snapshot(cluster, session).jobs) == [first.id]
 
@@ -152,12 +151,12 @@ def test_an_operation_that_ends_while_it_is_swept_is_not_begun_anew(cluster: Clu
     person = actor_of(an_administrator(cluster))
     environment = environments.ensure_default_environment(cluster, person, "d1", "/e")
     number = environment.operation_id or 0
-    held = requests.claim_operation(cluster, number, "a slow one")
+    held = execution.claim_operation(cluster, number, "a slow one")
     assert held is not None
-    cluster.clock.now += requests.CLAIM_LASTS + timedelta(seconds=1)  # type: ignore[attr-defined]
+    cluster.clock.now += execution.CLAIM_LASTS + timedelta(seconds=1)  # type: ignore[attr-defined]
     sweep = threading.Thread(target=lambda: requeue_stale_operations(cluster))
     with cluster.store.write() as session:
-        requests.finish_operation(session, number, held.fence, cluster.clock())
+        execution.finish_operation(session, number, held.fence, cluster.clock())
         session.flush()
         sweep.start()
         wait_until_somebody_waits(cluster)

@@ -7,7 +7,7 @@ import pytest
 from cluster.domain.errors import Conflict
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
-from cluster.services.nodes import queries
+from cluster.services.nodes import drains
 from cluster.store.nodes import Allocation, Node
 from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, an_administrator, holding
 from tests.conftest import Clock
@@ -61,7 +61,7 @@ def test_who_waits_too_long_hears_which_jobs_still_run(cluster: Cluster, clock: 
 
 def test_what_a_person_has_closed_stays_closed(cluster: Cluster) -> None:
     node = a_node(cluster, name="gpu03")
-    queries.drain_node(cluster, actor_of(an_administrator(cluster)), node.id, "new memory")
+    drains.drain_node(cluster, actor_of(an_administrator(cluster)), node.id, "new memory")
     assert drain_for_reboot(cluster, "gpu03", HOUR) is False
     assert undrain_after_reboot(cluster, "gpu03") is False
     assert reason_of(cluster, node) == "new memory"

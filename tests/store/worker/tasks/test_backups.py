@@ -16,7 +16,7 @@ from sqlalchemy.engine import make_url
 from cluster import failpoints
 from cluster.domain.errors import GroundcrewError
 from cluster.domain.states import OperationState
-from cluster.services.backups import manifests
+from cluster.services.backups import manifests, requests
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, acquire_lease
 from cluster.services.operations.stale_operations import requeue_stale_operations
@@ -49,13 +49,13 @@ def lab(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
 def held(lab: Cluster) -> HeldLease:
     lease = acquire_lease(lab, "scheduler", "me", timedelta(days=300))
     assert lease is not None
-    manifests.request_nightly_backup(lab, lease)
+    requests.request_nightly_backup(lab, lease)
     return lease
 
 
 def ask(lab: Cluster, held: HeldLease) -> int:
     lab.clock.move(days=1)  # type: ignore[attr-defined]
-    operation = manifests.request_nightly_backup(lab, held)
+    operation = requests.request_nightly_backup(lab, held)
     assert operation is not None
     return operation.id
 

@@ -9,14 +9,14 @@ import pytest
 
 from cluster import words
 from cluster.domain import states
-from cluster.domain.jobs import exit_meanings
+from cluster.domain.jobs import exits
 from cluster.domain.people import permissions
 from cluster.domain.people.permissions import ALLOWED_RELATIONS, Relation
 from cluster.domain.queue.reasons import REASONS
 from cluster.words import sentences
 from cluster.words.english import FEATURES, HINTS, SENTENCES, TITLES, WORDS
+from cluster.words.sentences import VARIANTS
 from cluster.words.translations import read_translations
-from cluster.words.variants import VARIANTS
 from tests.unit.cluster.words.code_scanner import Found, found_codes, said_in_templates, whole_source
 from worker.environments.build_steps import BuildStep
 
@@ -85,9 +85,7 @@ def test_every_sentence_gets_the_data_that_it_speaks_of() -> None:
     assert not lacking, "\n".join(lacking)
 
 
-@pytest.mark.parametrize(
-    "code", [*REASONS, *exit_meanings.CODE_OF_EXIT.values(), *exit_meanings.CODE_OF_SIGNAL.values()]
-)
+@pytest.mark.parametrize("code", [*REASONS, *exits.CODE_OF_EXIT.values(), *exits.CODE_OF_SIGNAL.values()])
 def test_every_reason_and_every_end_has_a_sentence(code: str) -> None:
     assert code in SENTENCES
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from cluster import words
-from cluster.domain.jobs import exit_meanings
+from cluster.domain.jobs import exits
 from cluster.domain.queue import reasons
 from cluster.domain.queue.reasons import WaitingReason
 from cluster.domain.queue.start_estimate import StartEstimate
@@ -166,7 +166,7 @@ def test_how_a_job_ended(code: str, data: dict[str, Any], english: str, korean: 
 
 def test_every_meaning_of_an_exit_code_has_words_in_both_languages() -> None:
     for number in range(256):
-        code, data = exit_meanings.meaning_of_status(number)
+        code, data = exits.meaning_of_status(number)
         for language in words.LANGUAGES:
             sentence = words.sentence(code, data, language)
             assert sentence != code

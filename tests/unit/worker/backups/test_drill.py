@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.backups.retention import BackupProblem
+from cluster.domain.backups.problems import BackupProblem
 from cluster.domain.errors import Unavailable
 from cluster.services.backups.manifests import read_backups
 from cluster.services.context import Cluster

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.backups.retention import BackupProblem
+from cluster.domain.backups.problems import BackupProblem
 from cluster.domain.errors import Unavailable
 from cluster.services.backups.manifests import Backup, read_backups
 from cluster.services.context import Cluster

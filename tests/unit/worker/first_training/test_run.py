@@ -9,14 +9,14 @@ from cluster.domain.states import DatasetState, EnvironmentState, JobState, Oper
 from cluster.services.context import Cluster
 from cluster.services.first_training import read_first_training, record_first_training
 from cluster.services.images.environments import ensure_default_environment
-from cluster.services.jobs.submission import read_job
+from cluster.services.jobs.queries import read_job
 from cluster.services.operations import requests
 from cluster.services.people.users import service_actor
 from cluster.services.storage.folders import attempt_folder
-from cluster.services.workspaces import lifecycle
+from cluster.services.workspaces import queries
 from cluster.store.datasets import Dataset
+from cluster.store.environments import Environment
 from cluster.store.jobs import Job
-from cluster.store.operations import Environment
 from cluster.store.workspaces import Workspace
 from tests.builders import a_job, a_node, a_training, a_workspace, holding
 from worker.first_training import run
@@ -185,7 +185,7 @@ def test_landed_it_says_the_numbers_and_frees_its_units(
     assert "Landed: validation accuracy 98.1% in 30 s, 900 images/s." in said
     assert f"/jobs/{job.id}" in said and "first-flight has ended, so its 2 CPU slots are free" in said
     assert read_first_training(light_cluster) == job.id
-    ended = lifecycle.read_workspace(light_cluster, service_actor(light_cluster), workspace.id)
+    ended = queries.read_workspace(light_cluster, service_actor(light_cluster), workspace.id)
     assert ended.ended_at is not None
 
 

@@ -6,7 +6,7 @@ from datetime import time, timedelta
 import pytest
 
 from cluster.domain.states import OperationState
-from cluster.services.backups import manifests
+from cluster.services.backups import manifests, requests
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, acquire_lease
 from cluster.store.operations import Operation
@@ -30,14 +30,14 @@ def lab(light_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
 def held(lab: Cluster, clock: Clock) -> HeldLease:
     lease = acquire_lease(lab, "scheduler", "me", timedelta(days=30))
     assert lease is not None
-    manifests.request_nightly_backup(lab, lease)
+    requests.request_nightly_backup(lab, lease)
     return lease
 
 
 def a_night(lab: Cluster, held: HeldLease) -> Operation:
     """The next one, worked on to its end."""
     lab.clock.move(days=1)  # type: ignore[attr-defined]
-    operation = manifests.request_nightly_backup(lab, held)
+    operation = requests.request_nightly_backup(lab, held)
     assert operation is not None
     run_claimed(lab, operation.id)
     with lab.store.read() as session:

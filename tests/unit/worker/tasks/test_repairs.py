@@ -11,7 +11,8 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.repairs.check_results import CheckResult
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.services.context import Cluster
-from cluster.services.operations import requests as operations
+from cluster.services.operations import queries
+from cluster.services.repairs import previews
 from cluster.services.repairs import requests as repairs
 from cluster.store.repairs import RepairRun
 from tests.builders import a_node, actor_of, an_administrator
@@ -41,13 +42,13 @@ def begins_nothing(play: Any) -> None:
 
 
 def ask(cluster: Cluster, chief: Actor) -> RepairRun:
-    etag = repairs.preview_repair(cluster, chief, "restart-portal").etag
+    etag = previews.preview_repair(cluster, chief, "restart-portal").etag
     return repairs.request_repair(cluster, chief, "restart-portal", etag, "pages hang")
 
 
 def work(cluster: Cluster, chief: Actor, run: RepairRun) -> tuple[RepairVerdict | None, str | None]:
     run_claimed(cluster, run.operation_id or 0)
-    operation = operations.read_operation(cluster, chief, run.operation_id or 0)
+    operation = queries.read_operation(cluster, chief, run.operation_id or 0)
     return repairs.read_repair_run(cluster, chief, run.id).verdict, operation.error_code
 
 

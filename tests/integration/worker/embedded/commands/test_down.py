@@ -11,7 +11,7 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.states import JobState, TrainingKind, Visibility
 from cluster.services import trainings
 from cluster.services.context import Cluster
-from cluster.services.jobs import submission
+from cluster.services.jobs import queries, submission
 from cluster.services.storage import folders
 from cluster.store.jobs import Job
 from tests.builders import a_user, a_workspace, actor_of
@@ -47,7 +47,7 @@ class Sleeper:
 
     @property
     def job(self) -> Job:
-        return submission.read_job(self.cluster, self.actor, self.job_id)
+        return queries.read_job(self.cluster, self.actor, self.job_id)
 
     def log(self, attempt: int) -> str:
         job, settings = self.job, self.cluster.settings

@@ -13,8 +13,8 @@ from cluster.services.audit.seals import check_audit, read_newest_seal, seal_ent
 from cluster.services.context import Cluster
 from cluster.services.people import credentials, sessions
 from cluster.settings import Settings
+from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Attempt, Job
-from cluster.store.leases import InstallationFact
 from cluster.store.users import User
 from tests.builders import a_job, a_node, a_training, a_workspace, an_administrator, holding
 from tests.conftest import Clock

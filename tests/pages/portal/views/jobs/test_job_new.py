@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import select
 
-from cluster.services.jobs import submission
+from cluster.services.jobs import queries
 from cluster.store.jobs import Job
 from cluster.store.nodes import Node
 from cluster.store.workspaces import Workspace
@@ -40,7 +40,7 @@ def problem_of(html: str, field: str) -> str:
 
 
 def all_jobs(lab: Lab) -> list[Job]:
-    return submission.list_jobs(lab.cluster, actor_of(lab.administrator))
+    return queries.list_jobs(lab.cluster, actor_of(lab.administrator))
 
 
 def test_a_job_is_made_of_the_models_variables(lab: Lab) -> None:

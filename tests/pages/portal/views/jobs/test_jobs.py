@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import select, update
 
 from cluster.domain.states import JobState
-from cluster.services.jobs import submission
-from cluster.store.jobs import Attempt
+from cluster.services.jobs import queries
+from cluster.store.jobs import Attempt, Job
 from cluster.store.workspaces import Workspace
 from portal.job_files import metrics_cache
 from portal.job_files.metrics import JobMetrics
@@ -24,7 +24,7 @@ from tests.pages.portal.pages_lab import Lab, metric_row
 TABS = ["overview", "log", "checkpoints", "settings", "history"]
 
 
-def write_metrics(lab: Lab, job: submission.Job, epochs: int, total: int = 10) -> None:
+def write_metrics(lab: Lab, job: Job, epochs: int, total: int = 10) -> None:
     """Two rows an epoch, a minute each, the last one now."""
     begin = lab.cluster.clock().timestamp() - epochs * 60
     with (lab.out(job) / "metrics.jsonl").open("w") as file:
@@ -34,7 +34,7 @@ def write_metrics(lab: Lab, job: submission.Job, epochs: int, total: int = 10) -
             file.write(metric_row(epoch * 10, epoch, time, accuracy__validation=1 - 0.5 / epoch))
 
 
-def note_end(lab: Lab, job: submission.Job, minutes: int) -> None:
+def note_end(lab: Lab, job: Job, minutes: int) -> None:
     """As the scheduler does for a job that says how fast it gets on."""
     ends_at = lab.cluster.clock() + timedelta(minutes=minutes)
     told = {"progress": 0.4, "expected_end_at": ends_at, "earliest_end_at": ends_at, "latest_end_at": ends_at}
@@ -270,10 +270,10 @@ def test_stopping_says_what_ends_and_asks_first(lab: Lab) -> None:
     html = browser.get(f"/jobs/{job.id}/stop").text
     assert "what was learned is lost" in html
     assert f"Stop job-{job.id}" in html
-    assert submission.read_job(lab.cluster, actor_of(lab.seoyeon), job.id).state is JobState.RUNNING
+    assert queries.read_job(lab.cluster, actor_of(lab.seoyeon), job.id).state is JobState.RUNNING
     answer = browser.post(f"/jobs/{job.id}/stop")
     assert answer.status_code == 303
-    assert submission.read_job(lab.cluster, actor_of(lab.seoyeon), job.id).state is JobState.STOPPING
+    assert queries.read_job(lab.cluster, actor_of(lab.seoyeon), job.id).state is JobState.STOPPING
     assert "being stopped" in browser.get(answer.location).text
 
 

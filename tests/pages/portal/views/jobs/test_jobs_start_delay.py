@@ -8,8 +8,8 @@ import pytest
 from cluster.domain.kubernetes.disagreements import Disagreement
 from cluster.domain.kubernetes.status import KubernetesNodeStatus, KubernetesStatus
 from cluster.domain.states import AttemptState, JobState
+from cluster.services.jobs.queries import read_job
 from cluster.services.jobs.start_delays import read_start_delay
-from cluster.services.jobs.submission import read_job
 from cluster.services.kubernetes.status import record_kubernetes_status
 from cluster.services.leases import acquire_lease
 from cluster.store.jobs import Attempt, Job

@@ -7,7 +7,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from cluster.services.context import Cluster
-from cluster.services.people import sessions, users
+from cluster.services.people import first_administrator, passwords, sessions, users
 from portal import create_app
 from tests.audit_entries import actions
 from tests.builders import a_user, actor_of, an_administrator
@@ -32,8 +32,8 @@ def known(cluster: Cluster, name: str = "seoyeon") -> None:
     """A person with a password, made as administrators make them."""
     administrator = an_administrator(cluster)
     user = a_user(cluster, name)
-    users.use_password_link(
-        cluster, users.issue_password_link(cluster, actor_of(administrator), user.id), PASSWORD
+    passwords.use_password_link(
+        cluster, passwords.issue_password_link(cluster, actor_of(administrator), user.id), PASSWORD
     )
 
 
@@ -42,7 +42,7 @@ def test_a_fresh_installation_asks_for_its_first_administrator(
 ) -> None:
     assert client.get("/").location == "/sign-in"
     assert client.get("/sign-in").location == "/first-administrator"
-    secret = users.issue_first_administrator_secret(light_cluster) or ""
+    secret = first_administrator.issue_first_administrator_secret(light_cluster) or ""
     answer = post(client, "/first-administrator", secret=secret, name="hjkim", password=PASSWORD)
     assert (answer.status_code, answer.location) == (302, "/")
     page = client.get("/")
@@ -64,14 +64,14 @@ def test_a_fresh_installation_asks_for_its_first_administrator(
 def test_a_refused_first_administrator_sees_what_to_change(
     client: FlaskClient, light_cluster: Cluster, changed: dict[str, str], field: str
 ) -> None:
-    secret = users.issue_first_administrator_secret(light_cluster) or ""
+    secret = first_administrator.issue_first_administrator_secret(light_cluster) or ""
     typed = {"secret": secret, "name": "hjkim", "password": PASSWORD} | changed
     answer = post(client, "/first-administrator", **typed)
     assert answer.status_code == 422
     assert f'id="{field}-problem"' in answer.text
     assert f'value="{typed["name"]}"' in answer.text, "what was typed is kept"
     assert typed["password"] not in answer.text, "but never a password"
-    assert users.needs_first_administrator(light_cluster)
+    assert first_administrator.needs_first_administrator(light_cluster)
 
 
 def test_signing_in_leads_back_to_where_one_was_going(client: FlaskClient, light_cluster: Cluster) -> None:

@@ -21,7 +21,7 @@ from cluster.services.audit.log_files import (
 from cluster.services.audit.seals import seal_entries
 from cluster.services.context import Cluster
 from cluster.store.audit import add_audit_entry
-from cluster.store.leases import InstallationFact
+from cluster.store.facts import InstallationFact
 from tests.builders import a_user, actor_of, an_administrator
 from tests.conftest import Clock
 

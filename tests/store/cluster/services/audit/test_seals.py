@@ -17,7 +17,7 @@ from cluster.services.audit.seals import (
 )
 from cluster.services.context import Cluster
 from cluster.store.audit import AuditEntry, add_audit_entry
-from cluster.store.leases import InstallationFact
+from cluster.store.facts import InstallationFact
 from tests.builders import actor_of, an_administrator
 from tests.conftest import Clock
 from tests.store.audit_tampering import tamper

@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import select
 
 from cluster.domain.states import OperationKind, OperationState
-from cluster.services.backups import manifests
+from cluster.services.backups import manifests, requests
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
-from cluster.services.operations import requests
+from cluster.services.operations import execution
 from cluster.store.audit import add_audit_entry
 from cluster.store.operations import Operation
 from tests.builders import actor_of, an_administrator
@@ -33,31 +33,31 @@ def held(nightly: Cluster) -> HeldLease:
 def test_a_new_installation_owes_nothing_and_then_each_night_once(
     nightly: Cluster, held: HeldLease, clock: Clock
 ) -> None:
-    assert manifests.request_nightly_backup(nightly, held) is None
+    assert requests.request_nightly_backup(nightly, held) is None
     clock.move(hours=12)
-    assert manifests.request_nightly_backup(nightly, held) is None
+    assert requests.request_nightly_backup(nightly, held) is None
     clock.move(hours=1)
-    operation = manifests.request_nightly_backup(nightly, held)
+    operation = requests.request_nightly_backup(nightly, held)
     assert operation is not None and operation.kind == OperationKind.BACKUP
-    assert manifests.request_nightly_backup(nightly, held) is None
+    assert requests.request_nightly_backup(nightly, held) is None
     clock.move(days=5)
-    assert manifests.request_nightly_backup(nightly, held) is not None
-    assert manifests.request_nightly_backup(nightly, held) is None
+    assert requests.request_nightly_backup(nightly, held) is not None
+    assert requests.request_nightly_backup(nightly, held) is None
     with nightly.store.read() as session:
         assert len(session.scalars(select(Operation)).all()) == 2
 
 
 def test_who_has_lost_the_lease_asks_for_nothing(nightly: Cluster, held: HeldLease, clock: Clock) -> None:
-    manifests.request_nightly_backup(nightly, held)
+    requests.request_nightly_backup(nightly, held)
     clock.move(days=1)
     with pytest.raises(LeaseLost):
-        manifests.request_nightly_backup(nightly, replace(held, fence=held.fence + 1))
-    assert manifests.request_nightly_backup(nightly, held) is not None
+        requests.request_nightly_backup(nightly, replace(held, fence=held.fence + 1))
+    assert requests.request_nightly_backup(nightly, held) is not None
 
 
 def test_without_a_time_no_backup_is_asked_for(cluster: Cluster, held: HeldLease, clock: Clock) -> None:
     clock.move(days=3)
-    assert manifests.request_nightly_backup(cluster, held) is None
+    assert requests.request_nightly_backup(cluster, held) is None
 
 
 def test_no_proof_is_said_once_a_night_has_passed(nightly: Cluster, held: HeldLease, clock: Clock) -> None:
@@ -71,16 +71,16 @@ def test_no_proof_is_said_once_a_night_has_passed(nightly: Cluster, held: HeldLe
 
 
 def test_the_newest_night_that_failed_is_known(nightly: Cluster, held: HeldLease, clock: Clock) -> None:
-    manifests.request_nightly_backup(nightly, held)
+    requests.request_nightly_backup(nightly, held)
     clock.move(days=1)
-    operation = manifests.request_nightly_backup(nightly, held)
+    operation = requests.request_nightly_backup(nightly, held)
     assert operation is not None
-    claimed = requests.claim_operation(nightly, operation.id, "a worker")
+    claimed = execution.claim_operation(nightly, operation.id, "a worker")
     assert claimed is not None
     with nightly.store.write() as session:
-        requests.fail_operation(session, claimed.id, claimed.fence, clock(), "backup.none", {"folder": "/x"})
+        execution.fail_operation(session, claimed.id, claimed.fence, clock(), "backup.none", {"folder": "/x"})
     failed = manifests.read_backup_status(nightly).failed
     assert failed is not None and failed.state is OperationState.FAILED
     clock.move(days=1)
-    assert manifests.request_nightly_backup(nightly, held) is not None
+    assert requests.request_nightly_backup(nightly, held) is not None
     assert manifests.read_backup_status(nightly).failed is None

@@ -17,7 +17,7 @@ from cluster.services.audit.seals import SealAnchor, check_audit, read_newest_se
 from cluster.services.backups import manifests
 from cluster.services.context import Cluster
 from cluster.services.operations import requests
-from cluster.services.repairs.run_recorder import count_stuck_operations, release_stuck_operations
+from cluster.services.repairs.stuck_operations import count_stuck_operations, release_stuck_operations
 from cluster.store.alerts import AlertOccurrence, Notification
 from cluster.store.audit import AuditEntry, add_audit_entry
 from cluster.store.jobs import Attempt, Job

@@ -14,13 +14,14 @@ from cluster.domain.states import JobState, TrainingKind, UnitKind
 from cluster.domain.sweeps.plan import SweepRequest
 from cluster.services.context import Cluster
 from cluster.services.images.default_images import record_images
+from cluster.services.jobs import preview, queries
 from cluster.services.jobs import submission as jobs
 from cluster.services.leases import HeldLease, acquire_lease
 from cluster.services.queue.dispatch import place_waiting_jobs
 from cluster.services.sweeps import submission as sweeps
+from cluster.store.environments import Environment
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Unit
-from cluster.store.operations import Environment
 from tests.builders import a_training
 from tests.store.conftest import LASTS
 from tests.store.job_setup import Lab, a_lab
@@ -70,7 +71,7 @@ def test_it_is_refused_wherever_it_is_asked_for(cluster: Cluster, lab: Lab) -> N
     script = JobRequest(name="own", units=1, command=("train.py",))
     sweep = SweepRequest(lab.request, {"batch_size": "32, 64"})
     for ask in (
-        lambda: jobs.preview_submission(cluster, lab.actor, lab.training.id, lab.request),
+        lambda: preview.preview_submission(cluster, lab.actor, lab.training.id, lab.request),
         lambda: jobs.submit_job(cluster, lab.actor, lab.training.id, lab.request),
         lambda: jobs.submit_job(cluster, lab.actor, own.id, script),
         lambda: sweeps.preview_sweep(cluster, lab.actor, lab.training.id, sweep),
@@ -101,7 +102,7 @@ def test_a_job_that_was_queued_before_waits_with_that_reason(
     job = jobs.submit_job(cluster, lab.actor, lab.training.id, lab.request)
     holds(cluster, CPU)
     assert place_waiting_jobs(cluster, held) == []
-    waiting = jobs.read_job(cluster, lab.actor, job.id)
+    waiting = queries.read_job(cluster, lab.actor, job.id)
     assert (waiting.state, waiting.waiting_code) == (JobState.WAITING, "waiting.no_gpu_environment")
     assert waiting.waiting_data == {"name": "default"}
     holds(cluster, CUDA)
@@ -127,7 +128,7 @@ def test_on_kubernetes_the_images_decide(cluster: Cluster, lab: Lab) -> None:
 
     def code_of(of: Cluster) -> str | None:
         try:
-            warnings = jobs.preview_submission(of, lab.actor, lab.training.id, lab.request).warnings
+            warnings = preview.preview_submission(of, lab.actor, lab.training.id, lab.request).warnings
         except Refused as refusal:
             assert refusal.data["image"] == refusal.data["name"]
             return refusal.code
@@ -149,7 +150,7 @@ def test_in_docker_an_own_program_may_come_with_the_image(cluster: Cluster, lab:
     docker = by(cluster, "docker", docker_image="site:1")
     own = a_training(cluster, lab.workspace, kind=TrainingKind.ADVANCED)
     request = JobRequest(name="own", units=1, command=("/opt/conda/bin/python", "train.py"))
-    (warned,) = jobs.preview_submission(docker, lab.actor, own.id, request).warnings
+    (warned,) = preview.preview_submission(docker, lab.actor, own.id, request).warnings
     assert (warned.code, warned.data["image"]) == ("job.gpus_by_image", "site:1")
     with pytest.raises(Refused, match=r"job\.no_gpu_environment"):
         jobs.submit_job(docker, lab.actor, lab.training.id, lab.request)

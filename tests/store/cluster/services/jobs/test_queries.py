@@ -16,8 +16,8 @@ from cluster.domain.states import (
 )
 from cluster.services.context import Cluster
 from cluster.services.images import environments
-from cluster.services.jobs import state_counts, submission
-from cluster.services.operations import requests
+from cluster.services.jobs import preview, queries, state_counts, submission
+from cluster.services.operations import execution
 from cluster.services.queue.queries import read_queue
 from tests.builders import (
     a_dataset,
@@ -45,26 +45,26 @@ def test_lists_are_filtered_paged_and_hold_no_foreign_job(cluster: Cluster, lab:
     done = a_job(cluster, lab.training, lab.manager, state=JobState.FINISHED)
 
     def ids(**filters: Any) -> list[int]:
-        return [job.id for job in submission.list_jobs(cluster, lab.actor, **filters)]
+        return [job.id for job in queries.list_jobs(cluster, lab.actor, **filters)]
 
     newest_first = [done.id, *(job.id for job in reversed(mine))]
     assert ids() == newest_first
-    assert hidden.id in [job.id for job in submission.list_jobs(cluster, actor_of(lab.manager))]
+    assert hidden.id in [job.id for job in queries.list_jobs(cluster, actor_of(lab.manager))]
     assert ids(states=[JobState.FINISHED]) == [done.id]
     assert ids(user_id=lab.member.id, limit=2) == newest_first[1:3]
     assert ids(before_id=mine[1].id) == [mine[0].id]
     assert ids(workspace_id=lab.workspace.id, training_id=lab.training.id) == newest_first
-    assert submission.list_jobs(cluster, actor_of(a_user(cluster))) == []
+    assert queries.list_jobs(cluster, actor_of(a_user(cluster))) == []
     assert state_counts.count_live_jobs(cluster, lab.actor) == {"waiting": 3}
     with pytest.raises(NotFound):
-        submission.read_job(cluster, lab.actor, hidden.id)
+        queries.read_job(cluster, lab.actor, hidden.id)
 
 
 def test_the_estimate_says_now_or_why_not(cluster: Cluster, lab: Lab) -> None:
     def check(units: int) -> tuple[bool, str | None]:
         launcher = Launcher.HOROVOD if units > 1 else Launcher.PLAIN
         request = replace(lab.request, units=units, launcher=launcher)
-        estimate = submission.preview_submission(cluster, lab.actor, lab.training.id, request)
+        estimate = preview.preview_submission(cluster, lab.actor, lab.training.id, request)
         return estimate.starts_now, estimate.reason.code if estimate.reason else estimate.node
 
     assert check(2) == (True, lab.node.name)
@@ -87,7 +87,7 @@ def test_a_job_waits_for_the_environment_and_for_its_data(cluster: Cluster) -> N
     request = JobRequest(name="one", units=1, dataset_id=preparing.id)
 
     def reason() -> str | None:
-        found = submission.preview_submission(cluster, actor_of(manager), training.id, request).reason
+        found = preview.preview_submission(cluster, actor_of(manager), training.id, request).reason
         return found.code if found else None
 
     assert reason() == "waiting.dataset_not_ready"
@@ -96,7 +96,7 @@ def test_a_job_waits_for_the_environment_and_for_its_data(cluster: Cluster) -> N
     environment = environments.ensure_default_environment(cluster, actor_of(manager), "d", "/e")
     assert reason() == "waiting.environment_not_ready"
     assert environment.operation_id is not None
-    operation = requests.claim_operation(cluster, environment.operation_id, "a worker")
+    operation = execution.claim_operation(cluster, environment.operation_id, "a worker")
     assert operation is not None
     environments.fail_build(cluster, operation.id, operation.fence, "environment.no_network", {})
     assert reason() == "waiting.environment_failed"
@@ -140,7 +140,7 @@ def test_jobs_of_a_workspace_outside_its_term_say_so(cluster: Cluster, lab: Lab,
 
 def test_a_silent_node_offers_nothing(cluster: Cluster, lab: Lab, clock: Clock) -> None:
     clock.move(seconds=60)
-    estimate = submission.preview_submission(cluster, lab.actor, lab.training.id, lab.request)
+    estimate = preview.preview_submission(cluster, lab.actor, lab.training.id, lab.request)
     assert estimate.reason is not None and estimate.reason.code == "waiting.node_unreachable"
 
 

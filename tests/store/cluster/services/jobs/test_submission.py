@@ -15,7 +15,7 @@ from cluster.domain.states import (
     TrainingKind,
 )
 from cluster.services.context import Cluster
-from cluster.services.jobs import submission
+from cluster.services.jobs import preview, queries, stop_requests, submission
 from cluster.store.audit import AuditEntry
 from cluster.store.jobs import Job
 from tests.builders import (
@@ -45,7 +45,7 @@ def test_a_submitted_job_is_a_row_with_checked_values_and_its_audit_entry(
     cluster: Cluster, lab: Lab, bell: RecordingBell
 ) -> None:
     job = submission.submit_job(cluster, lab.actor, lab.training.id, lab.request)
-    found = submission.read_job(cluster, lab.actor, job.id)
+    found = queries.read_job(cluster, lab.actor, job.id)
     assert (found.state, found.desired, found.fence) == (JobState.WAITING, DesiredState.RUN, 0)
     assert found.variables["epochs"] == 3
     assert found.variables["optimizer"] == "adam"
@@ -78,7 +78,7 @@ def test_what_can_never_run_is_refused_by_name_and_leaves_no_row(
     cluster: Cluster, lab: Lab, changes: dict[str, Any], field: str, code: str
 ) -> None:
     request = replace(lab.request, **changes)
-    for attempt in (submission.submit_job, submission.preview_submission):
+    for attempt in (submission.submit_job, preview.preview_submission):
         with pytest.raises(Refused) as refusal:
             attempt(cluster, lab.actor, lab.training.id, request)
         assert (refusal.value.field, refusal.value.code) == (field, code)
@@ -114,7 +114,7 @@ def test_own_code_keeps_its_arguments_byte_for_byte(cluster: Cluster, lab: Lab) 
     request = JobRequest(name="", units=1, command=command)
     job = submission.submit_job(cluster, lab.actor, training.id, request)
     assert (tuple(job.command), job.code_version, job.name) == (command, 2, training.name)
-    estimate = submission.preview_submission(cluster, lab.actor, training.id, request)
+    estimate = preview.preview_submission(cluster, lab.actor, training.id, request)
     assert [warned.data["argument"] for warned in estimate.warnings] == ["data/x.csv"]
     with pytest.raises(Refused) as refusal:
         submission.submit_job(cluster, lab.actor, training.id, replace(request, variables={"epochs": "1"}))
@@ -149,23 +149,23 @@ def test_an_expired_workspace_takes_no_job_and_keeps_the_old_ones_readable(
     with pytest.raises(Refused) as refusal:
         submission.submit_job(cluster, lab.actor, lab.training.id, lab.request)
     assert refusal.value.code == "workspace.expired"
-    assert submission.read_job(cluster, lab.actor, job.id).id == job.id
+    assert queries.read_job(cluster, lab.actor, job.id).id == job.id
 
 
 def test_a_waiting_job_is_stopped_at_once_and_only_once(cluster: Cluster, lab: Lab) -> None:
     job = submission.submit_job(cluster, lab.actor, lab.training.id, lab.request)
-    stopped = submission.stop_job(cluster, lab.actor, job.id)
+    stopped = stop_requests.stop_job(cluster, lab.actor, job.id)
     assert (stopped.state, stopped.end_code) == (JobState.STOPPED, "exit.stopped_while_waiting")
     with pytest.raises(Conflict):
-        submission.stop_job(cluster, lab.actor, job.id)
+        stop_requests.stop_job(cluster, lab.actor, job.id)
 
 
 def test_a_running_job_is_only_wished_to_stop(cluster: Cluster, lab: Lab) -> None:
     job = a_job(cluster, lab.training, lab.member, state=JobState.RUNNING)
     for _ in range(2):
-        stopping = submission.stop_job(cluster, lab.actor, job.id)
+        stopping = stop_requests.stop_job(cluster, lab.actor, job.id)
         assert (stopping.state, stopping.desired) == (JobState.STOPPING, DesiredState.STOP)
-    events = submission.read_job(cluster, lab.actor, job.id).events
+    events = queries.read_job(cluster, lab.actor, job.id).events
     assert [event.code for event in events] == ["job.stop_requested"]
 
 
@@ -175,8 +175,8 @@ def test_who_may_stop_a_job(cluster: Cluster, lab: Lab) -> None:
     training = a_training(cluster, workspace, owner=lab.manager)
     job = a_job(cluster, training, lab.member, state=JobState.RUNNING)
     with pytest.raises(Forbidden):
-        submission.stop_job(cluster, actor_of(other), job.id)
+        stop_requests.stop_job(cluster, actor_of(other), job.id)
     with pytest.raises(NotFound):
-        submission.stop_job(cluster, actor_of(stranger), job.id)
-    assert not submission.can_stop_job(actor_of(other), submission.read_job(cluster, actor_of(other), job.id))
-    submission.stop_job(cluster, actor_of(lab.manager), job.id)
+        stop_requests.stop_job(cluster, actor_of(stranger), job.id)
+    assert not stop_requests.can_stop_job(actor_of(other), queries.read_job(cluster, actor_of(other), job.id))
+    stop_requests.stop_job(cluster, actor_of(lab.manager), job.id)

@@ -9,7 +9,7 @@ from cluster.domain.errors import Conflict, Forbidden, Refused
 from cluster.domain.states import JobState, NodeState
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
-from cluster.services.nodes import lost_nodes, queries
+from cluster.services.nodes import drains, heartbeats, lost_nodes, queries
 from cluster.store.audit import AuditEntry
 from cluster.store.nodes import Node
 from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, an_administrator, holding
@@ -23,28 +23,28 @@ def state_of(cluster: Cluster, node: Node) -> NodeState:
 
 def test_a_drained_node_keeps_its_reason_and_is_opened_again(cluster: Cluster, bell: RecordingBell) -> None:
     node, chief = a_node(cluster, name="gpu03"), actor_of(an_administrator(cluster, "hjkim"))
-    queries.drain_node(cluster, chief, node.id, " new  memory ")
+    drains.drain_node(cluster, chief, node.id, " new  memory ")
     view = queries.read_node(cluster, chief, node.id)
     assert view.state is NodeState.DRAINING
     assert (view.node.drain_reason, view.node.drainer and view.node.drainer.name) == ("new memory", "hjkim")
     assert ("queue", 0) in bell.rung and ("nodes", node.id) in bell.rung
-    queries.drain_node(cluster, chief, node.id, "another reason")
-    queries.undrain_node(cluster, chief, node.id)
+    drains.drain_node(cluster, chief, node.id, "another reason")
+    drains.undrain_node(cluster, chief, node.id)
     assert state_of(cluster, node) is NodeState.READY
     with cluster.store.read() as session:
         entries = session.scalars(select(AuditEntry).where(AuditEntry.object_kind == "node")).all()
     assert [entry.action for entry in entries] == ["node.drained", "node.drained", "node.undrained"]
     assert entries[0].data == {"name": "gpu03", "reason": "new memory"}
     with pytest.raises(Conflict):
-        queries.undrain_node(cluster, chief, node.id)
+        drains.undrain_node(cluster, chief, node.id)
 
 
 def test_only_administrators_drain_and_only_with_a_reason(cluster: Cluster) -> None:
     node = a_node(cluster)
     with pytest.raises(Forbidden):
-        queries.drain_node(cluster, actor_of(a_user(cluster)), node.id, "why not")
+        drains.drain_node(cluster, actor_of(a_user(cluster)), node.id, "why not")
     with pytest.raises(Refused):
-        queries.drain_node(cluster, actor_of(an_administrator(cluster)), node.id, " ")
+        drains.drain_node(cluster, actor_of(an_administrator(cluster)), node.id, " ")
     assert state_of(cluster, node) is NodeState.READY
 
 
@@ -56,12 +56,12 @@ def test_who_is_affected_by_a_drain_is_known_before(cluster: Cluster, clock: Clo
     holding(cluster, there, large.units[:2])
     holding(cluster, elsewhere, small.units[:1])
     waiting = [a_job(cluster, training, units=units) for units in (1, 2, 3, 4, 5)]
-    affected = queries.read_drain_effect(cluster, actor_of(an_administrator(cluster)), large.id)
+    affected = drains.read_drain_effect(cluster, actor_of(an_administrator(cluster)), large.id)
     assert [(run.job_id, run.units) for run in affected.running] == [(there.id, 2)]
     assert affected.running[0].ends_at == clock.now + timedelta(seconds=600)
     assert affected.running[0].job and affected.running[0].job.name == there.name
     assert (affected.too_large, affected.largest_elsewhere) == ([job.id for job in waiting[2:4]], 2)
-    stranger = queries.read_drain_effect(cluster, actor_of(a_user(cluster)), large.id)
+    stranger = drains.read_drain_effect(cluster, actor_of(a_user(cluster)), large.id)
     assert [(run.job_id, run.job) for run in stranger.running] == [(there.id, None)]
 
 
@@ -87,7 +87,7 @@ def test_a_lost_node_that_speaks_is_welcome_only_when_the_scheduler_says_so(
     clock.move(seconds=300)
     lost_nodes.mark_silent_nodes_lost(cluster, held)
     assert lost_nodes.list_recovered_nodes(cluster) == []
-    queries.record_heartbeat(cluster, "gpu07", node.boot_id, {}, [])
+    heartbeats.record_heartbeat(cluster, "gpu07", node.boot_id, {}, [])
     assert state_of(cluster, node) is NodeState.LOST
     assert lost_nodes.list_recovered_nodes(cluster) == [node.id]
     lost_nodes.return_to_service(cluster, held, [node.id])
@@ -95,11 +95,11 @@ def test_a_lost_node_that_speaks_is_welcome_only_when_the_scheduler_says_so(
 
 
 def test_another_boot_is_remembered(cluster: Cluster, clock: Clock) -> None:
-    queries.record_heartbeat(cluster, "gpu07", "first", {}, [])
+    heartbeats.record_heartbeat(cluster, "gpu07", "first", {}, [])
     with cluster.store.read() as session:
         assert session.scalars(select(Node)).one().booted_at is None
     clock.move(seconds=30)
-    queries.record_heartbeat(cluster, "gpu07", "second", {}, [])
+    heartbeats.record_heartbeat(cluster, "gpu07", "second", {}, [])
     with cluster.store.read() as session:
         assert session.scalars(select(Node)).one().booted_at == clock.now
 

@@ -3,8 +3,8 @@ import pytest
 from cluster.domain.errors import NotFound
 from cluster.domain.states import JobState, NodeState, UnitKind, UnitState
 from cluster.services.context import Cluster
-from cluster.services.nodes import queries
-from cluster.services.nodes.queries import ReportedUnit
+from cluster.services.nodes import heartbeats, queries
+from cluster.services.nodes.heartbeats import ReportedUnit
 from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, holding
 from tests.conftest import Clock, RecordingBell
 
@@ -12,7 +12,7 @@ SLOTS = [ReportedUnit(f"cpu-{position}", UnitKind.CPU_SLOT, position) for positi
 
 
 def beat(cluster: Cluster, units: list[ReportedUnit] = SLOTS, boot_id: str = "boot") -> int:
-    return queries.record_heartbeat(cluster, "gpu01", boot_id, {"cpus": 2}, units).id
+    return heartbeats.record_heartbeat(cluster, "gpu01", boot_id, {"cpus": 2}, units).id
 
 
 def test_a_heartbeat_makes_the_node_and_its_units_known(cluster: Cluster, bell: RecordingBell) -> None:

@@ -10,10 +10,11 @@ from cluster.services import datasets
 from cluster.services.alerts.current_alerts import list_alerts
 from cluster.services.context import Cluster
 from cluster.services.images import environments
-from cluster.services.operations import requests
+from cluster.services.operations import execution, queries, requests
 from cluster.services.operations.requests import request_operation
 from cluster.services.operations.stale_operations import MAX_CLAIMS, requeue_stale_operations
-from cluster.store.operations import Environment, Operation
+from cluster.store.environments import Environment
+from cluster.store.operations import Operation
 from tests.builders import a_user, a_workspace, actor_of, an_administrator
 from tests.conftest import Clock, RecordingBell
 from tests.simultaneous_calls import at_once
@@ -33,7 +34,7 @@ def read(cluster: Cluster, operation_id: int) -> Operation:
 
 
 def claim(cluster: Cluster, operation_id: int, holder: str = "first") -> Operation:
-    operation = requests.claim_operation(cluster, operation_id, holder)
+    operation = execution.claim_operation(cluster, operation_id, holder)
     assert operation is not None
     return operation
 
@@ -46,7 +47,7 @@ def test_an_operation_is_rung_once_it_is_committed(cluster: Cluster, bell: Recor
 
 def test_only_one_task_worker_claims_an_operation(cluster: Cluster) -> None:
     operation_id = a_build(cluster)
-    claims = at_once(*[lambda: requests.claim_operation(cluster, operation_id, "somebody")] * 4)
+    claims = at_once(*[lambda: execution.claim_operation(cluster, operation_id, "somebody")] * 4)
     assert sum(isinstance(one, Operation) for one in claims) == 1
     assert claims.count(None) == 3
 
@@ -56,15 +57,15 @@ def test_a_silent_holder_loses_its_operation_and_can_change_nothing_more(
 ) -> None:
     operation_id = a_build(cluster)
     first = claim(cluster, operation_id)
-    clock.now += requests.CLAIM_LASTS + timedelta(seconds=1)
+    clock.now += execution.CLAIM_LASTS + timedelta(seconds=1)
     requeue_stale_operations(cluster)
     assert read(cluster, operation_id).state is OperationState.REQUESTED
     assert bell.enqueued[-1] == ("images", operation_id)
     second = claim(cluster, operation_id, "second")
     assert second.fence == first.fence + 1
-    assert not requests.renew_operation(cluster, operation_id, first.fence)
+    assert not execution.renew_operation(cluster, operation_id, first.fence)
     with pytest.raises(Conflict):
-        requests.report_step(cluster, operation_id, first.fence, "install", 0.5)
+        execution.report_step(cluster, operation_id, first.fence, "install", 0.5)
     with pytest.raises(Conflict):
         environments.finish_build(cluster, operation_id, first.fence, [])
     environments.finish_build(cluster, operation_id, second.fence, [["horovod", "0.28.1", "ranks"]])
@@ -75,8 +76,8 @@ def test_a_renewed_lease_is_not_taken_away(cluster: Cluster, clock: Clock) -> No
     operation_id = a_build(cluster)
     operation = claim(cluster, operation_id)
     for _ in range(4):
-        clock.now += requests.CLAIM_LASTS - timedelta(seconds=1)
-        assert requests.renew_operation(cluster, operation_id, operation.fence)
+        clock.now += execution.CLAIM_LASTS - timedelta(seconds=1)
+        assert execution.renew_operation(cluster, operation_id, operation.fence)
         requeue_stale_operations(cluster)
     assert read(cluster, operation_id).state is OperationState.RUNNING
 
@@ -85,7 +86,7 @@ def test_one_that_is_dropped_again_and_again_waits_for_a_person(cluster: Cluster
     operation_id = a_build(cluster)
     for _ in range(MAX_CLAIMS):
         claim(cluster, operation_id)
-        clock.now += requests.CLAIM_LASTS + timedelta(seconds=1)
+        clock.now += execution.CLAIM_LASTS + timedelta(seconds=1)
         requeue_stale_operations(cluster)
     dropped = read(cluster, operation_id)
     assert (dropped.state, dropped.error_code) == (OperationState.INTERRUPTED, "operation.dropped")
@@ -113,9 +114,9 @@ def test_an_unheard_bell_is_rung_again_with_growing_pauses(
 def test_steps_tell_what_is_done_what_goes_on_and_what_is_to_come(cluster: Cluster) -> None:
     operation_id = a_build(cluster)
     fence = claim(cluster, operation_id).fence
-    requests.plan_steps(cluster, operation_id, fence, ["download", "compile", "verify"])
-    requests.report_step(cluster, operation_id, fence, "compile", 0.4, "42 of 105 files")
-    requests.report_step(cluster, operation_id, fence, "surprise", 0.6)
+    execution.plan_steps(cluster, operation_id, fence, ["download", "compile", "verify"])
+    execution.report_step(cluster, operation_id, fence, "compile", 0.4, "42 of 105 files")
+    execution.report_step(cluster, operation_id, fence, "surprise", 0.6)
     found = read(cluster, operation_id)
     states = {step["code"]: step["state"] for step in found.steps}
     assert states == {"download": "done", "compile": "done", "verify": "done", "surprise": "now"}
@@ -126,7 +127,7 @@ def test_a_failed_build_is_told_and_can_be_asked_for_again(cluster: Cluster) -> 
     actor = actor_of(an_administrator(cluster))
     operation_id = a_build(cluster)
     fence = claim(cluster, operation_id).fence
-    requests.report_step(cluster, operation_id, fence, "compile", 0.4)
+    execution.report_step(cluster, operation_id, fence, "compile", 0.4)
     environments.fail_build(cluster, operation_id, fence, "environment.no_space", {"needed": 10, "free": 2})
     failed = read(cluster, operation_id)
     assert failed.steps[0]["state"] == "failed"
@@ -169,13 +170,13 @@ def test_operations_of_a_foreign_workspace_do_not_exist(cluster: Cluster) -> Non
     dataset = datasets.create_sample(cluster, actor_of(member), workspace.id)
     build = a_build(cluster)
     assert dataset.operation_id is not None
-    assert [one.id for one in requests.list_operations(cluster, actor_of(stranger))] == [build]
-    assert {one.id for one in requests.list_operations(cluster, actor_of(member))} == {
+    assert [one.id for one in queries.list_operations(cluster, actor_of(stranger))] == [build]
+    assert {one.id for one in queries.list_operations(cluster, actor_of(member))} == {
         build,
         dataset.operation_id,
     }
     with pytest.raises(NotFound):
-        requests.read_operation(cluster, actor_of(stranger), dataset.operation_id)
+        queries.read_operation(cluster, actor_of(stranger), dataset.operation_id)
     with pytest.raises(NotFound):
         requests.retry_operation(cluster, actor_of(stranger), dataset.operation_id)
 
@@ -183,9 +184,9 @@ def test_operations_of_a_foreign_workspace_do_not_exist(cluster: Cluster) -> Non
 def test_open_and_ended_operations_are_listed_apart(cluster: Cluster) -> None:
     actor = actor_of(an_administrator(cluster))
     build = a_build(cluster)
-    assert [one.id for one in requests.list_operations(cluster, actor, is_open=True)] == [build]
-    assert requests.list_operations(cluster, actor, is_open=False) == []
-    assert requests.list_operations(cluster, actor, before_id=build) == []
+    assert [one.id for one in queries.list_operations(cluster, actor, is_open=True)] == [build]
+    assert queries.list_operations(cluster, actor, is_open=False) == []
+    assert queries.list_operations(cluster, actor, before_id=build) == []
 
 
 def test_a_failed_import_is_told_by_the_dataset_too(cluster: Cluster) -> None:
@@ -220,7 +221,7 @@ def test_what_was_given_up_is_found_behind_everything_that_was_done_since(cluste
             done.state = OperationState.FINISHED
 
     def found(actor: Actor) -> list[int]:
-        return [each.id for each in requests.list_interrupted_operations(cluster, actor, limit=9)]
+        return [each.id for each in queries.list_interrupted_operations(cluster, actor, limit=9)]
 
     assert found(chief) == ids[::-1]
     assert found(actor_of(member)) == [ids[2], ids[1]]

@@ -6,7 +6,12 @@ from cluster.domain.errors import NotFound, Refused
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import UserRole, UserState
 from cluster.services.context import Cluster
-from cluster.services.people import users
+from cluster.services.people import passwords, users
+from cluster.services.people.first_administrator import (
+    create_first_administrator,
+    issue_first_administrator_secret,
+    needs_first_administrator,
+)
 from cluster.store.users import User
 from tests.audit_entries import actions
 from tests.conftest import Clock, RecordingBell
@@ -17,15 +22,15 @@ pytestmark = pytest.mark.usefixtures("quick_hashes")
 
 
 def test_the_first_administrator_comes_by_the_secret(cluster: Cluster, bell: RecordingBell) -> None:
-    assert users.needs_first_administrator(cluster)
-    secret = users.issue_first_administrator_secret(cluster)
+    assert needs_first_administrator(cluster)
+    secret = issue_first_administrator_secret(cluster)
     assert secret is not None
     typed = secret.lower().replace("-", " ").replace("0", "o").replace("1", "l")
-    user = users.create_first_administrator(cluster, typed, "minji", PASSWORD, HOME)
+    user = create_first_administrator(cluster, typed, "minji", PASSWORD, HOME)
     assert (user.name, user.role, user.state) == ("minji", UserRole.ADMINISTRATOR, UserState.ACTIVE)
     assert sign_in(cluster, "minji")
-    assert not users.needs_first_administrator(cluster)
-    assert users.issue_first_administrator_secret(cluster) is None
+    assert not needs_first_administrator(cluster)
+    assert issue_first_administrator_secret(cluster) is None
     assert ("users", user.id) in bell.rung
     assert "user.first_administrator_created" in actions(cluster)
 
@@ -33,21 +38,21 @@ def test_the_first_administrator_comes_by_the_secret(cluster: Cluster, bell: Rec
 def test_a_wrong_used_replaced_or_old_first_secret_is_refused(cluster: Cluster, clock: Clock) -> None:
     def refused(secret: str) -> str:
         with pytest.raises(Refused) as refusal:
-            users.create_first_administrator(cluster, secret, "jun", PASSWORD, HOME)
+            create_first_administrator(cluster, secret, "jun", PASSWORD, HOME)
         assert refusal.value.field == "secret"
         return refusal.value.code
 
     assert refused("0000-0000-0000-0000") == "first.secret_wrong"
     assert refused("") == "first.secret_wrong"
-    replaced = users.issue_first_administrator_secret(cluster)
-    old = users.issue_first_administrator_secret(cluster)
+    replaced = issue_first_administrator_secret(cluster)
+    old = issue_first_administrator_secret(cluster)
     assert replaced is not None and old is not None
     assert refused(replaced) == "first.secret_wrong"
     clock.move(hours=24)
     assert refused(old) == "first.secret_wrong"
-    good = users.issue_first_administrator_secret(cluster)
+    good = issue_first_administrator_secret(cluster)
     assert good is not None
-    users.create_first_administrator(cluster, good, "minji", PASSWORD, HOME)
+    create_first_administrator(cluster, good, "minji", PASSWORD, HOME)
     assert refused(good) == "first.secret_wrong"
 
 
@@ -63,20 +68,20 @@ def test_a_wrong_used_replaced_or_old_first_secret_is_refused(cluster: Cluster, 
 def test_the_first_administrator_keeps_to_the_rules_too(
     cluster: Cluster, name: str, password: str, code: str
 ) -> None:
-    secret = users.issue_first_administrator_secret(cluster)
+    secret = issue_first_administrator_secret(cluster)
     assert secret is not None
     with pytest.raises(Refused) as refusal:
-        users.create_first_administrator(cluster, secret, name, password, HOME)
+        create_first_administrator(cluster, secret, name, password, HOME)
     assert refusal.value.code == code
-    assert users.create_first_administrator(cluster, secret, "minji", PASSWORD, HOME)
+    assert create_first_administrator(cluster, secret, "minji", PASSWORD, HOME)
 
 
 def test_of_two_who_use_the_first_secret_at_once_one_wins(cluster: Cluster) -> None:
-    secret = users.issue_first_administrator_secret(cluster)
+    secret = issue_first_administrator_secret(cluster)
     assert secret is not None
     results = at_once(
         *(
-            lambda name=name: users.create_first_administrator(cluster, secret, name, PASSWORD, HOME)
+            lambda name=name: create_first_administrator(cluster, secret, name, PASSWORD, HOME)
             for name in ("minji", "jun", "sora", "hana")
         )
     )
@@ -95,6 +100,6 @@ def test_the_service_user_is_made_once_and_cannot_sign_in(cluster: Cluster) -> N
         sign_in(cluster, "groundcrew")
     _, administrator = first_administrator(cluster)
     assert [user.name for user in users.list_users(cluster, administrator)] == ["minji"]
-    for act in (users.read_user, users.disable_user, users.enable_user, users.issue_password_link):
+    for act in (users.read_user, users.disable_user, users.enable_user, passwords.issue_password_link):
         with pytest.raises(NotFound):
             act(cluster, administrator, first.user_id)

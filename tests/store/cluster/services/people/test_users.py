@@ -9,7 +9,11 @@ from cluster.domain.errors import Conflict, Forbidden, NotFound, Refused
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import UserRole, UserState
 from cluster.services.context import Cluster
-from cluster.services.people import api_tokens, sessions, users
+from cluster.services.people import api_tokens, passwords, sessions, users
+from cluster.services.people.first_administrator import (
+    create_first_administrator,
+    issue_first_administrator_secret,
+)
 from cluster.store.users import User
 from tests.audit_entries import actions, entries
 from tests.builders import a_user, actor_of, an_administrator
@@ -29,14 +33,14 @@ def test_a_new_user_chooses_a_password_by_a_link(cluster: Cluster) -> None:
     assert (user.full_name, user.role) == ("김준 Jun Kim", UserRole.USER)
     with pytest.raises(Refused, match=r"sign_in\.wrong"):
         sign_in(cluster, "jun", "")
-    assert users.read_password_link(cluster, link).name == "jun"
+    assert passwords.read_password_link(cluster, link).name == "jun"
     with pytest.raises(Refused, match=r"password\.is_name"):
-        users.use_password_link(cluster, link, "jun12345")
-    users.use_password_link(cluster, link, PASSWORD)
+        passwords.use_password_link(cluster, link, "jun12345")
+    passwords.use_password_link(cluster, link, PASSWORD)
     assert sign_in(cluster, "jun")
     for again in (
-        lambda: users.read_password_link(cluster, link),
-        lambda: users.use_password_link(cluster, link, OTHER),
+        lambda: passwords.read_password_link(cluster, link),
+        lambda: passwords.use_password_link(cluster, link, OTHER),
     ):
         with pytest.raises(NotFound):
             again()
@@ -76,28 +80,28 @@ def test_one_name_is_given_once_even_at_once(cluster: Cluster) -> None:
 def test_a_link_is_good_for_72_hours_and_a_new_one_replaces_it(cluster: Cluster, clock: Clock) -> None:
     _, administrator = first_administrator(cluster)
     user, first = users.create_user(cluster, administrator, "jun")
-    second = users.issue_password_link(cluster, administrator, user.id)
+    second = passwords.issue_password_link(cluster, administrator, user.id)
     with pytest.raises(NotFound):
-        users.read_password_link(cluster, first)
+        passwords.read_password_link(cluster, first)
     clock.move(hours=71, minutes=59)
-    assert users.read_password_link(cluster, second).id == user.id
+    assert passwords.read_password_link(cluster, second).id == user.id
     clock.move(minutes=1)
     with pytest.raises(NotFound):
-        users.use_password_link(cluster, second, PASSWORD)
+        passwords.use_password_link(cluster, second, PASSWORD)
 
 
 @pytest.mark.parametrize("secret", ["", "x", "\0", "\ud800", "first_administrator", "a" * 100_000])
 def test_nonsense_is_no_link(cluster: Cluster, secret: str) -> None:
     with pytest.raises(NotFound):
-        users.read_password_link(cluster, secret)
+        passwords.read_password_link(cluster, secret)
 
 
 def test_a_link_used_twice_at_once_sets_one_password(cluster: Cluster) -> None:
     _, administrator = first_administrator(cluster)
     _, link = users.create_user(cluster, administrator, "jun")
     results = at_once(
-        lambda: users.use_password_link(cluster, link, PASSWORD),
-        lambda: users.use_password_link(cluster, link, OTHER),
+        lambda: passwords.use_password_link(cluster, link, PASSWORD),
+        lambda: passwords.use_password_link(cluster, link, OTHER),
     )
     assert sorted(type(result).__name__ for result in results) == ["NotFound", "User"]
 
@@ -106,9 +110,9 @@ def test_a_link_ends_the_sessions_there_were(cluster: Cluster) -> None:
     _, administrator = first_administrator(cluster)
     user = a_person(cluster, administrator)
     token = sign_in(cluster, "jun")
-    link = users.issue_password_link(cluster, administrator, user.id)
+    link = passwords.issue_password_link(cluster, administrator, user.id)
     assert sessions.authenticate_session(cluster, token) is not None
-    users.use_password_link(cluster, link, OTHER)
+    passwords.use_password_link(cluster, link, OTHER)
     assert sessions.authenticate_session(cluster, token) is None
     with pytest.raises(Refused):
         sign_in(cluster, "jun", PASSWORD)
@@ -123,14 +127,14 @@ def test_a_disabled_user_is_out_at_once(cluster: Cluster) -> None:
     user = a_person(cluster, administrator)
     session_token = sign_in(cluster, "jun")
     _, api_token = api_tokens.create_api_token(cluster, actor_of(user), "laptop", ["read"])
-    link = users.issue_password_link(cluster, administrator, user.id)
+    link = passwords.issue_password_link(cluster, administrator, user.id)
     assert users.disable_user(cluster, administrator, user.id).state is UserState.DISABLED
     assert sessions.authenticate_session(cluster, session_token) is None
     assert api_tokens.authenticate_api_token(cluster, api_token, HOME) is None
     with pytest.raises(NotFound):
-        users.use_password_link(cluster, link, OTHER)
+        passwords.use_password_link(cluster, link, OTHER)
     with pytest.raises(Conflict, match=r"user\.not_active"):
-        users.issue_password_link(cluster, administrator, user.id)
+        passwords.issue_password_link(cluster, administrator, user.id)
     with pytest.raises(Refused, match=r"sign_in\.wrong"):
         sign_in(cluster, "jun")
     assert users.enable_user(cluster, administrator, user.id).state is UserState.ACTIVE
@@ -160,7 +164,7 @@ def test_the_last_administrator_stays(cluster: Cluster) -> None:
     other, link = users.create_user(cluster, administrator, "jun", "", UserRole.ADMINISTRATOR)
     with pytest.raises(Refused, match=r"user\.last_administrator"):
         users.disable_user(cluster, administrator, user.id)
-    users.use_password_link(cluster, link, PASSWORD)
+    passwords.use_password_link(cluster, link, PASSWORD)
     users.disable_user(cluster, administrator, user.id)
     with pytest.raises(Refused, match=r"user\.last_administrator"):
         users.disable_user(cluster, actor_of(other), other.id)
@@ -190,11 +194,11 @@ def test_another_role_ends_the_sessions(cluster: Cluster) -> None:
 
 
 ENDS_OF_TOKENS: dict[str, Callable[[Cluster, Actor, User], object]] = {
-    "user.password_changed": lambda cluster, _, user: users.change_password(
+    "user.password_changed": lambda cluster, _, user: passwords.change_password(
         cluster, actor_of(user), PASSWORD, OTHER
     ),
-    "user.link_used": lambda cluster, chief, user: users.use_password_link(
-        cluster, users.issue_password_link(cluster, chief, user.id), OTHER
+    "user.link_used": lambda cluster, chief, user: passwords.use_password_link(
+        cluster, passwords.issue_password_link(cluster, chief, user.id), OTHER
     ),
     "user.role_changed": lambda cluster, chief, user: users.change_role(
         cluster, chief, user.id, "administrator"
@@ -232,9 +236,9 @@ def test_people_change_their_own_password_with_the_old_one(cluster: Cluster) -> 
         (PASSWORD, PASSWORD, "password", "password.unchanged"),
     ):
         with pytest.raises(Refused) as refusal:
-            users.change_password(cluster, actor, old, new, here)
+            passwords.change_password(cluster, actor, old, new, here)
         assert (refusal.value.field, refusal.value.code) == (field, code)
-    users.change_password(cluster, actor, PASSWORD, OTHER, keep_token=here)
+    passwords.change_password(cluster, actor, PASSWORD, OTHER, keep_token=here)
     assert sessions.authenticate_session(cluster, here) is not None
     assert sessions.authenticate_session(cluster, elsewhere) is None
     assert sign_in(cluster, "minji", OTHER)
@@ -248,7 +252,7 @@ def test_a_stolen_session_cannot_try_old_passwords_for_ever(cluster: Cluster) ->
     codes = []
     for number in range(8):
         with pytest.raises(Refused) as refusal:
-            users.change_password(cluster, actor, f"guess {number}", OTHER)
+            passwords.change_password(cluster, actor, f"guess {number}", OTHER)
         codes.append(refusal.value.code)
     assert codes[:5] == ["password.old_wrong"] * 5
     assert codes[-1] == "sign_in.throttled"
@@ -258,8 +262,8 @@ def test_the_predecessors_rule_is_a_setting(cluster: Cluster) -> None:
     classic = replace(cluster, settings=replace(cluster.settings, password_policy="classic"))
     _, link = users.create_user(classic, actor_of(an_administrator(cluster)), "jun")
     with pytest.raises(Refused, match=r"password\.needs_upper"):
-        users.use_password_link(classic, link, "only-small-1".replace("-", "&"))
-    assert users.use_password_link(classic, link, "Tr4in&More")
+        passwords.use_password_link(classic, link, "only-small-1".replace("-", "&"))
+    assert passwords.use_password_link(classic, link, "Tr4in&More")
 
 
 def test_preferences_are_kept_and_given_back(cluster: Cluster) -> None:
@@ -281,7 +285,7 @@ def test_only_administrators_manage_users(cluster: Cluster) -> None:
     plain = actor_of(a_user(cluster))
     for act in (
         lambda: users.create_user(cluster, plain, "hana"),
-        lambda: users.issue_password_link(cluster, plain, other.id),
+        lambda: passwords.issue_password_link(cluster, plain, other.id),
         lambda: users.disable_user(cluster, plain, other.id),
         lambda: users.enable_user(cluster, plain, other.id),
         lambda: users.change_role(cluster, plain, plain.user_id, "administrator"),
@@ -301,9 +305,9 @@ def test_a_token_makes_no_other_way_in(cluster: Cluster) -> None:
     token = actor_of(administrator, scopes=frozenset({"read", "write"}))
     for act in (
         lambda: users.create_user(cluster, token, "hana"),
-        lambda: users.issue_password_link(cluster, token, other.id),
+        lambda: passwords.issue_password_link(cluster, token, other.id),
         lambda: users.change_role(cluster, token, other.id, "administrator"),
-        lambda: users.change_password(cluster, token, PASSWORD, OTHER),
+        lambda: passwords.change_password(cluster, token, PASSWORD, OTHER),
         lambda: api_tokens.create_api_token(cluster, token, "more", ["read"]),
     ):
         with pytest.raises(Forbidden, match=r"forbidden\.token_is_no_person"):
@@ -313,23 +317,23 @@ def test_a_token_makes_no_other_way_in(cluster: Cluster) -> None:
 @pytest.mark.parametrize("user_id", [0, -1, 999, 2**31, 2**70])
 def test_an_unknown_user_is_not_found(cluster: Cluster, user_id: int) -> None:
     administrator = actor_of(an_administrator(cluster))
-    for act in (users.read_user, users.disable_user, users.enable_user, users.issue_password_link):
+    for act in (users.read_user, users.disable_user, users.enable_user, passwords.issue_password_link):
         with pytest.raises(NotFound):
             act(cluster, administrator, user_id)
 
 
 def test_no_secret_reaches_the_audit(cluster: Cluster) -> None:
-    secret = users.issue_first_administrator_secret(cluster)
+    secret = issue_first_administrator_secret(cluster)
     assert secret is not None
-    user = users.create_first_administrator(cluster, secret, "minji", PASSWORD, HOME)
+    user = create_first_administrator(cluster, secret, "minji", PASSWORD, HOME)
     _, link = users.create_user(cluster, actor_of(user), "jun")
-    users.use_password_link(cluster, link, OTHER)
+    passwords.use_password_link(cluster, link, OTHER)
     session_token = sign_in(cluster, "minji")
     _, api_token = api_tokens.create_api_token(cluster, actor_of(user), "laptop", ["write"])
     with pytest.raises(Refused):
         sign_in(cluster, "hunter2-hunter2", PASSWORD)
     with pytest.raises(Refused):
-        users.change_password(cluster, actor_of(user), "oldest of them", OTHER)
+        passwords.change_password(cluster, actor_of(user), "oldest of them", OTHER)
     written = " ".join(f"{entry.action} {entry.actor_name} {entry.data}" for entry in entries(cluster))
     for kept in (secret, PASSWORD, OTHER, link, session_token, api_token, "hunter2", "oldest of them"):
         assert kept not in written

@@ -9,7 +9,7 @@ from cluster.domain.states import JobState
 from cluster.services.context import Cluster
 from cluster.services.jobs import attempts
 from cluster.services.leases import HeldLease
-from cluster.services.nodes import queries as nodes
+from cluster.services.nodes import heartbeats
 from cluster.services.queue import queries as queue
 from cluster.services.queue.dispatch import place_waiting_jobs
 from cluster.services.queue.holds_and_moves import hold_job, release_job
@@ -114,8 +114,8 @@ def test_a_boot_seen_by_a_clock_that_was_ahead_is_not_newer_than_what_begins_now
     cluster: Cluster, clock: Clock
 ) -> None:
     for boot_id in ("first", "second"):
-        nodes.record_heartbeat(cluster, "alpha", boot_id, {}, [])
+        heartbeats.record_heartbeat(cluster, "alpha", boot_id, {}, [])
     clock.move(minutes=-4)
-    node_id = nodes.record_heartbeat(cluster, "alpha", "second", {}, []).id
+    node_id = heartbeats.record_heartbeat(cluster, "alpha", "second", {}, []).id
     with cluster.store.read() as session:
         assert session.get_one(Node, node_id).booted_at == clock.now

@@ -9,8 +9,8 @@ from cluster.domain.jobs.exits import AttemptOutcome, ExitRecord
 from cluster.domain.states import AttemptState, DatasetState, DesiredState, JobState
 from cluster.services.context import Cluster
 from cluster.services.jobs import attempts
-from cluster.services.jobs.attempts import list_live_attempts
-from cluster.services.jobs.submission import stop_job
+from cluster.services.jobs.live_attempts import list_live_attempts
+from cluster.services.jobs.stop_requests import stop_job
 from cluster.services.leases import HeldLease
 from cluster.services.queue.dispatch import place_waiting_jobs
 from cluster.store.datasets import Dataset

@@ -5,7 +5,7 @@ from sqlalchemy import select
 
 from cluster.domain.errors import Conflict, Forbidden, Refused
 from cluster.services.context import Cluster
-from cluster.services.jobs import submission
+from cluster.services.jobs import queries as job_queries
 from cluster.services.leases import HeldLease
 from cluster.services.queue import holds_and_moves, queries
 from cluster.services.queue.dispatch import place_waiting_jobs
@@ -71,7 +71,7 @@ def test_a_manager_holds_a_job_and_lets_it_go(cluster: Cluster, held: HeldLease)
     for _ in range(2):
         holds_and_moves.hold_job(cluster, manager, job.id)
     assert place_waiting_jobs(cluster, held) == []
-    standing, _ = queries.read_waiting_explanation(cluster, submission.read_job(cluster, manager, job.id))
+    standing, _ = queries.read_waiting_explanation(cluster, job_queries.read_job(cluster, manager, job.id))
     assert standing.code == "waiting.on_hold"
     assert standing.data["by"] == manager.name and "since" in standing.data
     with pytest.raises(Forbidden):
@@ -80,5 +80,5 @@ def test_a_manager_holds_a_job_and_lets_it_go(cluster: Cluster, held: HeldLease)
     assert len(place_waiting_jobs(cluster, held)) == 1
     with pytest.raises(Conflict):
         holds_and_moves.hold_job(cluster, manager, job.id)
-    codes = [event.code for event in submission.read_job(cluster, manager, job.id).events]
+    codes = [event.code for event in job_queries.read_job(cluster, manager, job.id).events]
     assert codes == ["job.held", "job.released", "job.placed"]

@@ -13,17 +13,15 @@ from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.domain.states import OperationState
 from cluster.services.audit import entries
 from cluster.services.context import Cluster
+from cluster.services.operations import execution, queries
 from cluster.services.operations import requests as operations
 from cluster.services.people.users import service_actor
+from cluster.services.repairs import previews
 from cluster.services.repairs import requests as repairs
 from cluster.services.repairs.offline_records import CONSOLE_ADDRESS
-from cluster.services.repairs.run_recorder import (
-    count_stuck_operations,
-    record_run_end,
-    record_run_start,
-    release_stuck_operations,
-)
-from cluster.services.repairs.spare_files import delete_reclaimable_of_run, list_reclaimable_paths
+from cluster.services.repairs.reclaimable_files import delete_reclaimable_of_run, list_reclaimable_paths
+from cluster.services.repairs.run_recorder import record_run_end, record_run_start
+from cluster.services.repairs.stuck_operations import count_stuck_operations, release_stuck_operations
 from cluster.store.audit import AuditEntry
 from cluster.store.operations import Operation
 from cluster.store.repairs import RepairRun
@@ -37,14 +35,14 @@ def chief(cluster: Cluster) -> Actor:
 
 
 def ask(cluster: Cluster, chief: Actor, name: str = "back-up-now", typed: str = "") -> RepairRun:
-    etag = repairs.preview_repair(cluster, chief, name).etag
+    etag = previews.preview_repair(cluster, chief, name).etag
     return repairs.request_repair(cluster, chief, name, etag, "before the update", typed)
 
 
 def ended(
     cluster: Cluster, run: RepairRun, verdict: RepairVerdict = RepairVerdict.VERIFIED, seconds: float = 5
 ) -> None:
-    operation = operations.claim_operation(cluster, run.operation_id or 0, "a worker")
+    operation = execution.claim_operation(cluster, run.operation_id or 0, "a worker")
     assert operation is not None
     record_run_start(cluster, operation, [])
     cluster.clock.move(seconds=seconds)  # type: ignore[attr-defined]
@@ -58,7 +56,7 @@ def actions(cluster: Cluster) -> list[str]:
 
 def test_a_repair_is_a_row_an_operation_and_an_audit_entry(cluster: Cluster, chief: Actor) -> None:
     run = ask(cluster, chief)
-    operation = operations.read_operation(cluster, chief, run.operation_id or 0)
+    operation = queries.read_operation(cluster, chief, run.operation_id or 0)
     assert (operation.queue, operation.subject_id, run.host) == ("repair", run.id, "lab-a")
     assert actions(cluster) == ["repair.asked"]
     ended(cluster, run)
@@ -77,7 +75,7 @@ def test_the_second_one_hears_who_was_first(cluster: Cluster, chief: Actor) -> N
 
 
 def test_of_two_clicks_at_once_one_runs(cluster: Cluster, chief: Actor) -> None:
-    etag = repairs.preview_repair(cluster, chief, "back-up-now").etag
+    etag = previews.preview_repair(cluster, chief, "back-up-now").etag
     results: list[str] = []
     gate = threading.Barrier(4)
 
@@ -98,7 +96,7 @@ def test_of_two_clicks_at_once_one_runs(cluster: Cluster, chief: Actor) -> None:
 
 
 def test_a_forecast_that_is_no_longer_true_runs_nothing(cluster: Cluster, chief: Actor) -> None:
-    seen = repairs.preview_repair(cluster, chief, "restart-task-workers").etag
+    seen = previews.preview_repair(cluster, chief, "restart-task-workers").etag
     now = cluster.clock()
     add(cluster, Operation(kind="dataset.import", queue="general", subject_id=None, workspace_id=None,
                            requested_by=chief.user_id, requested_at=now, state=OperationState.RUNNING,
@@ -106,12 +104,12 @@ def test_a_forecast_that_is_no_longer_true_runs_nothing(cluster: Cluster, chief:
     with pytest.raises(Conflict) as refused:
         repairs.request_repair(cluster, chief, "restart-task-workers", seen, "stuck", "")
     assert refused.value.code == "repair.forecast_changed"
-    assert len(repairs.preview_repair(cluster, chief, "restart-task-workers").operations) == 1
+    assert len(previews.preview_repair(cluster, chief, "restart-task-workers").operations) == 1
     assert actions(cluster) == []
 
 
 def test_a_reason_is_kept_and_a_dangerous_repair_wants_the_name(cluster: Cluster, chief: Actor) -> None:
-    etag = repairs.preview_repair(cluster, chief, "free-disk-space").etag
+    etag = previews.preview_repair(cluster, chief, "free-disk-space").etag
     for reason, typed in (("", "lab-a"), ("full", "lab-b"), ("full", "")):
         with pytest.raises(Refused):
             repairs.request_repair(cluster, chief, "free-disk-space", etag, reason, typed)
@@ -122,8 +120,8 @@ def test_nobody_else_sees_or_asks(cluster: Cluster, chief: Actor) -> None:
     user = actor_of(a_user(cluster))
     run = ask(cluster, chief)
     for refused in (
-        lambda: repairs.list_repair_summaries(cluster, user),
-        lambda: repairs.preview_repair(cluster, user, "back-up-now"),
+        lambda: previews.list_repair_summaries(cluster, user),
+        lambda: previews.preview_repair(cluster, user, "back-up-now"),
         lambda: repairs.request_repair(cluster, user, "back-up-now", "", "why", ""),
         lambda: repairs.read_repair_run(cluster, user, run.id),
         lambda: repairs.cancel_repair(cluster, user, run.id),
@@ -134,15 +132,15 @@ def test_nobody_else_sees_or_asks(cluster: Cluster, chief: Actor) -> None:
     with pytest.raises(Forbidden):
         repairs.request_repair(cluster, token, "back-up-now", "", "why", "")
     with pytest.raises(NotFound):
-        repairs.preview_repair(cluster, chief, "../site")
+        previews.preview_repair(cluster, chief, "../site")
 
 
 def test_the_forecast_says_how_long_the_last_ones_took(cluster: Cluster, chief: Actor) -> None:
-    assert repairs.preview_repair(cluster, chief, "back-up-now").seconds is None
+    assert previews.preview_repair(cluster, chief, "back-up-now").seconds is None
     for seconds in (4, 40, 6):
         ended(cluster, ask(cluster, chief), seconds=seconds)
     ended(cluster, ask(cluster, chief), RepairVerdict.NOT_VERIFIED, 400)
-    seen = repairs.preview_repair(cluster, chief, "back-up-now")
+    seen = previews.preview_repair(cluster, chief, "back-up-now")
     assert (seen.seconds, seen.last_runs[0].verdict) == (40, RepairVerdict.NOT_VERIFIED)
 
 
@@ -199,7 +197,7 @@ def test_a_repair_that_was_given_up_is_not_begun_by_its_operation(
     with cluster.store.read() as session:
         assert session.get_one(Operation, operation_id).state is OperationState.INTERRUPTED
     assert list(entries.list_audit_entries(cluster, chief, action="operation.retried")) == []
-    seen = operations.list_interrupted_operations(cluster, actor, 10)
+    seen = queries.list_interrupted_operations(cluster, actor, 10)
     assert [each.id for each in seen] == ([operation_id] if is_administrator else [])
     assert count_stuck_operations(cluster) == 0 and release_stuck_operations(cluster, "1") == []
 
@@ -215,7 +213,7 @@ def test_one_that_was_given_up_is_closed_and_asked_for_anew(
     closed = repairs.cancel_repair(cluster, chief, given_up.id)
     assert (closed.verdict, closed.ended_at) == (RepairVerdict.BROKEN, cluster.clock())
     assert actions(cluster)[-2:] == ["repair.cancelled", "repair.ended"]
-    operation = operations.read_operation(cluster, chief, given_up.operation_id or 0)
+    operation = queries.read_operation(cluster, chief, given_up.operation_id or 0)
     assert (operation.state, operation.error_code) == (OperationState.FAILED, "repair.closed")
     assert ask(cluster, chief, "back-up-now").id != given_up.id
 
@@ -231,7 +229,7 @@ def test_stuck_operations_are_asked_again(cluster: Cluster, chief: Actor) -> Non
     (entry,) = entries.list_audit_entries(cluster, chief, action="operation.retried")
     assert entry.actor_name == "jieun", "whoever asked for the operation has asked for nothing now"
     assert count_stuck_operations(cluster) == 0
-    operation = operations.read_operation(cluster, chief, released)
+    operation = queries.read_operation(cluster, chief, released)
     assert (operation.state, operation.claims, operation.error_code) == (OperationState.REQUESTED, 0, None)
 
 
@@ -265,5 +263,5 @@ def test_only_what_the_forecast_listed_is_deleted(cluster: Cluster, chief: Actor
 
 def test_a_run_under_way_is_shown_by_the_forecast(cluster: Cluster, chief: Actor) -> None:
     run = a_repair_run(cluster, an_administrator(cluster, "root"))
-    seen = repairs.preview_repair(cluster, chief, "back-up-now").under_way
+    seen = previews.preview_repair(cluster, chief, "back-up-now").under_way
     assert seen is not None and seen.id == run.id

@@ -9,7 +9,8 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.services.context import Cluster
 from cluster.services.nodes import drains
-from cluster.services.operations import requests as operations
+from cluster.services.operations import execution
+from cluster.services.repairs import previews
 from cluster.services.repairs import requests as repairs
 from cluster.services.repairs.run_recorder import record_run_end
 from cluster.store.repairs import RepairRun
@@ -29,7 +30,7 @@ def chief(servers: Cluster) -> Actor:
 
 
 def node_ids(servers: Cluster, chief: Actor) -> dict[str, int]:
-    seen = repairs.preview_repair(servers, chief, "restart-worker-agent")
+    seen = previews.preview_repair(servers, chief, "restart-worker-agent")
     return {choice.host: choice.node_id for choice in seen.choices if choice.node_id}
 
 
@@ -37,7 +38,7 @@ def ask(
     servers: Cluster, chief: Actor, name: str, *hosts: str, typed: str = "", ahead: bool = False
 ) -> RepairRun:
     chosen = [node_ids(servers, chief)[host] for host in hosts]
-    etag = repairs.preview_repair(servers, chief, name, chosen).etag
+    etag = previews.preview_repair(servers, chief, name, chosen).etag
     return repairs.request_repair(
         servers, chief, name, etag, "silent", typed, node_ids=chosen, is_look_ahead=ahead
     )
@@ -49,7 +50,7 @@ def test_a_run_on_two_nodes_holds_both_and_no_third(servers: Cluster, chief: Act
     with pytest.raises(Conflict, match="repair.under_way"):
         ask(servers, chief, "restart-worker", "gpu03")
     assert ask(servers, chief, "restart-worker", "gpu01").locks == ["master"]
-    operation = operations.claim_operation(servers, run.operation_id or 0, "one")
+    operation = execution.claim_operation(servers, run.operation_id or 0, "one")
     assert operation is not None
     record_run_end(servers, operation, RepairVerdict.VERIFIED, 0, [])
     assert ask(servers, chief, "restart-worker", "gpu03").hosts == ["gpu03"]
@@ -62,12 +63,12 @@ def test_the_node_that_is_the_master_is_held_with_it(servers: Cluster, chief: Ac
 
 
 def test_nobody_chooses_for_a_person_where_there_are_several_nodes(servers: Cluster, chief: Actor) -> None:
-    seen = repairs.preview_repair(servers, chief, "restart-worker-agent")
+    seen = previews.preview_repair(servers, chief, "restart-worker-agent")
     assert seen.targets == [] and [choice.host for choice in seen.choices] == ["gpu01", "gpu02", "gpu03"]
     with pytest.raises(Refused, match="repair.no_node"):
         ask(servers, chief, "restart-worker-agent")
     with pytest.raises(NotFound):
-        repairs.preview_repair(servers, chief, "restart-worker-agent", [4711])
+        previews.preview_repair(servers, chief, "restart-worker-agent", [4711])
 
 
 def test_gpus_are_reset_on_drained_nodes_alone(servers: Cluster, chief: Actor) -> None:

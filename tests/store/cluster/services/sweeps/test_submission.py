@@ -15,6 +15,7 @@ from cluster.domain.sweeps.plan import MAX_SWEEP_JOBS, SweepKind, SweepRequest
 from cluster.services.context import Cluster
 from cluster.services.jobs import submission as jobs
 from cluster.services.queue.dispatch import place_waiting_jobs
+from cluster.services.sweeps import queries
 from cluster.services.sweeps import submission as sweeps
 from cluster.store.audit import AuditEntry
 from cluster.store.jobs import Job, JobEvent, Sweep, first_position
@@ -159,9 +160,9 @@ def test_whoever_sees_the_training_sees_its_sweeps(lab: Lab) -> None:
         session.get_one(Training, lab.training.id).visibility = Visibility.PRIVATE
         session.get_one(Training, lab.training.id).members = [session.get_one(User, lab.member.id)]
     sweep = lab.submit()
-    assert sweeps.read_sweep(lab.cluster, actor_of(lab.manager), sweep.id).id == sweep.id
+    assert queries.read_sweep(lab.cluster, actor_of(lab.manager), sweep.id).id == sweep.id
     with pytest.raises(NotFound):
-        sweeps.read_sweep(lab.cluster, actor_of(lab.other), sweep.id)
+        queries.read_sweep(lab.cluster, actor_of(lab.other), sweep.id)
 
 
 def test_ten_thousand_jobs_are_one_short_transaction(lab: Lab) -> None:

@@ -9,7 +9,7 @@ from cluster.domain.errors import Conflict, Forbidden, NotFound, Refused
 from cluster.domain.states import JobState, UserState, WorkspaceState
 from cluster.services.context import Cluster
 from cluster.services.people import users
-from cluster.services.workspaces import lifecycle
+from cluster.services.workspaces import lifecycle, queries
 from cluster.store.workspaces import Workspace
 from tests.audit_entries import entries
 from tests.builders import (
@@ -30,7 +30,7 @@ def test_a_workspace_is_created_with_its_people(cluster: Cluster, bell: Recordin
     administrator, minji, jun = people(cluster)
     a_node(cluster, units=2)
     made = create(cluster, administrator, members=("jun", " jun ", "minji", ""))
-    seen = lifecycle.read_workspace(cluster, actor_of(jun), made.id)
+    seen = queries.read_workspace(cluster, actor_of(jun), made.id)
     assert seen.manager.name == "minji"
     assert [member.name for member in seen.members] == ["jun", "minji"]
     assert (seen.units, seen.version, seen.colour) == (2, 1, 1)
@@ -73,7 +73,7 @@ def test_a_workspace_that_breaks_a_rule_is_refused(
     with pytest.raises(Refused) as refusal:
         create(cluster, administrator, **changes)
     assert (refusal.value.field, refusal.value.code) == (field, code)
-    assert [row.name for row in lifecycle.list_workspaces(cluster, administrator)] == ["taken"]
+    assert [row.name for row in queries.list_workspaces(cluster, administrator)] == ["taken"]
 
 
 def test_an_unknown_member_is_named(cluster: Cluster) -> None:
@@ -122,7 +122,7 @@ def test_strangers_find_nothing_and_members_may_not_change(cluster: Cluster) -> 
     administrator, minji, jun = people(cluster)
     workspace = create(cluster, administrator, units=0, members=("jun",))
     stranger = actor_of(a_user(cluster))
-    assert lifecycle.list_workspaces(cluster, stranger) == []
+    assert queries.list_workspaces(cluster, stranger) == []
     for actor, error in ((stranger, NotFound), (actor_of(jun), Forbidden)):
         for act in (
             lambda actor=actor: lifecycle.edit_workspace(cluster, actor, workspace.id, 1, description="x"),
@@ -132,14 +132,14 @@ def test_strangers_find_nothing_and_members_may_not_change(cluster: Cluster) -> 
             with pytest.raises(error):
                 act()
     with pytest.raises(NotFound):
-        lifecycle.read_workspace(cluster, stranger, workspace.id)
+        queries.read_workspace(cluster, stranger, workspace.id)
     with pytest.raises(NotFound):
-        lifecycle.read_workspace(cluster, administrator, 999)
+        queries.read_workspace(cluster, administrator, 999)
     with pytest.raises(Forbidden):
         create(cluster, actor_of(minji), "another")
     with pytest.raises(Forbidden):
         lifecycle.extend_workspace(cluster, actor_of(minji), workspace.id, date(2027, 1, 1))
-    assert [row.name for row in lifecycle.list_workspaces(cluster, actor_of(jun))] == ["vision"]
+    assert [row.name for row in queries.list_workspaces(cluster, actor_of(jun))] == ["vision"]
 
 
 def test_the_manager_changes_description_and_members_alone(cluster: Cluster) -> None:
@@ -166,7 +166,7 @@ def test_the_manager_changes_description_and_members_alone(cluster: Cluster) -> 
     ):
         with pytest.raises(Forbidden):
             lifecycle.edit_workspace(cluster, manager, workspace.id, edited.version, **change)  # type: ignore[arg-type]
-    assert lifecycle.read_workspace(cluster, actor_of(jun), workspace.id).version == edited.version
+    assert queries.read_workspace(cluster, actor_of(jun), workspace.id).version == edited.version
 
 
 # Changing
@@ -224,7 +224,7 @@ def test_everything_about_a_workspace_can_change(cluster: Cluster) -> None:
         with pytest.raises(Refused) as refusal:
             lifecycle.edit_workspace(cluster, administrator, workspace.id, 2, **wrong)  # type: ignore[arg-type]
         assert refusal.value.code == code
-    assert lifecycle.read_workspace(cluster, administrator, workspace.id).version == 2
+    assert queries.read_workspace(cluster, administrator, workspace.id).version == 2
 
 
 def test_fewer_units_than_are_in_use_are_allowed(cluster: Cluster) -> None:
@@ -236,10 +236,10 @@ def test_fewer_units_than_are_in_use_are_allowed(cluster: Cluster) -> None:
     holding(cluster, job, node.units)
     edited = lifecycle.edit_workspace(cluster, administrator, workspace.id, 1, units=1)
     assert edited.units == 1
-    notice = lifecycle.read_quota_notice(cluster, edited)
+    notice = queries.read_quota_notice(cluster, edited)
     assert notice == ("workspace.units_below_use", {"in_use": 2, "units": 1, "kind": "cpu_slot"})
-    assert lifecycle.read_quota_notice(cluster, idle) is None
-    assert lifecycle.read_units_in_use_of(cluster, [workspace.id, idle.id]) == {workspace.id: 2, idle.id: 0}
+    assert queries.read_quota_notice(cluster, idle) is None
+    assert queries.read_units_in_use_of(cluster, [workspace.id, idle.id]) == {workspace.id: 2, idle.id: 0}
 
 
 def test_a_cluster_that_lost_units_lets_people_hold_less(cluster: Cluster) -> None:

@@ -7,7 +7,8 @@ import pytest
 from cluster.domain.errors import Conflict, Refused
 from cluster.domain.states import UnitKind, UnitState, WorkspaceState
 from cluster.services.context import Cluster
-from cluster.services.workspaces import lifecycle
+from cluster.services.people import access
+from cluster.services.workspaces import lifecycle, queries
 from cluster.store.nodes import Node
 from tests.builders import (
     a_node,
@@ -84,13 +85,13 @@ def test_a_workspace_ended_now_stays_readable_and_frees_its_units(cluster: Clust
     administrator, minji, _ = people(cluster)
     a_node(cluster, units=2)
     workspace = create(cluster, administrator, units=2)
-    lifecycle.require_active_workspace(cluster, workspace, "workspace")
+    access.require_active_workspace(cluster, workspace, "workspace")
     ended = lifecycle.end_workspace(cluster, actor_of(minji), workspace.id)
     assert ended.ended_at == clock.now
-    seen = lifecycle.read_workspace(cluster, actor_of(minji), workspace.id)
+    seen = queries.read_workspace(cluster, actor_of(minji), workspace.id)
     assert state_of(cluster, seen) is WorkspaceState.EXPIRED
     with pytest.raises(Refused) as refusal:
-        lifecycle.require_active_workspace(cluster, seen, "training")
+        access.require_active_workspace(cluster, seen, "training")
     assert (refusal.value.field, refusal.value.code) == ("training", "workspace.expired")
     with pytest.raises(Conflict, match=r"workspace\.ended"):
         lifecycle.end_workspace(cluster, administrator, workspace.id)

@@ -12,11 +12,9 @@ from cluster.domain.backups.retention import (
     MONTHS,
     WEEKS,
     StoredBackup,
-    due_night,
-    last_due,
-    next_due,
     surplus_backups,
 )
+from cluster.domain.backups.schedule import due_night, last_due, next_due
 
 SEOUL = ZoneInfo("Asia/Seoul")
 THREE = time(3, 0)

@@ -7,8 +7,14 @@ from typing import Any
 import pytest
 
 from cluster.domain.jobs import exits
-from cluster.domain.jobs.exit_meanings import meaning_of_status
-from cluster.domain.jobs.exits import AttemptOutcome, ExitRecord, RankExit, outcome_of, parse_exit_record
+from cluster.domain.jobs.exits import (
+    AttemptOutcome,
+    ExitRecord,
+    RankExit,
+    meaning_of_status,
+    outcome_of,
+    parse_exit_record,
+)
 from cluster.domain.states import DesiredState, JobState
 
 WHOLE: dict[str, Any] = {

@@ -3,8 +3,9 @@
 import pytest
 
 from cluster.domain.errors import Conflict, Refused
-from cluster.domain.jobs import submission
-from cluster.domain.jobs.submission import JobEventKind, JobRequest, SubmissionWarning
+from cluster.domain.jobs import lifecycle, submission
+from cluster.domain.jobs.lifecycle import JobEventKind
+from cluster.domain.jobs.submission import JobRequest, SubmissionWarning
 from cluster.domain.states import JobState, Launcher, TrainingKind, UnitKind
 
 TABLE = """
@@ -28,10 +29,10 @@ CELLS = [
 @pytest.mark.parametrize(("state", "event", "to"), CELLS)
 def test_each_event_in_each_state(state: JobState, event: JobEventKind, to: str) -> None:
     if to != "-":
-        assert submission.next_state(state, event) == to
+        assert lifecycle.next_state(state, event) == to
         return
     with pytest.raises(Conflict) as conflict:
-        submission.next_state(state, event)
+        lifecycle.next_state(state, event)
     ended = state in ("finished", "failed", "stopped")
     assert conflict.value.code == ("job.ended" if ended else "job.not_now")
 

@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from cluster.domain.placement.placement import (
+from cluster.domain.placement.scheduling_pass import PlacementInput
+from cluster.domain.placement.types import (
     JobToPlace,
     NodeUnits,
     Placement,
     PlacementDecision,
-    PlacementInput,
     RunningOnNode,
     WorkspaceQuota,
 )

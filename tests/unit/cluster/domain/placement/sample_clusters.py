@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from cluster.domain.placement.placement import (
+from cluster.domain.placement.scheduling_pass import place_jobs as place_now
+from cluster.domain.placement.types import (
     JobToPlace,
     NodeUnits,
     PlacementDecision,
     RunningOnNode,
     WorkspaceQuota,
 )
-from cluster.domain.placement.placement import place_jobs as place_now
 from cluster.domain.states import NodeState, UnitKind
 
 NOW = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.domain.placement.placement import JobToPlace, NodeUnits, NotPlaced, Placement, WorkspaceQuota
+from cluster.domain.placement.types import JobToPlace, NodeUnits, NotPlaced, Placement, WorkspaceQuota
 from cluster.domain.queue.reasons import DatasetNotReady, NotEnoughUnits
 from cluster.domain.states import NodeState
 from tests.unit.cluster.domain.placement.sample_clusters import node, place

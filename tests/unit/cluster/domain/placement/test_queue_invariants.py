@@ -8,14 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cluster.domain.placement.infeasible import infeasible_reason
-from cluster.domain.placement.placement import (
-    JobToPlace,
-    NotPlaced,
-    Placement,
-    PlacementDecision,
-    PlacementInput,
-)
 from cluster.domain.placement.queue_order import group_by_workspace, sort_queue
+from cluster.domain.placement.scheduling_pass import PlacementInput
+from cluster.domain.placement.types import JobToPlace, NotPlaced, Placement, PlacementDecision
 from cluster.domain.placement.what_if import suggest_changes
 from cluster.domain.queue.reasons import JobOnHold
 from cluster.domain.states import NodeState

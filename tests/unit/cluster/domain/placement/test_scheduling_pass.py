@@ -5,14 +5,14 @@ from datetime import datetime
 
 import pytest
 
-from cluster.domain.placement.placement import (
+from cluster.domain.placement.queue_order import sort_queue
+from cluster.domain.placement.types import (
     JobToPlace,
     NodeUnits,
     NotPlaced,
     Placement,
     RunningOnNode,
     WorkspaceQuota,
-    sort_queue,
 )
 from cluster.domain.queue.reasons import (
     AheadInQueue,

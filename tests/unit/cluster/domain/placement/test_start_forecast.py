@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from cluster.domain.placement.deep_queue_estimate import QueuedShapeTotal, estimate_start_range
-from cluster.domain.placement.placement import PlacementInput
+from cluster.domain.placement.scheduling_pass import PlacementInput
 from cluster.domain.placement.start_forecast import StartForecast, forecast_starts
 from cluster.domain.placement.types import JobToPlace, Placement, RunningOnNode, WorkspaceQuota
 from cluster.domain.placement.what_if import StartSuggestion, suggest_changes

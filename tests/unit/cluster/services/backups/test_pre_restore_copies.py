@@ -9,7 +9,7 @@ import pytest
 from cluster.domain.backups.retention import expired_pre_restore_copies
 from cluster.services.backups.pre_restore_copies import read_pre_restore_copies
 from cluster.services.context import Cluster
-from cluster.services.repairs.spare_files import old_database_copies
+from cluster.services.repairs.reclaimable_files import old_database_copies
 from cluster.settings import Settings
 from worker.backups.retention import delete_pre_restore_copies
 

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+from cluster.domain.installation import InstallationKind
 from cluster.domain.repairs.broker_protocol import OF_SERVERS
-from cluster.domain.repairs.definition import HOST_CHECKS, CatalogueInvalid, CheckKind, InstallationKind
+from cluster.domain.repairs.definition import HOST_CHECKS, CatalogueInvalid, CheckKind
 from cluster.services.context import Cluster
 from cluster.services.repairs.catalogue import (
     CatalogueEntry,

@@ -11,9 +11,12 @@ from cluster.domain.states import JobState
 from cluster.services.context import Cluster
 from cluster.services.images.environments import ensure_default_environment
 from cluster.services.people.users import service_actor
-from cluster.services.repairs.spare import delete_reclaimable_path
-from cluster.services.repairs.spare_files import delete_reclaimable_of_run, list_reclaimable_paths
-from cluster.store.operations import Environment
+from cluster.services.repairs.reclaimable_files import (
+    delete_reclaimable_of_run,
+    delete_reclaimable_path,
+    list_reclaimable_paths,
+)
+from cluster.store.environments import Environment
 from tests.builders import (
     a_job,
     a_node,

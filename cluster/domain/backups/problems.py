@@ -1,0 +1,25 @@
+"""What is wrong with a backup or with its copy, as a code with data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class BackupProblem:
+    """What is wrong with a backup or with its copy; `code` has words in both languages."""
+
+    code: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+def parse_backup_problem(value: Any) -> BackupProblem | None:
+    """As a manifest or a row keeps it; None where nothing is wrong. The oldest ones keep a text.
+
+    Raises KeyError, TypeError.
+    """
+    if not value:
+        return None
+    if isinstance(value, str):
+        return BackupProblem("broken.said", {"said": value})
+    return BackupProblem(str(value["code"]), dict(value["data"]))

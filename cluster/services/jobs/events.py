@@ -1,0 +1,60 @@
+"""Adds lines to the history of jobs, and publishes that jobs have changed."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, insert, literal
+from sqlalchemy.orm import Session
+
+from cluster.domain.states import JobState
+from cluster.services.context import Cluster
+from cluster.store.jobs import Job, JobEvent
+
+
+def add_job_event(
+    session: Session, job: Job, now: datetime, state: JobState, code: str, data: Mapping[str, Any]
+) -> None:
+    session.add(JobEvent(job_id=job.id, at=now, state=state.value, code=code, data=dict(data)))
+
+
+def publish_jobs(cluster: Cluster, *job_ids: int) -> None:
+    for job_id in job_ids:
+        cluster.events.publish("jobs", job_id)
+    if job_ids:
+        cluster.events.publish("queue", 0)
+
+
+def add_job_events(
+    session: Session, now: datetime, state: JobState, lines: Iterable[tuple[int, str, dict[str, Any]]]
+) -> None:
+    """One line of history per job."""
+    rows = [
+        {"job_id": job_id, "at": now, "state": state.value, "code": code, "data": data}
+        for job_id, code, data in lines
+    ]
+    if rows:
+        session.execute(insert(JobEvent), rows)
+
+
+def add_job_events_by_query(
+    session: Session,
+    job_ids: Select[int],
+    now: datetime,
+    state: JobState,
+    code: str,
+    data: dict[str, Any] | None = None,
+) -> None:
+    """One line of history for each, written by the database itself."""
+    (column,) = job_ids.selected_columns
+    said = literal(data or {}, JobEvent.data.type)
+    line = job_ids.with_only_columns(
+        column, literal(now, JobEvent.at.type), literal(state.value), literal(code), said
+    )
+    session.execute(insert(JobEvent).from_select(["job_id", "at", "state", "code", "data"], line))
+
+
+def publish_all_jobs(cluster: Cluster) -> None:
+    """Publishes one event for all jobs; subscribers read the rows."""
+    cluster.events.publish("queue", 0)
+    cluster.events.publish("jobs", 0)

@@ -1,0 +1,59 @@
+"""Reads operations for pages, as far as the person may see them."""
+
+from typing import Any
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import joinedload
+
+from cluster.domain.errors import NotFound
+from cluster.domain.people.actor import Actor
+from cluster.domain.states import OperationKind, OperationState
+from cluster.services.context import Cluster
+from cluster.store.operations import Operation
+from cluster.store.sql.visibility import member_workspace_ids
+from cluster.store.workspaces import Workspace
+
+
+def list_operations(
+    cluster: Cluster, actor: Actor, before_id: int | None = None, limit: int = 50, is_open: bool | None = None
+) -> list[Operation]:
+    """Newest first. A person sees their own, their workspaces' and the building of environments."""
+    query = select(Operation).where(can_see_operation(actor)).options(joinedload(Operation.requester))
+    if before_id is not None:
+        query = query.where(Operation.id < before_id)
+    if is_open is not None:
+        still = Operation.state.in_([OperationState.REQUESTED, OperationState.RUNNING])
+        query = query.where(still if is_open else ~still)
+    with cluster.store.read() as session:
+        return list(session.scalars(query.order_by(Operation.id.desc()).limit(limit)))
+
+
+def list_interrupted_operations(cluster: Cluster, actor: Actor, limit: int) -> list[Operation]:
+    """What was dropped too often and this person may ask for again, however much has been done since; newest first."""
+    query = select(Operation).where(Operation.state == OperationState.INTERRUPTED)
+    if not actor.is_administrator:
+        managed = select(Workspace.id).where(Workspace.manager_id == actor.user_id)
+        query = query.where(or_(Operation.requested_by == actor.user_id, Operation.workspace_id.in_(managed)))
+        query = query.where(Operation.kind != OperationKind.REPAIR)
+    with cluster.store.read() as session:
+        return list(session.scalars(query.order_by(Operation.id.desc()).limit(limit)))
+
+
+def can_see_operation(viewer: Actor) -> Any:
+    """Everybody sees the building of the environment, because their jobs wait for it."""
+    if viewer.is_administrator:
+        return Operation.id.is_not(None)
+    return or_(
+        Operation.requested_by == viewer.user_id,
+        Operation.workspace_id.in_(member_workspace_ids(viewer)),
+        Operation.kind == OperationKind.ENVIRONMENT_BUILD,
+    )
+
+
+def read_operation(cluster: Cluster, actor: Actor, operation_id: int) -> Operation:
+    query = select(Operation).where(Operation.id == operation_id, can_see_operation(actor))
+    with cluster.store.read() as session:
+        operation = session.scalar(query.options(joinedload(Operation.requester)))
+    if operation is None:
+        raise NotFound("operation", operation_id)
+    return operation
