@@ -22,7 +22,6 @@ from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.migrate import head_revision
 from worker.backups.database_summary import (
-    BackupBroken,
     DatabaseSummary,
     check_audit_triggers,
     check_same_summary,
@@ -34,7 +33,7 @@ from worker.backups.dump import (
     open_backup_database,
     write_backup_manifest,
 )
-from worker.backups.errors import disk_full_as_unavailable
+from worker.backups.errors import BackupBroken, disk_full_as_unavailable
 from worker.backups.invariants import check_invariants
 from worker.backups.protocols import ScratchDatabase
 

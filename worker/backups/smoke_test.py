@@ -22,7 +22,7 @@ from cluster.services.people.sessions import begin_session
 from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.users import User
-from worker.backups.database_summary import BackupBroken
+from worker.backups.errors import BackupBroken
 
 PAGES = ("/", "/queue", "/users", "/access-log")
 PAGES_WITHOUT_USERS = ("/first-administrator",)
