@@ -7,7 +7,7 @@ import pytest
 
 from cluster.domain.states import TaskQueue
 from worker.bootstrap.paths import InstallationPaths
-from worker.embedded.release import code_fingerprint
+from worker.embedded.startup import code_fingerprint
 from worker.embedded.state_directory import (
     ensure_state_directory,
     find_impassable_folder,
