@@ -5,7 +5,7 @@ import json
 import tarfile
 from pathlib import Path
 
-from worker.bundle.root_files import is_excluded_path, usr_merged_path
+from worker.bundle.kubernetes_images import is_excluded_path, usr_merged_path
 from worker.oci.layers import (
     Layer,
     RunSettings,
