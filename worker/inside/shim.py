@@ -27,7 +27,6 @@ import shim_cloud_metadata  # noqa: E402
 import shim_metrics  # noqa: E402
 import shim_plan  # noqa: E402
 import shim_program  # noqa: E402
-import shim_rank_use  # noqa: E402
 import shim_result  # noqa: E402
 import shim_disk  # noqa: E402
 import shim_tree  # noqa: E402
@@ -63,7 +62,9 @@ def write_shim_log(text):
 
 def usage_meter(plan):
     """Who has ranks on other nodes cannot measure them."""
-    return shim_rank_use.GangUsageMeter(plan) if int(plan.get("nodes") or 1) > 1 else shim_usage.UsageMeter(plan)
+    if int(plan.get("nodes") or 1) > 1:
+        return shim_usage.GangUsageMeter(plan, shim_files.read_untrusted_json)
+    return shim_usage.UsageMeter(plan)
 
 
 class Shim:
@@ -240,7 +241,7 @@ class Shim:
         self.watch_processes()
         living = shim_tree.living_descendants(os.getpid())
         self.pids.update(process.pid for process in living)
-        self.usage.measure(living, shim_result.reaped_cpu_seconds())
+        self.usage.measure(living, shim_usage.reaped_cpu_seconds())
         usage = dict(
             self.usage.to_json(),
             at=now_text(),
@@ -277,7 +278,7 @@ class Shim:
             disk_full=self.disk_watch.was_full(self.launcher_ended),
             out_bytes=shim_disk.folder_size(self.plan["out"]),
         )
-        self.usage.finish(shim_result.reaped_cpu_seconds(), shim_result.reaped_max_rss_bytes())
+        self.usage.finish(shim_usage.reaped_cpu_seconds(), shim_usage.reaped_max_rss_bytes())
         result.update(self.usage.to_json())
         result.update(self.metric_results())
         return result

@@ -1,7 +1,6 @@
 """Combines the launcher's exit, the ranks' exits and the kernel's out-of-memory kills into exit.json."""
 
 import os
-import resource
 import signal
 
 import shim_files
@@ -74,14 +73,3 @@ def combine_exits(status, problem, ranks):
         "first_failed_rank": worst["rank"] if worst else None,
         "error": error,
     }
-
-
-def reaped_cpu_seconds():
-    """CPU seconds of every descendant that has been waited for."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def reaped_max_rss_bytes():
-    """Bytes of the largest single process: a floor for programs that end before they are measured."""
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
