@@ -18,18 +18,17 @@ from datetime import datetime, timezone
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import shim_devices  # noqa: E402
-import shim_ending  # noqa: E402
-import shim_files  # noqa: E402
 import shim_cgroup  # noqa: E402
-import shim_memory  # noqa: E402
 import shim_cloud_metadata  # noqa: E402
+import shim_devices  # noqa: E402
+import shim_disk  # noqa: E402
+import shim_files  # noqa: E402
+import shim_memory  # noqa: E402
 import shim_metrics  # noqa: E402
 import shim_plan  # noqa: E402
+import shim_process_tree  # noqa: E402
 import shim_program  # noqa: E402
 import shim_result  # noqa: E402
-import shim_disk  # noqa: E402
-import shim_tree  # noqa: E402
 import shim_units  # noqa: E402
 import shim_usage  # noqa: E402
 
@@ -174,7 +173,7 @@ class Shim:
     def stop(self, number):
         """SIGINT: patiently, so that a checkpoint can be saved. SIGUSR1: at once. Else: within seconds."""
         patience = {signal.SIGINT: self.own_grace(), signal.SIGUSR1: 0.0}
-        grace = min(patience.get(number, shim_ending.GRACE_SECONDS), shim_ending.LONGEST_CHECKPOINT_GRACE)
+        grace = min(patience.get(number, shim_process_tree.GRACE_SECONDS), shim_process_tree.LONGEST_CHECKPOINT_GRACE)
         self.stopped = self.stopped or self.status is None
         if self.ending:
             self.ending.shorten(grace)
@@ -182,11 +181,11 @@ class Shim:
             self.end("asked by signal %d" % number, grace)
 
     def own_grace(self):
-        return float(self.plan.get("grace_seconds") or shim_ending.GRACE_SECONDS)
+        return float(self.plan.get("grace_seconds") or shim_process_tree.GRACE_SECONDS)
 
-    def end(self, why, grace=shim_ending.GRACE_SECONDS):
+    def end(self, why, grace=shim_process_tree.GRACE_SECONDS):
         write_shim_log("ending after at most %d s: %s" % (grace, why))
-        self.ending = shim_ending.TreeEnding(why, grace, self.cgroup, self.reap)
+        self.ending = shim_process_tree.TreeEnding(why, grace, self.cgroup, self.reap)
 
     def reap(self):
         while True:
@@ -216,7 +215,7 @@ class Shim:
             return True
         if self.ending:
             return False
-        left = in_group | {each.pid for each in shim_tree.living_descendants(os.getpid())}
+        left = in_group | {each.pid for each in shim_process_tree.living_descendants(os.getpid())}
         if not left:
             return False  # Zombies that are reaped in a moment.
         if time.monotonic() - self.launcher_ended >= LEAVE_SECONDS:
@@ -239,7 +238,7 @@ class Shim:
             return
         self.usage_at = time.monotonic()
         self.watch_processes()
-        living = shim_tree.living_descendants(os.getpid())
+        living = shim_process_tree.living_descendants(os.getpid())
         self.pids.update(process.pid for process in living)
         self.usage.measure(living, shim_usage.reaped_cpu_seconds())
         usage = dict(
@@ -350,8 +349,8 @@ def main(folder, attached=False):
     reserved = os.path.join(control, "exit.json.%d.tmp" % os.getpid())
     handle = {
         "pid": os.getpid(),
-        "boot_id": shim_tree.read_boot_id(),
-        "start_ticks": shim_tree.read_process(os.getpid()).start_ticks,
+        "boot_id": shim_process_tree.read_boot_id(),
+        "start_ticks": shim_process_tree.read_process(os.getpid()).start_ticks,
         "at": now_text(),
     }
     handle.update(shim_units.container_facts() if attached else {})

@@ -151,10 +151,10 @@ def main(argv):
     if is_told:
         sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
         import shim_files
-        import shim_tree
+        import shim_process_tree
         import shim_usage
 
-        use = shim_usage.RankUsage(out, rank, shim_tree.living_descendants, shim_files.write_json_atomically)
+        use = shim_usage.RankUsage(out, rank, shim_process_tree.living_descendants, shim_files.write_json_atomically)
     status = wait_for_program(pid, logs, use.measure)
     use.finish()
     by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
