@@ -29,7 +29,6 @@ import shim_plan  # noqa: E402
 import shim_process_tree  # noqa: E402
 import shim_program  # noqa: E402
 import shim_result  # noqa: E402
-import shim_units  # noqa: E402
 import shim_usage  # noqa: E402
 
 LEAVE_SECONDS = 1.0
@@ -353,7 +352,7 @@ def main(folder, attached=False):
         "start_ticks": shim_process_tree.read_process(os.getpid()).start_ticks,
         "at": now_text(),
     }
-    handle.update(shim_units.container_facts() if attached else {})
+    handle.update(shim_devices.container_facts() if attached else {})
     try:
         plan = shim_plan.read_start_plan(folder)
         shim_files.reserve_file(reserved)
