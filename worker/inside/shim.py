@@ -23,7 +23,6 @@ import shim_cloud_metadata  # noqa: E402
 import shim_devices  # noqa: E402
 import shim_disk  # noqa: E402
 import shim_files  # noqa: E402
-import shim_memory  # noqa: E402
 import shim_metrics  # noqa: E402
 import shim_plan  # noqa: E402
 import shim_process_tree  # noqa: E402
@@ -85,8 +84,8 @@ class Shim:
         self.usage = usage_meter(plan)
         self.pids = set()
         self.results = shim_metrics.MetricResults()
-        self.kernel_log = shim_memory.KernelOomLog()
-        self.container_cgroup = shim_memory.ContainerCgroup() if attached else None
+        self.kernel_log = shim_result.KernelOomLog()
+        self.container_cgroup = shim_result.ContainerCgroup() if attached else None
         self.is_attached = attached
         self.cgroup = None
         """The cgroup that holds the program, and not us; None without root and in a container, which is one itself."""
@@ -297,7 +296,7 @@ class Shim:
         if self.container_cgroup and self.container_cgroup.has_oom_kill() and shim_result.was_sigkilled(self.status, ranks):
             return True
         pids = self.pids | {rank["pid"] for rank in ranks} | {self.launcher}
-        return shim_memory.has_killed_ours(self.kernel_log.read_killed(), pids, self.plan.get("uid"))
+        return shim_result.has_killed_ours(self.kernel_log.read_killed(), pids, self.plan.get("uid"))
 
 
 def write_exit_record(shim, reserved):
