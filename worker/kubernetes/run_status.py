@@ -14,7 +14,7 @@ from cluster.domain.kubernetes.api_objects import conditions_of, is_condition_tr
 from cluster.domain.kubernetes.kubelet_messages import reason_of_pod
 from cluster.domain.kubernetes.pod_reasons import SchedulingGated
 from cluster.domain.kubernetes.reasons import kubernetes_reason_data
-from worker.inside.reach import UNREACHED
+from worker.inside.shim_gang import UNREACHED
 from worker.kubernetes.snapshot import (
     RunObjects,
     container_exit,
