@@ -49,8 +49,7 @@ from worker.executors.kubernetes_run_spec import (
     passwd_text,
     pod_user,
 )
-from worker.executors.kubernetes_shared import SharedObjects
-from worker.executors.kubernetes_sweep import UnusedObjects
+from worker.executors.kubernetes_shared_objects import SharedObjects, UnusedObjects
 from worker.inside import shim_files
 from worker.kubernetes import object_names, snapshot
 from worker.kubernetes.api_client import ApiRefused, ApiUnreachable, KubernetesApi, ObjectExists
