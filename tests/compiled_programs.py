@@ -5,8 +5,7 @@ from pathlib import Path
 
 from worker.bootstrap.paths import find_installation_paths
 from worker.bundle.build_cache import BuildCache, CollectingFailed
-from worker.bundle.go_builds import ensure_program
-from worker.bundle.go_programs import PROGRAMS
+from worker.bundle.go_programs import PROGRAMS, ensure_program
 from worker.bundle.kubernetes_manifests import extract_manifests
 from worker.bundle.sources import read_bundle_sources
 

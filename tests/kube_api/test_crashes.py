@@ -54,7 +54,7 @@ def test_a_gang_whose_scheduler_died_while_it_was_made_runs_once(stage: Kubernet
     plan = stage.plan(Act(says="hello\n"))
     nodes = (("node-1", 1), ("node-2", 1))
     rank = plan.argv
-    gang = ("/usr/bin/python3", "/groundcrew/runtime/gang.py", "plain", "1,1", "nowhere", "lo", "--")
+    gang = ("/usr/bin/python3", "/groundcrew/runtime/shim_gang.py", "plain", "1,1", "nowhere", "lo", "--")
     plan = replace(
         plan, argv=(*gang, *rank), gang="indexed", ranks=2, units_by_node=nodes, nodes=("node-1", "node-2")
     )

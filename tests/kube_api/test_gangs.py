@@ -30,7 +30,7 @@ def shell(stage: KubernetesStage, text: str, gang: str) -> StartPlan:
     """A shell's words as the program of each rank, on two nodes."""
     plan = stage.plan_for("/bin/sh", "-c", text)
     rank = ("/usr/bin/python3", f"{RUNTIME_INSIDE}/shim_rank.py", "told", "--", "/bin/sh", "-c", text)
-    way = ("/usr/bin/python3", f"{RUNTIME_INSIDE}/gang.py", "plain", "1,1", "nowhere", "lo", "--")
+    way = ("/usr/bin/python3", f"{RUNTIME_INSIDE}/shim_gang.py", "plain", "1,1", "nowhere", "lo", "--")
     nodes = tuple(node for node, _ in NODES)
     argv = (*way, *rank) if gang == "indexed" else rank
     return replace(plan, argv=argv, gang=gang, nodes=nodes, units_by_node=NODES, ranks=2)
@@ -90,7 +90,7 @@ def test_each_node_has_one_pod_that_knows_its_number(stage: KubernetesStage) -> 
 def test_an_uneven_gang_lies_on_its_nodes_as_the_queue_has_given_them(stage: KubernetesStage) -> None:
     """By the real API server's own rule: a pod that waits may be bound tighter."""
     plan = shell(stage, "exec sleep 600", "indexed")
-    way = ("/usr/bin/python3", f"{RUNTIME_INSIDE}/gang.py", "plain", "1,1,1", "nowhere", "lo", "--")
+    way = ("/usr/bin/python3", f"{RUNTIME_INSIDE}/shim_gang.py", "plain", "1,1,1", "nowhere", "lo", "--")
     units = (("node-2", 2), ("node-1", 1))
     plan = replace(plan, argv=(*way, *plan.argv[len(way) :]), units_by_node=units, ranks=3)
     stage.executor.start(plan)

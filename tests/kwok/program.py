@@ -8,8 +8,7 @@ from pathlib import Path
 
 from tests.compiled_programs import NotCompiled, open_shelf
 from worker.bundle.build_cache import BuildCache, CollectingFailed
-from worker.bundle.go_builds import ensure_program
-from worker.bundle.go_programs import GoProgram
+from worker.bundle.go_programs import GoProgram, ensure_program
 from worker.bundle.sources import Module
 
 PINNED = str(Path(__file__).parent / "go")

@@ -2,11 +2,10 @@
 with the original."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, inspect
 
-from cluster.domain.errors import GroundcrewError
+from worker.backups.errors import BackupBroken
 
 APPEND_ONLY_TABLES = ("audit_entries", "audit_seals")
 """The second one is younger than the oldest backups."""
@@ -19,13 +18,6 @@ TRIGGER_QUERIES = {
     ),
 }
 """How many triggers keep each of the audit's tables append-only, and how they are counted."""
-
-
-class BackupBroken(GroundcrewError):
-    """What is wrong with it, as its manifest keeps it."""
-
-    def as_data(self) -> dict[str, Any]:
-        return {"code": self.code, "data": self.data}
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 from cluster.domain.audit_seals import SealViolation
 from cluster.domain.errors import Unavailable
+from cluster.event_bus import NullEventBus
 from cluster.failpoints import external_call
 from cluster.services.audit.seals import SealAnchor, find_first_violation
 from cluster.services.backups.manifests import manifest_path, read_backups
@@ -21,7 +22,6 @@ from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.migrate import head_revision
 from worker.backups.database_summary import (
-    BackupBroken,
     DatabaseSummary,
     check_audit_triggers,
     check_same_summary,
@@ -33,9 +33,8 @@ from worker.backups.dump import (
     open_backup_database,
     write_backup_manifest,
 )
-from worker.backups.errors import disk_full_as_unavailable
+from worker.backups.errors import BackupBroken, disk_full_as_unavailable
 from worker.backups.invariants import check_invariants
-from worker.backups.nobody import NoBell
 from worker.backups.protocols import ScratchDatabase
 
 UNZSTD = ("zstd", "--quiet", "--decompress", "--stdout")
@@ -137,5 +136,5 @@ def find_seal_violation(settings: Settings, url: str, manifest: dict[str, Any]) 
     with closing(store):
         anchor = manifest["audit_seal"]
         anchors = [SealAnchor(manifest["name"], *anchor)] if anchor else []
-        copy = Cluster(store, NoBell(), replace(settings, database_url=url))
+        copy = Cluster(store, NullEventBus(), replace(settings, database_url=url))
         return find_first_violation(copy, anchors)

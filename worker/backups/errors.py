@@ -5,10 +5,18 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from cluster.domain.errors import Unavailable
+from cluster.domain.errors import GroundcrewError, Unavailable
 
 SIGNS = ("No space left on device", "database or disk is full")
+
+
+class BackupBroken(GroundcrewError):
+    """What is wrong with it, as its manifest keeps it."""
+
+    def as_data(self) -> dict[str, Any]:
+        return {"code": self.code, "data": self.data}
 
 
 class DiskFull(OSError):

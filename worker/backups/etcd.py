@@ -17,10 +17,9 @@ from cluster.domain.errors import Unavailable
 from cluster.services.backups.etcd_manifests import EtcdBackup, read_etcd_backups
 from cluster.services.backups.manifests import manifest_path
 from cluster.settings import Settings
-from worker.backups.database_summary import BackupBroken
 from worker.backups.drill import UNZSTD, check_backup_digest
 from worker.backups.dump import hold_backup_lock, measure_file, write_backup_manifest, write_compressed
-from worker.backups.errors import disk_full_as_unavailable
+from worker.backups.errors import BackupBroken, disk_full_as_unavailable
 
 STAMP = "etcd-%Y%m%dT%H%M%SZ.db"
 PIECE = 1024 * 1024

@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection
 
-from worker.backups.database_summary import BackupBroken
+from worker.backups.errors import BackupBroken
 
 LIVES = "EXISTS (SELECT 1 FROM attempts WHERE attempts.job_id = jobs.id AND attempts.ended_at IS NULL)"
 INVARIANTS = {

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.domain.errors import Refused
+from cluster.event_bus import NullEventBus
 from cluster.failpoints import external_call
 from cluster.services.backups.manifests import BACKUP_NAME, manifest_path, read_backup_manifest
 from cluster.services.backups.pre_restore_copies import PRE_RESTORE_PREFIX, pre_restore_name
@@ -24,12 +25,10 @@ from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.migrate import head_revision, migration_scripts, upgrade_database
 from worker.backups.audit_anchors import anchors_in_backups
-from worker.backups.database_summary import BackupBroken
 from worker.backups.drill import check_database_kind, restore_to_scratch
 from worker.backups.dump import delete_unfinished, hold_backup_lock, open_backup_database, write_backup
-from worker.backups.errors import disk_full_as_unavailable
+from worker.backups.errors import BackupBroken, disk_full_as_unavailable
 from worker.backups.invariants import check_invariants
-from worker.backups.nobody import NoBell
 from worker.backups.protocols import BackupDatabase
 
 Now = Callable[[], datetime]
@@ -93,7 +92,7 @@ def settle_scratch(
     anchors = anchors_in_backups(settings)
     store = Store(url)
     with closing(store):
-        scratch = Cluster(store, NoBell(), replace(settings, database_url=url), now)
+        scratch = Cluster(store, NullEventBus(), replace(settings, database_url=url), now)
         settled = prepare_restored_database(scratch, origin, anchors, holds)
         with store.read_columns() as connection:
             check_invariants(connection)

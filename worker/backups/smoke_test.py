@@ -16,13 +16,13 @@ import httpx
 from sqlalchemy import select
 
 from cluster.domain.states import UserRole, UserState
+from cluster.event_bus import NullEventBus
 from cluster.services.context import Cluster
 from cluster.services.people.sessions import begin_session
 from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.users import User
-from worker.backups.database_summary import BackupBroken
-from worker.backups.nobody import NoBell
+from worker.backups.errors import BackupBroken
 
 PAGES = ("/", "/queue", "/users", "/access-log")
 PAGES_WITHOUT_USERS = ("/first-administrator",)
@@ -109,7 +109,7 @@ def create_session_cookie(settings: Settings, url: str) -> dict[str, str]:
     """The cookie of an administrator's session; empty where there is none yet."""
     store = Store(url)
     with closing(store):
-        copy = Cluster(store, NoBell(), replace(settings, database_url=url))
+        copy = Cluster(store, NullEventBus(), replace(settings, database_url=url))
         active = select(User.id).where(User.role == UserRole.ADMINISTRATOR, User.state == UserState.ACTIVE)
         with store.read() as session:
             user_id = session.scalar(active.order_by(User.id).limit(1))

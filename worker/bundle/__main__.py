@@ -14,9 +14,8 @@ from worker.bootstrap.terminal import print_error, print_sentence
 from worker.bundle import check
 from worker.bundle.build import build_bundle
 from worker.bundle.build_cache import BuildCache, CollectingFailed
-from worker.bundle.diff import list_differences
 from worker.bundle.download import download_bundle
-from worker.bundle.manifest import BundleManifest, parse_bundle_manifest
+from worker.bundle.manifest import BundleManifest, list_differences, parse_bundle_manifest
 from worker.bundle.mirrors import MirrorClient
 from worker.bundle.shared_parts import BUNDLE_PARTS
 from worker.bundle.sources import CLONE, read_bundle_sources

@@ -10,8 +10,8 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 
 from worker.bundle import check, licences
+from worker.bundle.apt_packages import write_apt_index
 from worker.bundle.build_cache import BuildCache, CollectingFailed
-from worker.bundle.index import write_apt_index
 from worker.bundle.manifest import (
     BundleFile,
     BundleFileKind,

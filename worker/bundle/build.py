@@ -9,8 +9,7 @@ from worker.bundle.apt_packages import fetch_with_dependencies, find_distributio
 from worker.bundle.assembly import BundleAssembly, assemble_bundle
 from worker.bundle.build_cache import BuildCache
 from worker.bundle.check import this_system
-from worker.bundle.go_builds import BuiltProgram, ensure_program
-from worker.bundle.go_programs import PROGRAMS, GoProgram
+from worker.bundle.go_programs import PROGRAMS, BuiltProgram, GoProgram, ensure_program
 from worker.bundle.kubernetes_manifests import extract_manifests
 from worker.bundle.manifest import BundleFileKind, image_file_name
 from worker.bundle.shared_parts import BUNDLE_PARTS, add_default_image, add_distribution_packages, add_wheels

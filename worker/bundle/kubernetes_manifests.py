@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worker.bundle.build_cache import BuildCache
-from worker.bundle.go_builds import find_module_folder
-from worker.bundle.go_programs import FOLDERS
+from worker.bundle.go_programs import FOLDERS, find_module_folder
 from worker.bundle.sources import BundleSources, Module
 
 OVERLAY = """\

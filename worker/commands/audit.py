@@ -17,7 +17,7 @@ from cluster.settings import Settings
 from worker.backups.audit_anchors import anchors_in_backups, anchors_in_log
 from worker.bootstrap.terminal import exit_with_error, language_of_terminal, print_error, print_sentence
 from worker.composition import open_cluster
-from worker.embedded.own_settings import read_installed_settings
+from worker.embedded.settings_file import read_installed_settings
 
 
 def verify_access_log(settings: Settings, logs: list[Path]) -> int:

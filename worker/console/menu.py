@@ -63,7 +63,7 @@ from worker.console.repair_preview import (
     show_repair_preview,
     show_repair_without_database,
 )
-from worker.embedded.own_settings import read_installed_settings
+from worker.embedded.settings_file import read_installed_settings
 
 RUNS_SHOWN = 10
 

@@ -32,8 +32,8 @@ from worker.console.progress_table import ProgressTable, show_check_results, ver
 from worker.console.prompt import print_domain_error, print_line, print_sentence, terminal_sentence
 from worker.repairs.check_facts import run_checks
 from worker.repairs.host_probe import probe_hosts
+from worker.repairs.playbook_runs import repair_run_folder, request_end, start_playbook
 from worker.tasks import repairs
-from worker.tasks.repair_process import repair_run_folder, request_end, start_playbook
 
 POLL_SECONDS = 0.25
 

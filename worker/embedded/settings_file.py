@@ -5,7 +5,9 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
-from worker.bootstrap.paths import InstallationPaths
+from cluster.settings import MissingSettings, Settings
+from worker.bootstrap.paths import InstallationPaths, find_installation_paths
+from worker.bootstrap.terminal import exit_with_error
 
 DEFAULT_PORT = 8470
 LOOPBACK = "127.0.0.1"
@@ -97,3 +99,22 @@ def read_machine_time_zone() -> str:
         return named
     _, found, name = str(LOCALTIME.resolve()).partition("/zoneinfo/")
     return name if found else "UTC"
+
+
+def read_installed_settings() -> Settings:
+    """Of the environment, as the service units have it, or of the file that `make up` wrote."""
+    values = dict(os.environ)
+    if "GROUNDCREW_DATABASE_URL" not in values:
+        places = find_installation_paths()
+        try:
+            values = read_settings_file(places.settings_file)
+        except PermissionError:
+            exit_with_error(
+                "{file} may not be read by this user. Run the console as root.", file=places.settings_file
+            )
+        if not values:
+            exit_with_error("Nothing is installed for {clone}. Begin with: make up", clone=places.clone)
+    try:
+        return Settings.from_environment(values)
+    except MissingSettings as error:
+        exit_with_error("No usable value for: {names}", names=", ".join(error.data["names"]))

@@ -1,7 +1,10 @@
 """Start the embedded installation, or the services of it that do not run, and wait until the portal answers."""
 
+import errno
 import fcntl
+import hashlib
 import json
+import os
 import socket
 import ssl
 import sys
@@ -13,17 +16,19 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
+
+from cluster import words
+from cluster.domain.errors import GroundcrewError
 from cluster.settings import MissingSettings, Settings
+from cluster.store.migrate import upgrade_database
 from worker.adapters.job_runtime import install_runtime
 from worker.adapters.portal_certificates import ensure_authority, ensure_certificate
 from worker.bootstrap.paths import InstallationPaths
-from worker.bootstrap.terminal import exit_with_error, print_sentence
+from worker.bootstrap.terminal import exit_with_error, language_of_terminal, print_sentence
 from worker.bootstrap.virtual_environments import uv_variables
-from worker.embedded.database import migrate_database
 from worker.embedded.nginx import copy_static_files, ensure_nginx_configuration
-from worker.embedded.port import check_port_free
 from worker.embedded.processes import end_processes, list_installation_processes
-from worker.embedded.release import code_fingerprint, fingerprint_file
 from worker.embedded.settings_file import (
     DEFAULT_PORT,
     LOOPBACK,
@@ -39,6 +44,8 @@ from worker.embedded.supervisor import (
     service_variables,
 )
 
+PACKAGES = ("cluster", "portal", "worker")
+OF_NGINX = ("nginx.conf", "site.conf", "start", "portal.pem")
 PORTAL_TIMEOUT = 60
 """Seconds that the portal has to answer before make up shows its log instead."""
 
@@ -147,3 +154,72 @@ def tls_context(settings: Settings) -> ssl.SSLContext | None:
     if settings.tls_dir is None:
         return None
     return ssl.create_default_context(cafile=str(settings.tls_dir / "authority.pem"))
+
+
+def migrate_database(settings: Settings) -> None:
+    """Ends with a sentence where this code is older than the database, or where it is somebody else's."""
+    try:
+        done = upgrade_database(settings)
+    except GroundcrewError as error:
+        exit_with_error(
+            "{reason} Nothing was changed. The database, and the copies made before each migration, "
+            "are in {folder}",
+            reason=words.sentence(error.code, error.data, language_of_terminal()),
+            folder=settings.state_dir / "database",
+        )
+    if done.copy is not None:
+        print_sentence("The database was copied to {copy} and brought to this version.", copy=done.copy)
+
+
+def check_port_free(port: int, host: str = "127.0.0.1") -> None:
+    """Ends with the holder's name where another program listens, or where this user may not."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except PermissionError:
+            exit_with_error("Port {port} needs root. Choose one from 1024: make up PORT=8471", port=port)
+        except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                exit_with_error("{host} is no address of this machine any more. Name another one, or: "
+                     "make up HOST=127.0.0.1", host=host)  # fmt: skip
+            holder = find_port_holder(port)
+            other = port + 1 if port < 65535 else 8471
+            if holder is None:
+                exit_with_error("Port {port} is taken by another program. Choose another: make up PORT={other}",
+                     port=port, other=other)  # fmt: skip
+            exit_with_error("Port {port} is taken by {name} (process {pid}). Choose another: make up PORT={other}",
+                 port=port, name=holder.name(), pid=holder.pid, other=other)  # fmt: skip
+
+
+def find_port_holder(port: int) -> psutil.Process | None:
+    """None where the kernel does not tell this user."""
+    try:
+        for each in psutil.net_connections("tcp"):
+            if each.status == psutil.CONN_LISTEN and each.laddr and each.laddr.port == port and each.pid:
+                return psutil.Process(each.pid)
+    except (psutil.AccessDenied, psutil.NoSuchProcess):
+        return None
+    return None
+
+
+def code_fingerprint(places: InstallationPaths) -> str:
+    """Changes with any file of the packages, the settings, and the environment; then services start anew."""
+    digest = hashlib.sha256()
+    for package in PACKAGES:
+        for file in sorted((places.clone / package).rglob("*")):
+            if file.is_file() and "__pycache__" not in file.parts:
+                digest.update(os.fsencode(file.relative_to(places.clone)) + b"\0" + file.read_bytes() + b"\0")
+    for file in (
+        places.settings_file,
+        places.supervisor_file,
+        *(file for file in (places.nginx_dir / name for name in OF_NGINX) if file.exists()),
+    ):
+        digest.update(file.read_bytes() + b"\0")
+    digest.update(os.fsencode(sys.prefix))
+    return digest.hexdigest()
+
+
+def fingerprint_file(places: InstallationPaths) -> Path:
+    """The file that remembers the fingerprint of the services that run now."""
+    return places.state_dir / "run" / "started-with"

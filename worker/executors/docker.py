@@ -37,7 +37,7 @@ from worker.executors.contract import (
     start_problem_of,
 )
 from worker.executors.docker_request import create_request
-from worker.inside import shim_files, shim_tree
+from worker.inside import shim_files, shim_process_tree
 
 START_SECONDS = 20.0
 FORCE_SECONDS = 1.0
@@ -105,7 +105,7 @@ class DockerExecutor:
             "groundcrew.attempt": str(plan.attempt),
             "groundcrew.fence": str(plan.attempt),
             "groundcrew.folder": str(plan.folder),
-            "groundcrew.boot": shim_tree.read_boot_id(),
+            "groundcrew.boot": shim_process_tree.read_boot_id(),
         }
 
     def container_user(self, plan: StartPlan) -> tuple[int, int]:
@@ -149,7 +149,7 @@ class DockerExecutor:
         if found is None:
             return RunStatus(ObservedState.ENDED if has_begun else ObservedState.ABSENT)
         handle = {"container": found["Id"]}
-        of_this_boot = found["Config"]["Labels"].get("groundcrew.boot") == shim_tree.read_boot_id()
+        of_this_boot = found["Config"]["Labels"].get("groundcrew.boot") == shim_process_tree.read_boot_id()
         if found["State"]["Status"] in LIVING:
             return RunStatus(ObservedState.ALIVE, handle, of_this_boot)
         return RunStatus(ObservedState.ENDED if has_begun else ObservedState.ABSENT, handle, of_this_boot)

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 
 from worker.executors.contract import Handle
-from worker.inside.shim_tree import read_process
+from worker.inside.shim_process_tree import read_process
 
 
 class ExitWatch:

@@ -8,8 +8,8 @@ and no kubelet; only who does not listen is deleted.
 
 import threading
 import time
-from collections.abc import Callable, Collection
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from cluster.domain.jobs.unix_ids import DEFAULT_UNIX_IDS, JobUnixIds
 from worker.executors import container_folders
 from worker.executors.attempt_folder import check_plan_ids
 from worker.executors.contract import (
+    ExecutorUnreachable,
     Handle,
     NotStarted,
     RunningAttempt,
@@ -28,20 +29,13 @@ from worker.executors.contract import (
     StartUnanswered,
     start_problem_of,
 )
-from worker.executors.kubernetes_asking import (
+from worker.executors.kubernetes_removal import (
     STOP_FILE,
-    AttemptKey,
-    drop_old_moments,
-    raising_unreachable,
+    remove_orphan_service,
+    remove_owner,
+    remove_run,
     write_stop_request,
 )
-from worker.executors.kubernetes_handles import (
-    has_shim_started,
-    is_reachable_folder,
-    pod_handle,
-    read_shim_marker,
-)
-from worker.executors.kubernetes_removal import remove_orphan_service, remove_owner, remove_run
 from worker.executors.kubernetes_run_spec import (
     RuntimeConfigMaps,
     build_run_spec,
@@ -49,8 +43,7 @@ from worker.executors.kubernetes_run_spec import (
     passwd_text,
     pod_user,
 )
-from worker.executors.kubernetes_shared import SharedObjects
-from worker.executors.kubernetes_sweep import UnusedObjects
+from worker.executors.kubernetes_shared_objects import SharedObjects, UnusedObjects
 from worker.inside import shim_files
 from worker.kubernetes import object_names, snapshot
 from worker.kubernetes.api_client import ApiRefused, ApiUnreachable, KubernetesApi, ObjectExists
@@ -82,6 +75,11 @@ MEMBERS_SECONDS = 10.0
 """So long the members of a gang may go on after the one with the shim has come to a good end."""
 PAUSE_SECONDS = 0.05
 NEVER = float("-inf")
+REMEMBERED_SECONDS = 60.0
+MOST_GPUS, LONGEST_NAME = 64, 253
+"""Of one pod; and of anything that Kubernetes calls by a name."""
+AttemptKey = tuple[int, int]
+"""Job and attempt."""
 EMPTY_SNAPSHOT = ClusterSnapshot(NEVER, {}, frozenset())
 
 
@@ -329,3 +327,62 @@ class KubernetesExecutor:
         for moments in (self._made, self._begun, self._ended):
             drop_old_moments(moments, kept)
         self._ends = {numbers: end for numbers, end in self._ends.items() if numbers in kept}
+
+
+def has_shim_started(started: dict[str, Any] | None) -> bool:
+    return started is not None and started is not container_folders.START_PREVENTED
+
+
+def read_shim_marker(folder: Path) -> dict[str, Any] | None:
+    started = container_folders.read_start_marker(folder)
+    return started if has_shim_started(started) else None
+
+
+def pod_handle(folder: Path, started: dict[str, Any] | None) -> Handle:
+    """With the GPUs that the shim has found, which the kubelet chose."""
+    job, attempt = object_names.attempt_key_of_folder(folder)
+    return {
+        "namespace": object_names.workspace_namespace(object_names.workspace_of_folder(folder)),
+        "name": object_names.run_name(job, attempt),
+        "folder": str(folder),
+        **parse_shim_facts(started or {}),
+    }
+
+
+def parse_shim_facts(started: dict[str, Any]) -> dict[str, Any]:
+    """`gpus` and `node`, where they look like that: the program has the shim's user and may have written there."""
+    gpus, node = started.get("gpus"), started.get("node")
+    told: dict[str, Any] = {}
+    if isinstance(gpus, list) and len(gpus) <= MOST_GPUS and all(map(is_plain_name, gpus)):
+        told["gpus"] = gpus
+    return told | ({"node": node} if is_plain_name(node) else {})
+
+
+def is_reachable_folder(path: Path) -> bool:
+    """Also where a server of files has forgotten us."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def is_plain_name(text: object) -> bool:
+    return isinstance(text, str) and 0 < len(text) <= LONGEST_NAME and text.isprintable()
+
+
+def drop_old_moments(moments: dict[AttemptKey, float], known: Collection[AttemptKey]) -> None:
+    """Some time later: who asks again about one that has just ended is told the same."""
+    before = time.monotonic() - REMEMBERED_SECONDS
+    for numbers in [each for each, at in moments.copy().items() if each not in known and at < before]:
+        moments.pop(numbers, None)
+
+
+@contextmanager
+def raising_unreachable() -> Iterator[None]:
+    """Around questions whose answer is the only truth: none of them means that nothing is known."""
+    try:
+        yield
+    except ApiUnreachable as silence:
+        raise ExecutorUnreachable(silence.code, **silence.data) from silence
+    except ApiRefused as refusal:
+        raise ExecutorUnreachable("kubernetes.refused", said=refusal.message) from refusal

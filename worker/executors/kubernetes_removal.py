@@ -1,12 +1,22 @@
 """Asks a run to stop by a file beside its plan, and deletes its objects, owners before pods, or the owner would make
 them again."""
 
+from contextlib import suppress
 from pathlib import Path
 
+from worker.inside import shim_files
 from worker.kubernetes import object_names
 from worker.kubernetes.api_client import KubernetesApi
 from worker.kubernetes.run_status import has_service
 from worker.kubernetes.snapshot import RunObjects
+
+STOP_FILE = "stop.json"
+
+
+def write_stop_request(folder: Path, how: str) -> None:
+    """A folder that is away, or full, says it a little later."""
+    with suppress(OSError):
+        shim_files.write_json_atomically(str(folder / "control" / STOP_FILE), {"how": how})
 
 
 def remove_run(api: KubernetesApi, found: RunObjects, grace_seconds: int | None = None) -> None:

@@ -25,7 +25,7 @@ from worker.executors.contract import (
     start_problem_of,
 )
 from worker.executors.shim_start import START_SECONDS, DetachedShimStarter, ShimStarter
-from worker.inside import shim_cgroup, shim_files, shim_tree
+from worker.inside import shim_cgroup, shim_files, shim_process_tree
 
 log = structlog.get_logger()
 FORCE_SECONDS = 1.0
@@ -105,7 +105,7 @@ class ProcessExecutor:
         handle = read_shim_handle(folder)
         if handle is None:
             return RunStatus(ObservedState.ABSENT)
-        of_this_boot = handle["boot_id"] == shim_tree.read_boot_id()
+        of_this_boot = handle["boot_id"] == shim_process_tree.read_boot_id()
         return RunStatus(
             ObservedState.ALIVE if is_shim_alive(handle) else ObservedState.ENDED, handle, of_this_boot
         )
@@ -113,7 +113,7 @@ class ProcessExecutor:
     def list_running(self) -> list[RunningAttempt]:
         """Shims by their command line; `control/started` confirms that it is one, the plan whose it is."""
         found = []
-        for pid in shim_tree.list_pids():
+        for pid in shim_process_tree.list_pids():
             folder = self._folder_of_shim(pid)
             handle = read_shim_handle(folder) if folder else None
             if folder is None or handle is None or handle["pid"] != pid or not is_shim_alive(handle):
@@ -165,7 +165,7 @@ class ProcessExecutor:
 
     def _end_all(self, handle: Handle, folder: Path | None) -> int:
         in_group = self._end_group(folder) if folder else 0
-        return in_group + len(shim_tree.kill_descendants(handle["pid"]))
+        return in_group + len(shim_process_tree.kill_descendants(handle["pid"]))
 
     def _end_group(self, folder: Path) -> int:
         """How many processes it had; not 0 where that is not known to be over."""
@@ -198,11 +198,11 @@ class ProcessExecutor:
         in_group = self._end_group(folder) + self._end_unrecorded(folder)
         marker = b"GROUNDCREW_OUT=" + os.fsencode(folder / "out")
         born_here: set[int] = set()
-        for _ in range(shim_tree.ENOUGH_SCANS):
+        for _ in range(shim_process_tree.ENOUGH_SCANS):
             # Two looks: what is stopped starts nothing that only the second one would see.
             born_here |= (found := pids_with_environment(marker))
-            shim_tree.signal_pids(found, signal.SIGSTOP, wake=False)
-        shim_tree.signal_pids(born_here, signal.SIGKILL)
+            shim_process_tree.signal_pids(found, signal.SIGSTOP, wake=False)
+        shim_process_tree.signal_pids(born_here, signal.SIGKILL)
         return in_group + len(born_here)
 
     def remove_ended_except(self, known: Collection[tuple[int, int]]) -> None:
@@ -229,7 +229,7 @@ def is_old_folder(folder: str) -> bool:
 
 def pids_with_environment(marker: bytes) -> set[int]:
     found = set()
-    for pid in shim_tree.list_pids():
+    for pid in shim_process_tree.list_pids():
         with suppress(OSError):  # Gone meanwhile, or not ours to look at.
             if marker in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") and pid != os.getpid():
                 found.add(pid)
@@ -252,9 +252,9 @@ def read_shim_handle(folder: Path) -> Handle | None:
 
 def is_shim_alive(handle: Handle) -> bool:
     """Boot id, pid and start ticks together: a reused pid is somebody else."""
-    if handle["boot_id"] != shim_tree.read_boot_id():
+    if handle["boot_id"] != shim_process_tree.read_boot_id():
         return False
-    process = shim_tree.read_process(handle["pid"])
+    process = shim_process_tree.read_process(handle["pid"])
     return process is not None and process.start_ticks == handle["start_ticks"] and not process.is_gone()
 
 

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from worker.adapters.powers import confinement_command, parse_confinement
+from worker.executors.shim_start import SHIM_PYTHON, START_SECONDS, confinement_command, parse_confinement
 from worker.inside import shim_cgroup, shim_files
 
-PYTHON = "/usr/bin/python3"
 SLICE = "groundcrew-jobs.slice"
-START_SECONDS = 20
 PAUSE_SECONDS = 0.02
 PROPERTIES = (
     # The shim leaves its parent by forking twice: the unit lives for as long as anything of it does.
@@ -38,7 +36,7 @@ class SystemdShimStarter:
     def start_shim(self, shim: Path, folder: Path) -> dict[str, Any]:
         """Waits for the shim's word in `control/started`, as its output goes to the journal."""
         unit = unit_name(folder)
-        begun = run_systemd_tool(systemd_run_command(unit, [PYTHON, "-I", "-S", str(shim), str(folder)]))
+        begun = run_systemd_tool(systemd_run_command(unit, [SHIM_PYTHON, "-I", "-S", str(shim), str(folder)]))
         deadline = time.monotonic() + START_SECONDS
         while (started := read_started_answer(folder)) is None:
             if begun.returncode != 0:
@@ -58,7 +56,7 @@ class SystemdShimStarter:
             return 0
         found = len(group.pids())
         unit = unit_name(folder).replace("gc-", "gc-end-", 1)
-        program = [PYTHON, "-I", "-S", str(shim.with_name("shim_cgroup.py")), "end", str(folder)]
+        program = [SHIM_PYTHON, "-I", "-S", str(shim.with_name("shim_cgroup.py")), "end", str(folder)]
         ended = run_systemd_tool(
             ["systemd-run", "--quiet", "--collect", "--wait", f"--unit={unit}", "--", *program]
         )

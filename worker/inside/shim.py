@@ -18,20 +18,16 @@ from datetime import datetime, timezone
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import shim_devices  # noqa: E402
-import shim_ending  # noqa: E402
-import shim_files  # noqa: E402
 import shim_cgroup  # noqa: E402
-import shim_memory  # noqa: E402
 import shim_cloud_metadata  # noqa: E402
+import shim_devices  # noqa: E402
+import shim_disk  # noqa: E402
+import shim_files  # noqa: E402
 import shim_metrics  # noqa: E402
 import shim_plan  # noqa: E402
+import shim_process_tree  # noqa: E402
 import shim_program  # noqa: E402
-import shim_rank_use  # noqa: E402
 import shim_result  # noqa: E402
-import shim_disk  # noqa: E402
-import shim_tree  # noqa: E402
-import shim_units  # noqa: E402
 import shim_usage  # noqa: E402
 
 LEAVE_SECONDS = 1.0
@@ -63,7 +59,9 @@ def write_shim_log(text):
 
 def usage_meter(plan):
     """Who has ranks on other nodes cannot measure them."""
-    return shim_rank_use.GangUsageMeter(plan) if int(plan.get("nodes") or 1) > 1 else shim_usage.UsageMeter(plan)
+    if int(plan.get("nodes") or 1) > 1:
+        return shim_usage.GangUsageMeter(plan, shim_files.read_untrusted_json)
+    return shim_usage.UsageMeter(plan)
 
 
 class Shim:
@@ -86,8 +84,8 @@ class Shim:
         self.usage = usage_meter(plan)
         self.pids = set()
         self.results = shim_metrics.MetricResults()
-        self.kernel_log = shim_memory.KernelOomLog()
-        self.container_cgroup = shim_memory.ContainerCgroup() if attached else None
+        self.kernel_log = shim_result.KernelOomLog()
+        self.container_cgroup = shim_result.ContainerCgroup() if attached else None
         self.is_attached = attached
         self.cgroup = None
         """The cgroup that holds the program, and not us; None without root and in a container, which is one itself."""
@@ -173,7 +171,7 @@ class Shim:
     def stop(self, number):
         """SIGINT: patiently, so that a checkpoint can be saved. SIGUSR1: at once. Else: within seconds."""
         patience = {signal.SIGINT: self.own_grace(), signal.SIGUSR1: 0.0}
-        grace = min(patience.get(number, shim_ending.GRACE_SECONDS), shim_ending.LONGEST_CHECKPOINT_GRACE)
+        grace = min(patience.get(number, shim_process_tree.GRACE_SECONDS), shim_process_tree.LONGEST_CHECKPOINT_GRACE)
         self.stopped = self.stopped or self.status is None
         if self.ending:
             self.ending.shorten(grace)
@@ -181,11 +179,11 @@ class Shim:
             self.end("asked by signal %d" % number, grace)
 
     def own_grace(self):
-        return float(self.plan.get("grace_seconds") or shim_ending.GRACE_SECONDS)
+        return float(self.plan.get("grace_seconds") or shim_process_tree.GRACE_SECONDS)
 
-    def end(self, why, grace=shim_ending.GRACE_SECONDS):
+    def end(self, why, grace=shim_process_tree.GRACE_SECONDS):
         write_shim_log("ending after at most %d s: %s" % (grace, why))
-        self.ending = shim_ending.TreeEnding(why, grace, self.cgroup, self.reap)
+        self.ending = shim_process_tree.TreeEnding(why, grace, self.cgroup, self.reap)
 
     def reap(self):
         while True:
@@ -215,7 +213,7 @@ class Shim:
             return True
         if self.ending:
             return False
-        left = in_group | {each.pid for each in shim_tree.living_descendants(os.getpid())}
+        left = in_group | {each.pid for each in shim_process_tree.living_descendants(os.getpid())}
         if not left:
             return False  # Zombies that are reaped in a moment.
         if time.monotonic() - self.launcher_ended >= LEAVE_SECONDS:
@@ -238,9 +236,9 @@ class Shim:
             return
         self.usage_at = time.monotonic()
         self.watch_processes()
-        living = shim_tree.living_descendants(os.getpid())
+        living = shim_process_tree.living_descendants(os.getpid())
         self.pids.update(process.pid for process in living)
-        self.usage.measure(living, shim_result.reaped_cpu_seconds())
+        self.usage.measure(living, shim_usage.reaped_cpu_seconds())
         usage = dict(
             self.usage.to_json(),
             at=now_text(),
@@ -277,7 +275,7 @@ class Shim:
             disk_full=self.disk_watch.was_full(self.launcher_ended),
             out_bytes=shim_disk.folder_size(self.plan["out"]),
         )
-        self.usage.finish(shim_result.reaped_cpu_seconds(), shim_result.reaped_max_rss_bytes())
+        self.usage.finish(shim_usage.reaped_cpu_seconds(), shim_usage.reaped_max_rss_bytes())
         result.update(self.usage.to_json())
         result.update(self.metric_results())
         return result
@@ -298,7 +296,7 @@ class Shim:
         if self.container_cgroup and self.container_cgroup.has_oom_kill() and shim_result.was_sigkilled(self.status, ranks):
             return True
         pids = self.pids | {rank["pid"] for rank in ranks} | {self.launcher}
-        return shim_memory.has_killed_ours(self.kernel_log.read_killed(), pids, self.plan.get("uid"))
+        return shim_result.has_killed_ours(self.kernel_log.read_killed(), pids, self.plan.get("uid"))
 
 
 def write_exit_record(shim, reserved):
@@ -349,11 +347,11 @@ def main(folder, attached=False):
     reserved = os.path.join(control, "exit.json.%d.tmp" % os.getpid())
     handle = {
         "pid": os.getpid(),
-        "boot_id": shim_tree.read_boot_id(),
-        "start_ticks": shim_tree.read_process(os.getpid()).start_ticks,
+        "boot_id": shim_process_tree.read_boot_id(),
+        "start_ticks": shim_process_tree.read_process(os.getpid()).start_ticks,
         "at": now_text(),
     }
-    handle.update(shim_units.container_facts() if attached else {})
+    handle.update(shim_devices.container_facts() if attached else {})
     try:
         plan = shim_plan.read_start_plan(folder)
         shim_files.reserve_file(reserved)

@@ -4,8 +4,8 @@
 
 The shim stays outside, so that it can freeze and kill. Each controller is used where the machine has it: in its own
 hierarchy (version 1), in the unified one (version 2), or mixed. Only root makes groups; without one, whoever ends a
-program looks through /proc (shim_tree.end_below), which is weaker. Sources: Linux, Documentation/admin-guide/
-cgroup-v1/*.rst and cgroup-v2.rst; systemd, docs/CGROUP_DELEGATION.md.
+program looks through /proc (shim_process_tree.kill_descendants), which is weaker. Sources: Linux, Documentation/
+admin-guide/cgroup-v1/*.rst and cgroup-v2.rst; systemd, docs/CGROUP_DELEGATION.md.
 """
 
 import errno

@@ -19,6 +19,8 @@ SHARED = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools")
 VERBS = re.compile(r"/dev/infiniband/(uverbs\d+|rdma_cm)\Z")
 MIG_OLD = re.compile(r"MIG-(GPU-[0-9a-f-]+)/(\d+)/(\d+)\Z")
 DRIVER = "/proc/driver/nvidia"
+GPU_FOLDER = "/proc/driver/nvidia/gpus"
+IDENTITIES = ("GPU-", "MIG-")
 MODPROBE = "/usr/bin/nvidia-modprobe"
 MODPROBE_SECONDS = 20
 
@@ -283,3 +285,34 @@ def ask_kernel(command: int, words: bytes) -> int:
     if done < 0:
         raise OSError(ctypes.get_errno(), "bpf: " + os.strerror(ctypes.get_errno()))
     return int(done)
+
+
+def container_facts() -> Dict[str, Any]:
+    """`gpus` by their UUIDs and `node`, each where it is known; nothing in a container without either."""
+    found = {}  # type: Dict[str, Any]
+    gpus = gpus_in_environment() or gpus_in_proc()
+    if gpus:
+        found["gpus"] = gpus
+    if os.environ.get("GROUNDCREW_NODE"):
+        found["node"] = os.environ["GROUNDCREW_NODE"]
+    return found
+
+
+def gpus_in_environment() -> List[str]:
+    words = os.environ.get("NVIDIA_VISIBLE_DEVICES", "").split(",")
+    return sorted(word for word in words if word.startswith(IDENTITIES))
+
+
+def gpus_in_proc() -> List[str]:
+    """The line `GPU UUID:  GPU-…` of each, for devices that were given by CDI."""
+    found = []
+    try:
+        for name in os.listdir(GPU_FOLDER):
+            with open(os.path.join(GPU_FOLDER, name, "information")) as file:
+                for line in file:
+                    key, _, value = line.partition(":")
+                    if key == "GPU UUID" and value.strip().startswith(IDENTITIES):
+                        found.append(value.strip())
+    except OSError:
+        return []
+    return sorted(found)

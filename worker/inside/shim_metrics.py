@@ -10,8 +10,6 @@ import re
 import stat
 from typing import Any, Dict, List, Optional
 
-import shim_course
-
 FILE = "metrics.jsonl"
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./ -]{0,63}\Z")
 MOST_NAMES = 24
@@ -19,6 +17,9 @@ CHUNK_BYTES = 1024 * 1024
 LARGEST_FILE = 32 * CHUNK_BYTES
 """As much as the job's page reads: what comes after is in neither."""
 LONGEST_LINE = 64 * 1024
+EPOCHS = "epochs"
+"""The metric by which a program says how many epochs it will do."""
+MOST_MILESTONES = 32
 
 
 class MetricResults:
@@ -27,7 +28,7 @@ class MetricResults:
     def __init__(self) -> None:
         self.by_name = {}  # type: Dict[str, List[float]]
         self.not_finite = None  # type: Optional[str]
-        self.progress = shim_course.MilestoneRecorder()
+        self.progress = MilestoneRecorder()
         self.read_bytes = 0
 
     def read_more(self, out: str) -> bool:
@@ -53,7 +54,7 @@ class MetricResults:
         if not isinstance(scalars, dict):
             return
         self.progress.add_row(
-            as_float_or_none(row.get("epoch")), as_float_or_none(row.get("time")), as_float_or_none(scalars.get(shim_course.EPOCHS))
+            as_float_or_none(row.get("epoch")), as_float_or_none(row.get("time")), as_float_or_none(scalars.get(EPOCHS))
         )
         said = row.get("not_finite")
         for name, value in scalars.items():
@@ -76,6 +77,42 @@ class MetricResults:
         """Only a loss tells that a training is lost; other numbers may be missing for a while."""
         if name.split("/")[0] == "loss":
             self.not_finite = self.not_finite or name
+
+
+class MilestoneRecorder:
+    """At which times the program had finished how many epochs, thinned to a few milestones."""
+
+    def __init__(self):
+        # type: () -> None
+        self.epochs = None  # type: Optional[float]
+        self.marks = []  # type: List[List[float]]
+        self.newest = None  # type: Optional[List[float]]
+        self.every = 1
+        self.rows = 0
+
+    def add_row(self, epoch, time, epochs):
+        # type: (Optional[float], Optional[float], Optional[float]) -> None
+        """Of one row; None for what it does not say. An epoch that was done before tells nothing new."""
+        self.epochs = self.epochs if epochs is None else epochs
+        if epoch is None or time is None:
+            return
+        if self.newest and (epoch <= self.newest[0] or time < self.newest[1]):
+            return
+        self.newest = [epoch, time]
+        if self.rows % self.every == 0:
+            self.marks.append(self.newest)
+        self.rows += 1
+        if len(self.marks) > MOST_MILESTONES:
+            del self.marks[1::2]
+            self.every *= 2
+
+    def to_json(self):
+        # type: () -> Optional[Dict[str, object]]
+        """{"epochs": all or None, "marks": [[epochs done, Unix time], …]}; None before the first mark."""
+        if self.newest is None:
+            return None
+        last = [] if self.marks[-1] is self.newest else [self.newest]
+        return {"epochs": self.epochs, "marks": self.marks + last}
 
 
 def is_finite_number(value: Any) -> bool:

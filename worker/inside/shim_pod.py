@@ -15,11 +15,10 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-import shim_ending  # noqa: E402
 import shim_files  # noqa: E402
+import shim_process_tree  # noqa: E402
 import shim_program  # noqa: E402
 import shim_result  # noqa: E402
-import shim_tree  # noqa: E402
 
 WATCHED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
 POLL_SECONDS = 0.25
@@ -48,15 +47,15 @@ def wait_for_member(pid, grace):
     while True:
         told = signal.sigtimedwait(WATCHED, POLL_SECONDS)
         if told is not None and told.si_signo != signal.SIGCHLD and ending is None:
-            ending = shim_ending.TreeEnding("asked by signal %d" % told.si_signo, grace)
+            ending = shim_process_tree.TreeEnding("asked by signal %d" % told.si_signo, grace)
         found = reap_processes()
         if pid in found:
             status, ended = found[pid], time.monotonic()
-        living = ending.advance() if ending else shim_tree.living_descendants(os.getpid())
+        living = ending.advance() if ending else shim_process_tree.living_descendants(os.getpid())
         if status is not None and not living:
             return status
         if status is not None and ending is None and time.monotonic() - ended >= LEAVE_SECONDS:
-            ending = shim_ending.TreeEnding("left behind", shim_ending.GRACE_SECONDS)
+            ending = shim_process_tree.TreeEnding("left behind", shim_process_tree.GRACE_SECONDS)
 
 
 def reap_processes():
@@ -84,7 +83,7 @@ def run_member(folder, index):
     pid = os.fork()
     if pid == 0:
         exec_member(plan, index)
-    grace = min(float(plan.get("grace_seconds") or 0), shim_ending.LONGEST_CHECKPOINT_GRACE)
+    grace = min(float(plan.get("grace_seconds") or 0), shim_process_tree.LONGEST_CHECKPOINT_GRACE)
     return shim_result.parse_wait_status(wait_for_member(pid, grace))[0]
 
 

@@ -150,9 +150,11 @@ def main(argv):
     use = NoUsage()
     if is_told:
         sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-        import shim_rank_use
+        import shim_files
+        import shim_process_tree
+        import shim_usage
 
-        use = shim_rank_use.RankUsage(out, rank)
+        use = shim_usage.RankUsage(out, rank, shim_process_tree.living_descendants, shim_files.write_json_atomically)
     status = wait_for_program(pid, logs, use.measure)
     use.finish()
     by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None

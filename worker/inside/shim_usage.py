@@ -1,28 +1,40 @@
-"""Measures what a run uses: CPU seconds, memory and how long its units worked; sums it over the ranks of a gang."""
+"""Measures what a run uses: CPU seconds, memory and how long its units worked; sums it over the ranks of a gang.
+
+A shim sees what runs on its own node, so where all ranks run there it measures them itself. Each rank of a gang on
+several nodes writes its own usage, and the shim and the scheduler sum what was written. No sibling is imported: the
+services import this module from the package, the shim from a flat folder.
+"""
 
 import json
 import os
+import resource
 import time
+from typing import Any, Callable, Collection, Dict, Iterable, Optional, Set
 
 TELEMETRY_FRESH_SECONDS = 15.0
 """A node's agent measures its GPUs every few seconds; what is older says nothing about now."""
 MOST_TELEMETRY = 256 * 1024
+WRITE_SECONDS = 10.0
+RANK_USAGE_FIELDS = ("cpu_seconds", "rss_bytes", "max_rss_bytes", "average_rss_bytes")
+LARGEST_NUMBER = float(2 ** 48)
+"""Bytes or seconds; of all ranks together still a number that the database takes."""
+UsageNumbers = Dict[str, Any]
 
 
 class UsageMeter:
     """`units` are those of the job; `gpus` the UUIDs among them, `telemetry` where the agent writes."""
 
-    def __init__(self, plan):
+    def __init__(self, plan: Dict[str, Any]) -> None:
         self.units = int(plan.get("units") or 1)
-        self.gpus = set(plan.get("gpus") or ())
-        self.telemetry = plan.get("telemetry")
+        self.gpus: Set[str] = set(plan.get("gpus") or ())
+        self.telemetry: Optional[str] = plan.get("telemetry")
         self.began = self.measured = time.monotonic()
         self.cpu_seconds = 0.0
         self.rss_bytes = self.max_rss_bytes = 0
         self.byte_seconds = self.weighed_seconds = 0.0
-        self.gpu_seconds = None
+        self.gpu_seconds: Optional[float] = None
 
-    def measure(self, living, reaped_cpu_seconds):
+    def measure(self, living: Iterable[Any], reaped_cpu_seconds: float) -> None:
         now = time.monotonic()
         passed, self.measured = now - self.measured, now
         self.rss_bytes = sum(process.rss_bytes for process in living)
@@ -34,12 +46,12 @@ class UsageMeter:
         if busy is not None:
             self.gpu_seconds = (self.gpu_seconds or 0.0) + busy * passed
 
-    def finish(self, reaped_cpu_seconds, biggest_reaped_bytes):
+    def finish(self, reaped_cpu_seconds: float, biggest_reaped_bytes: int) -> None:
         """Once nothing lives: also what ended before it could be measured counts."""
         self.cpu_seconds = max(self.cpu_seconds, reaped_cpu_seconds)
         self.max_rss_bytes = max(self.max_rss_bytes, biggest_reaped_bytes)
 
-    def to_json(self):
+    def to_json(self) -> UsageNumbers:
         """In the words of usage.json and exit.json."""
         return {
             "cpu_seconds": round(self.cpu_seconds, 2),
@@ -48,18 +60,18 @@ class UsageMeter:
             "unit_seconds_used": self.unit_seconds_used(),
         }
 
-    def mean_rss_bytes(self):
+    def mean_rss_bytes(self) -> float:
         """A run shorter than a measurement has its peak as mean."""
         return self.byte_seconds / self.weighed_seconds if self.byte_seconds else self.max_rss_bytes
 
-    def unit_seconds_used(self):
+    def unit_seconds_used(self) -> Optional[float]:
         """By GPU utilisation, or CPU time on slots, which may lend what others leave; None: nobody measured."""
         if self.gpus:
             return None if self.gpu_seconds is None else round(self.gpu_seconds, 2)
         return round(min(self.cpu_seconds, self.units * (time.monotonic() - self.began)), 2)
 
 
-def read_gpu_work(path, gpus):
+def read_gpu_work(path: str, gpus: Collection[str]) -> Optional[float]:
     """How many of these GPUs' worth of work is done right now; None where nothing fresh says so."""
     try:
         with open(path, "rb") as file:
@@ -67,6 +79,121 @@ def read_gpu_work(path, gpus):
                 return None
             found = json.loads(file.read(MOST_TELEMETRY).decode())
         shares = [gpu["utilisation"] for gpu in found["gpus"] if gpu["uuid"] in gpus]
-        return sum(min(max(share, 0), 100) for share in shares if share is not None) / 100.0
+        busy: float = sum(min(max(share, 0), 100) for share in shares if share is not None) / 100.0
+        return busy
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def reaped_cpu_seconds() -> float:
+    """CPU seconds of every descendant that has been waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def reaped_max_rss_bytes() -> int:
+    """Bytes of the largest single process: a floor for programs that end before they are measured."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+
+
+def rank_usage_file(rank: int) -> str:
+    """Its file, beside its log."""
+    return "rank-%d.use.json" % rank
+
+
+def sum_rank_usage(read: Callable[[str], Optional[UsageNumbers]], ranks: int) -> Optional[UsageNumbers]:
+    """None where nobody told anything. `read` gives the object in a file of that name, or None.
+
+    The peak is that of each rank by itself, so never less than what was used at once.
+    """
+    found = [parse_rank_usage(read(rank_usage_file(rank))) for rank in range(ranks)]
+    told = [each for each in found if each]
+    return {part: sum(each[part] for each in told) for part in RANK_USAGE_FIELDS} if told else None
+
+
+def parse_rank_usage(told: Optional[UsageNumbers]) -> Optional[UsageNumbers]:
+    """A rank's own words are its program's too: what is no number of this kind counts as nothing told."""
+    told = told or {}
+    if not all(type(told.get(part)) in (int, float) and 0 <= told[part] <= LARGEST_NUMBER for part in RANK_USAGE_FIELDS):
+        return None
+    return dict({part: int(told[part]) for part in RANK_USAGE_FIELDS}, cpu_seconds=float(told["cpu_seconds"]))
+
+
+class RankUsage:
+    """In the rank's wrapper: measured at each look, written now and then, and once more at the end.
+
+    `list_living` is shim_process_tree.living_descendants, `write_json` shim_files.write_json_atomically.
+    """
+
+    def __init__(
+        self,
+        out: str,
+        rank: int,
+        list_living: Callable[[int], Iterable[Any]],
+        write_json: Callable[[str, UsageNumbers], object],
+    ) -> None:
+        self.list_living, self.write_json = list_living, write_json
+        self.path = os.path.join(out, rank_usage_file(rank))
+        self.usage = UsageMeter({})
+        self.told_at = 0.0
+
+    def measure(self) -> None:
+        """Whatever cannot be measured now must not take the rank along."""
+        try:
+            living = self.list_living(os.getpid())
+        except OSError:
+            return
+        self.usage.measure(living, reaped_cpu_seconds())
+        if time.monotonic() - self.told_at >= WRITE_SECONDS:
+            self.write_usage()
+
+    def finish(self) -> None:
+        self.usage.finish(reaped_cpu_seconds(), reaped_max_rss_bytes())
+        self.usage.rss_bytes = 0
+        self.write_usage()
+
+    def write_usage(self) -> None:
+        self.told_at = time.monotonic()
+        told = dict(self.usage.to_json(), rss_bytes=self.usage.rss_bytes)
+        try:
+            self.write_json(self.path, {part: told[part] for part in RANK_USAGE_FIELDS})
+        except OSError:
+            pass  # The storage is away or full: the next one says as much.
+
+
+class GangUsageMeter(UsageMeter):
+    """In the shim: sums over the ranks, of which some may go on longer than it does.
+
+    `read_json` is shim_files.read_untrusted_json.
+    """
+
+    def __init__(
+        self, plan: Dict[str, Any], read_json: Callable[[str, str], Optional[UsageNumbers]]
+    ) -> None:
+        UsageMeter.__init__(self, plan)
+        self.read_json = read_json
+        self.out, self.ranks = plan["out"], int(plan.get("ranks") or 1)
+        self.sums: Optional[UsageNumbers] = None
+        self.read_at = 0.0
+
+    def measure(self, living: Iterable[Any], reaped_cpu_seconds: float) -> None:
+        if time.monotonic() - self.read_at >= WRITE_SECONDS:
+            self.read_rank_usage()
+
+    def finish(self, reaped_cpu_seconds: float, biggest_reaped_bytes: int) -> None:
+        self.read_rank_usage()
+
+    def read_rank_usage(self) -> None:
+        self.read_at = time.monotonic()
+        self.sums = sum_rank_usage(lambda name: self.read_json(self.out, name), self.ranks)
+        for part, value in (self.sums or {}).items():
+            setattr(self, part, value)
+
+    def mean_rss_bytes(self) -> float:
+        mean: float = (self.sums or {})["average_rss_bytes"]
+        return mean
+
+    def to_json(self) -> UsageNumbers:
+        """Nothing where nobody has told anything yet, rather than that nothing was used."""
+        names = ("cpu_seconds", "max_rss_bytes", "average_rss_bytes", "unit_seconds_used")
+        return UsageMeter.to_json(self) if self.sums else dict.fromkeys(names)

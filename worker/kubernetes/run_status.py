@@ -13,7 +13,7 @@ from cluster.domain.jobs.exits import Disruption, ExitRecord
 from cluster.domain.kubernetes.api_objects import conditions_of, is_condition_true
 from cluster.domain.kubernetes.kubelet_messages import reason_of_pod
 from cluster.domain.kubernetes.reasons import SchedulingGated, kubernetes_reason_data
-from worker.inside.reach import UNREACHED
+from worker.inside.shim_gang import UNREACHED
 from worker.kubernetes.snapshot import (
     RunObjects,
     container_exit,

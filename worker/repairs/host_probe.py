@@ -14,7 +14,7 @@ from cluster.services.repairs.catalogue import CatalogueEntry
 from cluster.store.repairs import RepairRun
 from worker.adapters import playbooks
 from worker.repairs.check_facts import HostStates
-from worker.tasks.repair_process import delete_run_folder_of, start_probe
+from worker.repairs.playbook_runs import delete_run_folder_of, start_probe
 
 PROBE_TASK = "Look at what the checks ask for"
 CLUSTER_PROBE_TASK = "Look at the node and its cluster"

@@ -21,7 +21,7 @@ from cluster.services.jobs import attempts
 from cluster.services.leases import HeldLease
 from cluster.services.storage import disk_space
 from worker.executors.contract import Executor, ExecutorUnreachable, Handle
-from worker.inside import shim_disk, shim_tree
+from worker.inside import shim_disk, shim_process_tree
 
 log = structlog.get_logger()
 
@@ -183,7 +183,7 @@ def run_pids(handle: Handle) -> list[int]:
     pid = handle.get("pid")
     if not isinstance(pid, int):
         return []
-    return [pid, *(process.pid for process in shim_tree.living_descendants(pid))]
+    return [pid, *(process.pid for process in shim_process_tree.living_descendants(pid))]
 
 
 def describe_volumes(volumes: list[MonitoredDisk]) -> dict[str, str]:

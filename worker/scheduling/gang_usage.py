@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.domain.jobs.exits import MAX_RANKS, ExitRecord
-from worker.inside import shim_files, shim_told
+from worker.inside import shim_files, shim_usage
 
 
 def with_rank_usage(folder: Path, truth: ExitRecord | None) -> ExitRecord | None:
@@ -17,7 +17,7 @@ def with_rank_usage(folder: Path, truth: ExitRecord | None) -> ExitRecord | None
     """
     plan = shim_files.read_untrusted_json(str(folder / "control"), "plan.json") or {}
     ranks, units = parse_count(plan, "ranks"), parse_count(plan, "units")
-    told = shim_told.sum_rank_usage(partial(shim_files.read_untrusted_json, str(folder / "out")), ranks)
+    told = shim_usage.sum_rank_usage(partial(shim_files.read_untrusted_json, str(folder / "out")), ranks)
     if told is None:
         return truth
     truth = truth or ExitRecord()

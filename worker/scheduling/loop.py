@@ -48,7 +48,7 @@ from worker.executors.contract import Executor
 from worker.executors.exit_watch import ExitWatch
 from worker.executors.factory import open_executor
 from worker.executors.process import ProcessExecutor
-from worker.inside.shim_tree import read_boot_id, read_process
+from worker.inside.shim_process_tree import read_boot_id, read_process
 from worker.scheduling.file_deletions import JobFileDeletions
 from worker.scheduling.kubernetes_watch import open_kubernetes_watch
 from worker.scheduling.progress_watch import watch_progress

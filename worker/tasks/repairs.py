@@ -42,8 +42,13 @@ from worker.adapters.playbooks import CLONE, PlaybookEnd
 from worker.bootstrap.virtual_environments import is_built, virtual_environment_path
 from worker.repairs.check_facts import run_checks
 from worker.repairs.host_probe import probe_hosts
-from worker.tasks.repair_process import delete_run_folder_of, repair_run_folder, request_end, start_playbook
-from worker.tasks.repair_pruning import prune_run_folders
+from worker.repairs.playbook_runs import (
+    delete_run_folder_of,
+    prune_run_folders,
+    repair_run_folder,
+    request_end,
+    start_playbook,
+)
 from worker.tasks.step_progress import StepProgress
 
 STEP_PREPARE, STEP_PROBE, STEP_PLAYBOOK, STEP_VERIFY = "prepare_ansible", "look_before", "play", "verify"

@@ -12,8 +12,7 @@ from cluster.domain.jobs.attempts import GIVE_UP_PENDING_AFTER
 from cluster.domain.states import Launcher, UnitKind
 
 RANK_SCRIPT = "shim_rank.py"
-GANG_SCRIPT = "gang.py"
-WAIT_FOR_SSH_SCRIPT = "reach.py"
+GANG_SCRIPT = "shim_gang.py"
 SSH_PORT = 2222
 """Of the sshd in each worker of an MPIJob, as in the default image: worker/environments/default/image.toml."""
 SSH_DEADLINE_SECONDS = round(GIVE_UP_PENDING_AFTER.total_seconds())
@@ -80,21 +79,15 @@ def mpi_launch_plan(
         "oob_tcp_if_include": POD_INTERFACE,
     }
     hostfile = "/etc/mpi/hostfile"
-    reach = (
-        interpreter,
-        f"{runtime}/{WAIT_FOR_SSH_SCRIPT}",
-        hostfile,
-        str(SSH_PORT),
-        str(SSH_DEADLINE_SECONDS),
-        "--",
-    )
+    wait = (str(SSH_PORT), str(SSH_DEADLINE_SECONDS))
+    gang = (interpreter, f"{runtime}/{GANG_SCRIPT}", "mpi", hostfile, *wait, "--")
     mpirun = ["mpirun", "--hostfile", hostfile, "-np", str(plan.ranks), "--bind-to", "none"]
     for name, value in switches.items():
         mpirun += ["--mca", name, value]
     for name in (*names, f"NCCL_SOCKET_IFNAME={POD_INTERFACE}"):
         mpirun += ["-x", name]
     rank = remote_rank_command(plan, interpreter, runtime)
-    return LaunchPlan((*reach, *mpirun, "--wdir", folder, *rank), plan.program, plan.ranks)
+    return LaunchPlan((*gang, *mpirun, "--wdir", folder, *rank), plan.program, plan.ranks)
 
 
 def pod_launch_plan(

@@ -7,7 +7,7 @@ from tests.integration.worker.executors.conftest import GID, IS_ROOT, PYTHON, UI
 from tests.simultaneous_calls import at_once
 from worker.executors.contract import StartPlan
 from worker.executors.process import ProcessExecutor
-from worker.inside import shim_tree
+from worker.inside import shim_process_tree
 
 MEETING = """    open(os.path.join(control, "arrived-%d" % os.getpid()), "w").close()
     deadline = time.time() + 30
@@ -70,7 +70,7 @@ def begun_when_asked_twice(runtime: Path, ground: Path) -> int:
 def are_at_work_in(folder: Path) -> list[int]:
     """Shims and programs by their command line; whom `started` names no more, the executor does not list."""
     found = []
-    for pid in shim_tree.list_pids():
+    for pid in shim_process_tree.list_pids():
         with suppress(OSError):
             if str(folder).encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
                 found.append(pid)

@@ -13,7 +13,7 @@ from tests.hosts.kube.host_stage import stage as stage
 from tests.hosts.kube.host_stage import tenant as tenant
 from tests.integration.worker.executors.executor_stages import end_of, until
 from worker.executors.contract import Mount, StartPlan
-from worker.executors.kubernetes_sweep import UNUSED_SECONDS
+from worker.executors.kubernetes_shared_objects import UNUSED_SECONDS
 from worker.kubernetes import object_names
 
 pytestmark = pytest.mark.long

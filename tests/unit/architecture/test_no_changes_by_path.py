@@ -39,7 +39,7 @@ ALLOWED = {
     "worker/images/": SITE_CACHE,
     "worker/oci/": BUNDLE,
     "worker/commands/repair_broker.py": "in the folder of runs, by the user whose it is; its unit is not root's",
-    "worker/tasks/repair_process.py": EMBEDDED + "; on servers no root runs it",
+    "worker/repairs/playbook_runs.py": EMBEDDED + "; on servers no root runs it",
 }
 """A file, or a folder with a slash at its end, and why it may."""
 

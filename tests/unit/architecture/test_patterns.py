@@ -27,7 +27,7 @@ def test_the_patterns_of_the_product_are_found() -> None:
     assert len(places) > 60
     assert {
         "portal/job_files/log_search.py:WARNING",
-        "worker/inside/shim_memory.py:OOM_KILL_LINE",
+        "worker/inside/shim_result.py:OOM_KILL_LINE",
         "cluster/domain/kubernetes/kueue_messages.py:UNFIT",
     } <= places
 

@@ -10,9 +10,9 @@ from cluster.services.context import Cluster
 from tests.builders import a_job, a_training, a_workspace, an_administrator
 from tests.conftest import Clock
 from worker.backups import smoke_test
-from worker.backups.database_summary import BackupBroken
 from worker.backups.drill import drill_newest_backup
 from worker.backups.dump import make_backup
+from worker.backups.errors import BackupBroken
 
 
 def portals_left() -> list[int]:

@@ -205,7 +205,7 @@ def test_a_kill_by_the_kernel_for_memory_is_known(bench: Bench) -> None:
 
 
 def descendants(pid: int) -> list[int]:
-    from worker.inside.shim_tree import living_descendants
+    from worker.inside.shim_process_tree import living_descendants
 
     return [process.pid for process in living_descendants(pid)]
 

@@ -10,7 +10,7 @@ import pytest
 
 from cluster.event_bus import STREAM, RedisEventBus, connect_redis
 from worker.executors.exit_watch import ExitWatch
-from worker.inside.shim_tree import read_process
+from worker.inside.shim_process_tree import read_process
 from worker.scheduling.wakeup import Wakeup
 
 LONG = 20.0

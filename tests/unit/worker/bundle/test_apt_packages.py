@@ -9,9 +9,8 @@ import pytest
 
 from tests.conftest import IS_CI
 from tests.unit.roles.rendering import render
-from worker.bundle.apt_packages import APT_CHOICE, archive_file_name
+from worker.bundle.apt_packages import APT_CHOICE, archive_file_name, write_apt_index
 from worker.bundle.build_cache import BuildCache
-from worker.bundle.index import write_apt_index
 from worker.bundle.own_packages import DebPackage, build_deb
 
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)

@@ -14,8 +14,7 @@ from worker.bundle import check
 from worker.bundle.assembly import assemble_bundle
 from worker.bundle.build import choose_programs
 from worker.bundle.build_cache import BuildCache, CollectingFailed
-from worker.bundle.go_builds import find_module_folder
-from worker.bundle.go_programs import FOLDERS, PROGRAMS
+from worker.bundle.go_programs import FOLDERS, PROGRAMS, find_module_folder
 from worker.bundle.manifest import BundleFileKind
 from worker.bundle.mirrors import MirrorClient
 from worker.bundle.sources import read_bundle_sources

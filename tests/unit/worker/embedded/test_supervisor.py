@@ -1,36 +1,14 @@
 import configparser
-import os
-import tempfile
-from pathlib import Path
 
 import pytest
 
 from cluster.domain.states import TaskQueue
 from worker.bootstrap.paths import InstallationPaths
-from worker.embedded.release import code_fingerprint
-from worker.embedded.state_directory import (
-    ensure_state_directory,
-    find_impassable_folder,
-    is_path_too_long_for_sockets,
-    link_environment,
-)
 from worker.embedded.supervisor import (
     define_services,
     render_redis_configuration,
-    render_supervisor_configuration,
     service_variables,
 )
-
-
-@pytest.fixture
-def places(tmp_path: Path) -> InstallationPaths:
-    places = InstallationPaths(tmp_path / "clone", tmp_path / "state", tmp_path / "cache")
-    for package in ("cluster", "portal", "worker"):
-        (places.clone / package).mkdir(parents=True)
-    ensure_state_directory(places)
-    places.settings_file.write_text("GROUNDCREW_PORT=8470\n")
-    places.supervisor_file.write_text(render_supervisor_configuration(places))
-    return places
 
 
 def test_every_service_is_in_supervisords_file_with_a_log_of_limited_size(places: InstallationPaths) -> None:
@@ -82,49 +60,3 @@ def test_services_see_no_keys_of_the_person_who_started_them(monkeypatch: pytest
     assert not {"SSH_AUTH_SOCK", "AWS_SECRET_ACCESS_KEY"} & set(seen)
     assert seen["https_proxy"] and seen["LANG"] == "ko_KR.UTF-8"
     assert seen["GROUNDCREW_PORT"] == "8470" and seen["UV_SYSTEM_CERTS"] == "true"
-
-
-@pytest.mark.parametrize("name", ["database", "run", "secrets", "log", "redis"])
-def test_nobody_else_reads_what_the_services_keep(places: InstallationPaths, name: str) -> None:
-    assert (places.state_dir / name).stat().st_mode & 0o777 == 0o700
-
-
-def test_jobs_pass_through_to_their_folders_and_list_nothing(places: InstallationPaths) -> None:
-    assert places.state_dir.stat().st_mode & 0o777 == 0o711
-    assert (places.state_dir / "storage").stat().st_mode & 0o777 == 0o711
-    assert (places.state_dir / "runtime").stat().st_mode & 0o777 == 0o755
-
-
-def test_a_changed_file_or_setting_is_another_release(places: InstallationPaths) -> None:
-    seen = {code_fingerprint(places)}
-    assert code_fingerprint(places) in seen
-    (places.clone / "portal" / "page.html").write_text("a")
-    seen.add(code_fingerprint(places))
-    (places.clone / "portal" / "page.html").write_text("b")
-    seen.add(code_fingerprint(places))
-    places.settings_file.write_text("GROUNDCREW_PORT=8471\n")
-    seen.add(code_fingerprint(places))
-    assert len(seen) == 4
-
-
-def test_a_clone_too_deep_for_a_socket_is_told_before(tmp_path: Path) -> None:
-    assert not is_path_too_long_for_sockets(
-        InstallationPaths(Path("/a"), Path("/var/lib/groundcrew/0123456789ab"), Path("/c"))
-    )
-    assert is_path_too_long_for_sockets(InstallationPaths(Path("/a"), Path("/home") / ("x" * 80), Path("/c")))
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="without root jobs and nginx are the same user")
-def test_a_state_that_jobs_and_nginx_could_not_reach_is_told_before() -> None:
-    with tempfile.TemporaryDirectory(prefix="gc-") as name:
-        places = InstallationPaths(Path("/a"), Path(name) / "state", Path("/c"))
-        assert find_impassable_folder(places) == Path(name)
-        Path(name).chmod(0o755)
-        assert find_impassable_folder(places) is None
-
-
-def test_the_environment_that_runs_can_be_found_again(places: InstallationPaths, tmp_path: Path) -> None:
-    for name in ("portal-1", "portal-2"):
-        (tmp_path / name).mkdir()
-        link_environment(places, tmp_path / name)
-        assert places.environment_link.resolve() == tmp_path / name

@@ -51,7 +51,7 @@ def test_the_executor_of_an_installation_knows_its_numbers(
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(factory, "KubernetesApi", lambda kubeconfig: FewObjects())
-        patch.setattr(factory, "DockerEngine", lambda socket: NO_ENGINE)
+        patch.setattr("worker.adapters.docker_engine.DockerEngine", lambda socket: NO_ENGINE)
         opened = factory.open_executor(replace(light_cluster, settings=settings), tmp_path)
     assert isinstance(opened, ProcessExecutor | DockerExecutor | KubernetesExecutor)
     assert opened.job_ids == JobUnixIds(300_000, 400_000)

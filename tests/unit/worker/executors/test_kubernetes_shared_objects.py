@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.unit.worker.kubernetes.manifests.test_workloads import RUN
 from worker.executors.kubernetes_run_spec import RuntimeConfigMaps
-from worker.executors.kubernetes_shared import SharedObjects
+from worker.executors.kubernetes_shared_objects import SharedObjects
 from worker.kubernetes.api_client import KubernetesObject
 
 AT_ONCE = 8

@@ -9,8 +9,12 @@ import pytest
 from tests.unit.worker.kubernetes.manifests.test_workloads import PLAN, RUN
 from worker.executors.contract import NotStarted
 from worker.executors.kubernetes_run_spec import RuntimeConfigMaps
-from worker.executors.kubernetes_shared import SharedObjects
-from worker.executors.kubernetes_sweep import EVERY_SECONDS, UNUSED_SECONDS, UnusedObjects
+from worker.executors.kubernetes_shared_objects import (
+    EVERY_SECONDS,
+    UNUSED_SECONDS,
+    SharedObjects,
+    UnusedObjects,
+)
 from worker.kubernetes import object_names
 from worker.kubernetes.api_client import KubernetesObject, ObjectExists, ObjectList
 from worker.kubernetes.manifests.run_spec import RuntimeFolder

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.free_ports import free_port
-from worker.inside import gang
+from worker.inside import shim_gang
 
-SCRIPT = Path(gang.__file__)
+SCRIPT = Path(shim_gang.__file__)
 MEETS = """
 import os, urllib.request
 where = "http://%s:%s/" % (os.environ["HOROVOD_GLOO_RENDEZVOUS_ADDR"], os.environ["HOROVOD_GLOO_RENDEZVOUS_PORT"])
@@ -43,7 +43,7 @@ def run(*words: str, **variables: str) -> "subprocess.CompletedProcess[str]":
 )
 def test_each_rank_is_told_its_place(counts: list[int], index: int, expected: list[tuple[str, ...]]) -> None:
     keys = ("HOROVOD_RANK", "HOROVOD_LOCAL_RANK", "HOROVOD_CROSS_RANK", "HOROVOD_CROSS_SIZE")
-    found = gang.rank_positions(counts, index)
+    found = shim_gang.rank_positions(counts, index)
     assert [tuple(place[key] for key in keys) for place in found] == expected
     assert {place["HOROVOD_SIZE"] for place in found} == {str(sum(counts))}
     assert {place["HOROVOD_LOCAL_SIZE"] for place in found} == {str(counts[index])}

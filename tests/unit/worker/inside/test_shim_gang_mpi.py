@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.free_ports import free_port
-from worker.inside import reach
+from worker.inside import shim_gang
 
-SCRIPT = Path(reach.__file__)
+SCRIPT = Path(shim_gang.__file__)
 PROGRAM = ("--", sys.executable, "-c", "print('begun')")
 
 
@@ -41,7 +41,7 @@ def first(port: int) -> Iterator[socket.socket]:
 
 
 def begin(hostfile: Path, port: int, seconds: str, *program: str) -> "subprocess.Popen[str]":
-    words = [sys.executable, str(SCRIPT), str(hostfile), str(port), seconds, *(program or PROGRAM)]
+    words = [sys.executable, str(SCRIPT), "mpi", str(hostfile), str(port), seconds, *(program or PROGRAM)]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -65,8 +65,8 @@ def test_where_one_never_answers_nothing_begins_and_it_is_named(
 def test_a_name_that_nobody_knows_yet_is_waited_for_and_said(
     hostfile: Path, port: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(reach, "STABLE_SECONDS", 0.0)
-    monkeypatch.setattr(reach, "PAUSE", 0.0)
+    monkeypatch.setattr(shim_gang, "STABLE_SECONDS", 0.0)
+    monkeypatch.setattr(shim_gang, "SSH_PAUSE_SECONDS", 0.0)
     asked = []
 
     def connect(place: tuple[str, int], _: float) -> socket.socket:
@@ -76,7 +76,7 @@ def test_a_name_that_nobody_knows_yet_is_waited_for_and_said(
         return socket.socket()
 
     monkeypatch.setattr(socket, "create_connection", connect)
-    assert reach.wait_for_ssh("gc-9-2-worker-1", port, time.monotonic() + 60)
+    assert shim_gang.wait_for_ssh("gc-9-2-worker-1", port, time.monotonic() + 60)
     assert asked == [("gc-9-2-worker-1", port)] * 3
     said = capsys.readouterr().err
     assert said.count("waiting for gc-9-2-worker-1") == 1

@@ -2,15 +2,12 @@
 
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-INSIDE = Path(__file__).parents[4] / "worker" / "inside"
-sys.path.insert(0, str(INSIDE))
-import shim_metrics  # noqa: E402
+from worker.inside import shim_metrics
 
 
 def row(**scalars: Any) -> bytes:

@@ -1,10 +1,13 @@
 """Whether the kernel ended something for want of memory is read from the container's own cgroup."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from worker.inside.shim_memory import ContainerCgroup
+INSIDE = Path(__file__).parents[4] / "worker" / "inside"
+sys.path.insert(0, str(INSIDE))
+from shim_result import ContainerCgroup  # noqa: E402
 
 VERSIONS = {
     "v1": ("memory/memory.oom_control", "memory/memory.limit_in_bytes", "oom_kill_disable 0\nunder_oom 0\n"),

@@ -11,14 +11,11 @@ from typing import Any
 import pytest
 
 from cluster.domain.jobs.exits import ExitRecord
+from worker.inside import shim_files, shim_usage
+from worker.inside.shim_usage import RANK_USAGE_FIELDS
 from worker.scheduling.gang_usage import with_rank_usage
 
 INSIDE = Path(__file__).parents[4] / "worker" / "inside"
-sys.path.insert(0, str(INSIDE))
-
-import shim_rank_use  # noqa: E402
-from shim_told import RANK_USAGE_FIELDS  # noqa: E402
-
 RANK = INSIDE / "shim_rank.py"
 BURN = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
 
@@ -28,8 +25,10 @@ def tell(out: Path, rank: int, **said: Any) -> None:
     (out / f"rank-{rank}.use.json").write_text(json.dumps(told))
 
 
-def gang(out: Path, ranks: int = 3) -> shim_rank_use.GangUsageMeter:
-    return shim_rank_use.GangUsageMeter({"out": str(out), "ranks": ranks, "units": ranks})
+def gang(out: Path, ranks: int = 3) -> shim_usage.GangUsageMeter:
+    return shim_usage.GangUsageMeter(
+        {"out": str(out), "ranks": ranks, "units": ranks}, shim_files.read_untrusted_json
+    )
 
 
 @pytest.mark.parametrize(("words", "is_told"), [(["told", "--"], True), (["--"], False)])
@@ -47,14 +46,11 @@ def test_a_rank_tells_what_its_program_used_where_it_is_asked_to(
         assert 5_000_000 < told["average_rss_bytes"] <= told["max_rss_bytes"] < 200_000_000
 
 
-def test_a_look_that_fails_does_not_take_the_rank_along(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_look_that_fails_does_not_take_the_rank_along(tmp_path: Path) -> None:
     def fail(_: int) -> None:
         raise OSError("too many open files")
 
-    use = shim_rank_use.RankUsage(str(tmp_path), 0)
-    monkeypatch.setattr("shim_tree.living_descendants", fail)
+    use = shim_usage.RankUsage(str(tmp_path), 0, fail, shim_files.write_json_atomically)
     use.measure()
     assert list(tmp_path.iterdir()) == []
     use.finish()

@@ -7,7 +7,7 @@ import pytest
 
 from cluster.domain.jobs.attempts import ObservedState
 from cluster.domain.jobs.exits import ExitRecord, RankExit
-from worker.inside.reach import UNREACHED
+from worker.inside.shim_gang import UNREACHED
 from worker.kubernetes import object_names
 from worker.kubernetes.run_status import build_exit_record, observe_run, start_delay
 from worker.kubernetes.snapshot import RunObjects, group_by_attempt

@@ -5,7 +5,6 @@ import json
 import tarfile
 from pathlib import Path
 
-from worker.bundle.root_files import is_excluded_path, usr_merged_path
 from worker.oci.layers import (
     Layer,
     RunSettings,
@@ -48,22 +47,3 @@ def test_the_same_files_make_the_same_bytes(tmp_path: Path) -> None:
 def test_the_folders_above_a_file_are_there_once(tmp_path: Path) -> None:
     with tarfile.open(a_layer(tmp_path, "layer.tar").path) as tar:
         assert tar.getnames() == ["usr", "usr/local", "usr/local/bin", "usr/local/bin/pause"]
-
-
-def test_what_lies_in_bin_and_lib_comes_into_usr() -> None:
-    assert [
-        usr_merged_path(name) for name in ("./", "./bin/sh", "./lib64/ld.so", "./usr/bin/ip", "./etc/x")
-    ] == [
-        "",
-        "usr/bin/sh",
-        "usr/lib64/ld.so",
-        "usr/bin/ip",
-        "etc/x",
-    ]
-
-
-def test_manuals_stay_out_and_every_copyright_stays() -> None:
-    assert is_excluded_path("usr/share/man/man8/ip.8.gz") and is_excluded_path("usr/share/doc/kmod/README")
-    assert is_excluded_path("usr/share/doc/kmod/examples/copyright")
-    assert not is_excluded_path("usr/share/doc/kmod/copyright") and not is_excluded_path("usr/share/doc/kmod")
-    assert not is_excluded_path("usr/sbin/nft")

@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from worker.tasks.repair_pruning import prune_run_folders
+from worker.repairs.playbook_runs import prune_run_folders
 
 
 def test_only_the_newest_ended_runs_keep_their_folders(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ def test_horovod_over_mpi_names_every_variable_and_no_value() -> None:
     plain = local_launch_plan(Launcher.HOROVOD, PYTHON, RUNTIME, 4, PROGRAM)
     plan = mpi_launch_plan(plain, PYTHON, RUNTIME, "/groundcrew/attempt/out/work", ["GROUNDCREW_OUT", "PATH"])
     words = list(plan.command)
-    assert words[:6] == [PYTHON, f"{RUNTIME}/reach.py", "/etc/mpi/hostfile", "2222", "900", "--"]
-    assert words[6:11] == ["mpirun", "--hostfile", "/etc/mpi/hostfile", "-np", "4"]
+    assert words[:7] == [PYTHON, f"{RUNTIME}/shim_gang.py", "mpi", "/etc/mpi/hostfile", "2222", "900", "--"]
+    assert words[7:12] == ["mpirun", "--hostfile", "/etc/mpi/hostfile", "-np", "4"]
     given = [words[at + 1] for at, word in enumerate(words) if word == "-x"]
     assert given == ["GROUNDCREW_OUT", "PATH", "NCCL_SOCKET_IFNAME=eth0"]
     assert words[words.index("--wdir") + 1] == "/groundcrew/attempt/out/work"
@@ -48,5 +48,5 @@ def test_ranks_of_one_pod_read_nobody_elses_memory() -> None:
 def test_pods_that_know_their_number_are_told_of_all_and_of_the_first(launcher: Launcher, way: str) -> None:
     plain = local_launch_plan(launcher, PYTHON, RUNTIME, 4, PROGRAM)
     plan = pod_launch_plan(plain, launcher, PYTHON, RUNTIME, (2, 2), "gc-7-1-0.gc-7-1")
-    start = (PYTHON, f"{RUNTIME}/gang.py", way, "2,2", "gc-7-1-0.gc-7-1", "eth0", "--")
+    start = (PYTHON, f"{RUNTIME}/shim_gang.py", way, "2,2", "gc-7-1-0.gc-7-1", "eth0", "--")
     assert plan.command == (*start, PYTHON, f"{RUNTIME}/shim_rank.py", "told", "--", *PROGRAM)

@@ -1,11 +1,16 @@
-"""Starts the ranks of a gang between pods: by Gloo, torchrun or plainly in each pod, or by mpirun once every host answers ssh.
+"""Starts the ranks of a gang between pods: by Gloo, torchrun or plainly in each pod, or by mpirun once ssh answers.
 
-    python3 gang.py gloo|torchrun|plain <ranks of each pod> <address> <interface> -- rank wrapper and program …
+    python3 shim_gang.py gloo|torchrun|plain <ranks of each pod> <address> <interface> -- rank wrapper and program …
+    python3 shim_gang.py mpi <hostfile> <port> <seconds> -- mpirun …
 
 `<ranks of each pod>` is `2,2`; the pod's own number is GROUNDCREW_INDEX. Horovod over Gloo needs neither ssh nor
 a launcher: each rank is told its place, and they find each other through a small table that number 0 serves.
+
+Where Kueue lets an MPIJob in, the operator's launcher begins with its workers, whatever it was told: the job it made
+was only held back. mpirun gives up at the first name that nobody knows yet, and images may still be on their way.
 """
 
+import errno
 import os
 import signal
 import socket
@@ -14,13 +19,19 @@ import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Dict, List
+from typing import Dict, List, Tuple
 
 PORT = int(os.environ.get("GROUNDCREW_GANG_PORT") or 29400)
 """Of the first pod's own address; another one where several pods are played on one."""
 RESOLVE_SECONDS = 300.0
 """Seconds until the first pod's name has to be known: its image may still be on the way."""
-PAUSE = 0.1
+PAUSE_SECONDS = 0.1
+UNREACHED = 75
+"""EX_TEMPFAIL of sysexits.h: no rank has begun."""
+ANSWER_SECONDS = 5.0
+STABLE_SECONDS = 5.0
+"""Seconds after which the job's log says who is waited for."""
+SSH_PAUSE_SECONDS = 0.2
 
 
 class RendezvousHandler(BaseHTTPRequestHandler):
@@ -66,7 +77,7 @@ def wait_for_address(address):
         except OSError:
             if time.monotonic() > until:
                 raise
-            time.sleep(PAUSE)
+            time.sleep(PAUSE_SECONDS)
 
 
 def rank_positions(counts, index):
@@ -108,7 +119,7 @@ def start_gloo(counts, index, address, interface, rank):
 
 
 def run_ranks(programs):
-    # type: (List) -> int
+    # type: (List[Tuple[List[str], Dict[str, str]]]) -> int
     """Until all have ended; the first bad end ends the others, and is the exit code."""
     children = [subprocess.Popen(argv, env=environment) for argv, environment in programs]
 
@@ -126,7 +137,7 @@ def run_ranks(programs):
         if ended and not bad:
             bad = ended[0]
             hand_on(signal.SIGTERM, None)
-        time.sleep(PAUSE)
+        time.sleep(PAUSE_SECONDS)
     bad = bad or next((child.returncode for child in children if child.returncode), 0)
     return 128 - bad if bad < 0 else bad
 
@@ -149,15 +160,57 @@ def start_plain(counts, index, address, interface, rank):
     return run_ranks([(rank, environment)])
 
 
+def read_hostfile(path):
+    # type: (str) -> List[str]
+    """`name slots=2` in each line."""
+    with open(path) as file:
+        return [line.split()[0] for line in file if line.split()]
+
+
+def wait_for_ssh(host, port, until):
+    # type: (str, int, float) -> bool
+    said, since = False, time.monotonic()
+    while True:
+        try:
+            socket.create_connection((host, port), ANSWER_SECONDS).close()
+            return True
+        except OSError as error:
+            now = time.monotonic()
+            if now >= until:
+                return False
+            if not said and now - since >= STABLE_SECONDS:
+                said = True
+                sys.stderr.write("groundcrew: waiting for %s: %s\n" % (host, error))
+                sys.stderr.flush()
+        time.sleep(SSH_PAUSE_SECONDS)
+
+
+def start_mpi(hostfile, port, seconds, program):
+    # type: (str, str, str, List[str]) -> int
+    """mpirun takes our place once every host of the gang answers ssh."""
+    until = time.monotonic() + float(seconds)
+    for host in read_hostfile(hostfile):
+        if not wait_for_ssh(host, int(port), until):
+            sys.stderr.write("groundcrew: %s did not answer within %s s; no rank has begun\n" % (host, seconds))
+            return UNREACHED
+    try:
+        os.execvp(program[0], program)
+    except OSError as error:
+        sys.stderr.write("groundcrew: %s: %s\n" % (program[0], error.strerror))
+        return 127 if error.errno in (errno.ENOENT, errno.ENOTDIR) else 126
+
+
 LAUNCHES = {"gloo": start_gloo, "torchrun": start_torchrun, "plain": start_plain}
 
 
 def main(words):
     # type: (List[str]) -> int
-    way, told, address, interface = words[:4]
-    rank = words[words.index("--") + 1 :]
-    counts = [int(count) for count in told.split(",")]
-    return LAUNCHES[way](counts, int(os.environ.get("GROUNDCREW_INDEX") or 0), address, interface, rank)
+    way, first, second, third = words[:4]
+    program = words[words.index("--") + 1 :]
+    if way == "mpi":
+        return start_mpi(first, second, third, program)
+    counts = [int(count) for count in first.split(",")]
+    return LAUNCHES[way](counts, int(os.environ.get("GROUNDCREW_INDEX") or 0), second, third, program)
 
 
 if __name__ == "__main__":

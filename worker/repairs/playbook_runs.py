@@ -2,6 +2,7 @@
 servers."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import structlog
@@ -132,3 +133,16 @@ def delete_run_folder_of(cluster: Cluster, folder: Path) -> None:
             )
         except Unavailable as error:
             log.warning("a run's folder stays", code=error.code, **error.data)
+
+
+RUNS_TO_KEEP = 200
+"""Runs; what the rows say of older ones stays."""
+
+
+def prune_run_folders(folder: Path, forget: Callable[[Path], None], kept: int = RUNS_TO_KEEP) -> list[str]:
+    """Names of the folders that went, the oldest first; a run that has not ended is none of them."""
+    ended = [path for path in folder.glob("*/exit.json") if path.parent.name.isdigit()]
+    old = sorted(ended, key=lambda path: path.stat().st_mtime)[: -kept or None]
+    for path in old:
+        forget(path.parent)
+    return [path.parent.name for path in old]

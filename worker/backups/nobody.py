@@ -1,9 +1,0 @@
-"""Whom nobody hears: a scratch database has no services."""
-
-
-class NoBell:
-    def publish(self, topic: str, row_id: int) -> None: ...
-
-    def publish_all(self, *rings: tuple[str, int]) -> None: ...
-
-    def enqueue(self, queue: str, operation_id: int) -> None: ...
