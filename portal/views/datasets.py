@@ -60,7 +60,7 @@ def new(workspace_id: int) -> Response:
 
 @blueprint.post("/workspaces/<int:workspace_id>/datasets/new")
 def create(workspace_id: int) -> Response:
-    """One address for the three ways; `way` says which form was sent."""
+    """One address for the three ways; `hint` says which form was sent."""
     lifecycle.read_workspace(current_cluster(), current_actor(), workspace_id)
     way = forms.choice_field("way", UPLOAD_WAYS)
     try:
