@@ -65,7 +65,7 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     theme.init_app(
         app,
         version=settings.version,
-        shell=page_layout.read_page_layout,
+        read_layout=page_layout.read_page_layout,
         remember=page_layout.save_preference,
     )
     messages.init_app(app)

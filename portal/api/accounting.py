@@ -10,23 +10,23 @@ from cluster.services.jobs import accounting
 from cluster.services.jobs.accounting import MonthlyUsage
 from portal.api.blueprint import ApiBlueprint, describe_sentence
 from portal.api.jobs import blueprint as jobs_blueprint
-from portal.api.schemas import IS_ID, Answer, Body, Named, Sentence
+from portal.api.schemas import IS_ID, NamedObject, RequestSchema, ResponseSchema, Sentence
 from portal.presenters.unit_words import installation_unit_kind
 from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("accounting", "Accounting: who held units, and what they did with them.")
 
 
-class MonthQuery(Body):
+class MonthQuery(RequestSchema):
     month = fields.String(
         load_default=None, validate=validate.Length(max=7), metadata={"description": "2026-11"}
     )
     workspace_id = fields.Integer(load_default=None, validate=IS_ID)
 
 
-class UseAnswer(Answer):
-    workspace = fields.Nested(Named, required=True)
-    user = fields.Nested(Named, required=True)
+class UseAnswer(ResponseSchema):
+    workspace = fields.Nested(NamedObject, required=True)
+    user = fields.Nested(NamedObject, required=True)
     jobs = fields.Integer(required=True)
     finished = fields.Integer(required=True)
     failed = fields.Integer(required=True)
@@ -37,14 +37,14 @@ class UseAnswer(Answer):
     max_memory_bytes = fields.Integer(allow_none=True)
 
 
-class MonthAnswer(Answer):
+class MonthAnswer(ResponseSchema):
     month = fields.String(required=True)
     time_zone = fields.String(required=True)
     unit_kind = fields.String(required=True)
     items = fields.List(fields.Nested(UseAnswer), required=True)
 
 
-class JobAccountAnswer(Answer):
+class JobAccountAnswer(ResponseSchema):
     id = fields.Integer(required=True)
     submitted_at = fields.AwareDateTime(required=True)
     dispatched_at = fields.AwareDateTime(allow_none=True)

@@ -15,7 +15,7 @@ from portal.i18n.translate import request_language
 Decorated = TypeVar("Decorated")
 
 
-class Keeps(Protocol):
+class TypedDecorator(Protocol):
     """A decorator after which the function has the type that it had before."""
 
     def __call__(self, decorated: Decorated, /) -> Decorated: ...
@@ -25,7 +25,7 @@ MAX_BODY_VALUES = 20_000
 """Twice what the largest sweep names; each is looked at by itself, which takes time from everybody."""
 
 
-class Parser(FlaskParser):
+class StrictParser(FlaskParser):
     """Refuses fields and parameters that nobody knows, and bodies with more depth, digits or values than are meant."""
 
     DEFAULT_UNKNOWN_BY_LOCATION: dict[str, str | None] = {"json": RAISE, "query": RAISE}
@@ -43,23 +43,23 @@ class Parser(FlaskParser):
 class ApiBlueprint(Blueprint):  # type: ignore[misc]
     """`api_jobs` answers under /api/v1/jobs."""
 
-    ARGUMENTS_PARSER = Parser()
+    ARGUMENTS_PARSER = StrictParser()
 
     def __init__(self, name: str, description: str) -> None:
         super().__init__(f"api_{name}", __name__, description=description)
         self.url_name = name
 
-    def route(self, rule: str, **options: Any) -> Keeps:
-        decorate: Keeps = super().route(rule, **options)
+    def route(self, rule: str, **options: Any) -> TypedDecorator:
+        decorate: TypedDecorator = super().route(rule, **options)
         return decorate
 
-    def arguments(self, schema: type[Schema], location: str = "json") -> Keeps:
+    def arguments(self, schema: type[Schema], location: str = "json") -> TypedDecorator:
         # An instance: of a class every request would make one anew, with copies of all its fields.
-        decorate: Keeps = super().arguments(schema(), location=location)
+        decorate: TypedDecorator = super().arguments(schema(), location=location)
         return decorate
 
-    def response(self, status: int, schema: type[Schema] | None = None, **options: Any) -> Keeps:
-        decorate: Keeps = super().response(status, schema, **options)
+    def response(self, status: int, schema: type[Schema] | None = None, **options: Any) -> TypedDecorator:
+        decorate: TypedDecorator = super().response(status, schema, **options)
         return decorate
 
 

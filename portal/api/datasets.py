@@ -6,7 +6,7 @@ from flask.views import MethodView
 
 from cluster.services import datasets
 from portal.api.blueprint import ApiBlueprint, describe_named
-from portal.api.schemas import ByName, DatasetList
+from portal.api.schemas import DatasetList, NameQuery
 from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("datasets", "Datasets: what trainings read.")
@@ -14,7 +14,7 @@ blueprint = ApiBlueprint("datasets", "Datasets: what trainings read.")
 
 @blueprint.route("")
 class Datasets(MethodView):
-    @blueprint.arguments(ByName, location="query")
+    @blueprint.arguments(NameQuery, location="query")
     @blueprint.response(200, DatasetList)
     def get(self, query: dict[str, Any]) -> dict[str, Any]:
         """Datasets that you may see, newest first."""

@@ -11,7 +11,7 @@ from marshmallow import ValidationError, fields, validate, validates
 from cluster.domain.states import UnitKind, UnitState
 from cluster.services.nodes.heartbeats import ReportedUnit, record_heartbeat
 from portal.api.blueprint import ApiBlueprint
-from portal.api.schemas import Body
+from portal.api.schemas import RequestSchema
 from portal.web.request_context import current_cluster
 
 MAX_UNITS = 1024
@@ -28,7 +28,7 @@ def check_printable(text: str) -> None:
         raise ValidationError("Use a text without control characters.")
 
 
-class SeenUnitBody(Body):
+class SeenUnitBody(RequestSchema):
     identity = fields.String(required=True, validate=[validate.Length(1, 100), check_printable])
     kind = fields.Enum(UnitKind, by_value=True, required=True)
     position = fields.Integer(required=True, strict=True, validate=validate.Range(0, MAX_UNITS))
@@ -45,7 +45,7 @@ class SeenUnitBody(Body):
     )
 
 
-class HeartbeatBody(Body):
+class HeartbeatBody(RequestSchema):
     boot_id = fields.String(required=True, validate=[validate.Length(1, MAX_WORD), check_printable])
     facts = fields.Dict(keys=fields.String(), required=True)
     units = fields.List(fields.Nested(SeenUnitBody), required=True, validate=validate.Length(max=MAX_UNITS))

@@ -9,20 +9,20 @@ from cluster import words
 from cluster.domain.images import DefaultImage
 from cluster.services.images import default_images, environments
 from portal.api.blueprint import ApiBlueprint
-from portal.api.schemas import Answer
+from portal.api.schemas import ResponseSchema
 from portal.i18n.translate import request_language
 from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("images", "Default images, and the training environment of the master.")
 
 
-class PartAnswer(Answer):
+class PartAnswer(ResponseSchema):
     library = fields.String(required=True)
     version = fields.String(required=True)
     purpose = fields.String(required=True)
 
 
-class ImageAnswer(Answer):
+class ImageAnswer(ResponseSchema):
     name = fields.String(required=True)
     variant = fields.String(required=True)
     reference = fields.String(required=True)
@@ -34,14 +34,14 @@ class ImageAnswer(Answer):
     contents = fields.List(fields.Nested(PartAnswer), required=True)
 
 
-class EnvironmentAnswer(Answer):
+class EnvironmentAnswer(ResponseSchema):
     digest = fields.String(required=True)
     state = fields.String(required=True)
     ready_at = fields.AwareDateTime(allow_none=True)
     contents = fields.List(fields.Nested(PartAnswer), required=True)
 
 
-class ImageList(Answer):
+class ImageList(ResponseSchema):
     items = fields.List(fields.Nested(ImageAnswer), required=True)
     training_environment = fields.Nested(EnvironmentAnswer, allow_none=True)
 

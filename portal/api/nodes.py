@@ -10,10 +10,10 @@ from cluster.services.nodes import drains, queries
 from cluster.services.nodes.drains import JobOnNode
 from portal.api.blueprint import ApiBlueprint
 from portal.api.schemas import DrainBody, KubernetesAnswer, NodeAnswer, NodeList, OneNodeAnswer
-from portal.i18n.messages import hint_for, say
+from portal.i18n.messages import localized_hint, localized_sentence
 from portal.i18n.translate import request_language
 from portal.presenters.kubernetes_health import HealthLine, cluster_health, node_health
-from portal.presenters.node_problems import trouble_of
+from portal.presenters.node_problems import problem_of_node
 from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("nodes", "Nodes with their units.")
@@ -34,11 +34,11 @@ class Kubernetes(MethodView):
     def get(self) -> dict[str, Any]:
         """How Kubernetes stands, and where it does otherwise than the queue decided. For administrators."""
         health = cluster_health()
-        standing = health.standing if health else None
+        standing = health.status if health else None
         return {
             "seen_at": standing.at if standing else None,
             "silent_since": standing.silent_since if standing else None,
-            "parts": [describe_health_line(line) for line in health.operators] if health else [],
+            "parts": [describe_health_line(line) for line in health.system_workloads] if health else [],
             "disagreements": health.disagreements if health else [],
             "disagreements_ever": standing.seen if standing else 0,
         }
@@ -77,13 +77,13 @@ class Undrain(MethodView):
 
 
 def describe_node(view: queries.NodeView) -> dict[str, Any]:
-    trouble = trouble_of(view)
+    trouble = problem_of_node(view)
     return {
         "id": view.id,
         "name": view.name,
         "state": view.state.value,
         "state_word": words.word("state.node", view.state.value, request_language()),
-        "reason": " ".join(filter(None, [trouble.sentence, *trouble.others])) if trouble else None,
+        "reason": " ".join(filter(None, [trouble.sentence, *trouble.further_sentences])) if trouble else None,
         "drain_reason": view.node.drain_reason or None,
         "kubernetes": [describe_health_line(line) for line in node_health(view)],
         "confinement": describe_confinement(view),
@@ -95,20 +95,24 @@ def describe_node(view: queries.NodeView) -> dict[str, Any]:
 
 
 def describe_confinement(view: queries.NodeView) -> dict[str, Any] | None:
-    if view.powers is None:
+    if view.confinement_features is None:
         return None
     return {
-        "powers": view.powers,
+        "powers": view.confinement_features,
         "weaknesses": [
-            {"code": each.code, "sentence": say(each.code, each.data), "hint": hint_for(each.code, each.data)}
-            for each in list_confinement_gaps(view.powers)
+            {
+                "code": each.code,
+                "sentence": localized_sentence(each.code, each.data),
+                "hint": localized_hint(each.code, each.data),
+            }
+            for each in list_confinement_gaps(view.confinement_features)
         ],
     }
 
 
 def describe_health_line(line: HealthLine) -> dict[str, Any]:
     return {
-        "what": line.what,
+        "what": line.label,
         "state": line.kind,
         "answer": line.answer,
         "repairs": [title for title, _ in line.repairs],

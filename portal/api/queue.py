@@ -57,8 +57,8 @@ def next_cursor(view: QueueView, wanted: QueueFilters) -> str | None:
             if view.next_after_run is None
             else f"{RUN}{queue_page.format_queue_cursor(view.next_after_run)}"
         )
-    if view.next_after_front is not None:
-        return f"{FRONT}{view.next_after_front}"
+    if view.next_after_head is not None:
+        return f"{FRONT}{view.next_after_head}"
     return queue_page.format_queue_cursor(view.next_after)
 
 
@@ -71,7 +71,7 @@ def describe_waiting_job(one: WaitingJob) -> dict[str, Any]:
         "user": describe_named(job.user) if job else None,
         "units": one.units,
         "submitted_at": job.submitted_at if job else None,
-        "waiting": describe_wait_explanation(one.standing) if job else None,
+        "waiting": describe_wait_explanation(one.explanation) if job else None,
     }
 
 
@@ -80,7 +80,7 @@ def describe_running_job(one: RunningJob) -> dict[str, Any]:
         "job": describe_named(one.job),
         "units": one.units,
         "nodes": list(one.nodes),
-        "progress": one.part,
+        "progress": one.share_done,
         "started_at": one.started_at,
         "ends_at": one.ends_at,
     }

@@ -2,10 +2,10 @@
 
 from marshmallow import fields, validate
 
-from portal.api.schemas import IS_ID, Answer, Body, Named, Sentence
+from portal.api.schemas import IS_ID, NamedObject, RequestSchema, ResponseSchema, Sentence
 
 
-class RepairBody(Body):
+class RepairBody(RequestSchema):
     etag = fields.String(required=True, metadata={"description": "The forecast's, as it was read"})
     reason = fields.String(load_default="", metadata={"description": "Has to say something"})
     typed = fields.String(
@@ -23,11 +23,11 @@ class RepairBody(Body):
     )
 
 
-class ForecastQuery(Body):
+class ForecastQuery(RequestSchema):
     nodes = fields.String(load_default="", metadata={"description": "Ids with commas between them"})
 
 
-class RepairAnswer(Answer):
+class RepairAnswer(ResponseSchema):
     name = fields.String(required=True)
     title = fields.String(required=True)
     text = fields.String(required=True)
@@ -35,7 +35,7 @@ class RepairAnswer(Answer):
     seconds = fields.Float(allow_none=True)
 
 
-class RepairList(Answer):
+class RepairList(ResponseSchema):
     items = fields.List(fields.Nested(RepairAnswer), required=True)
 
 
@@ -46,7 +46,7 @@ class ForecastAnswer(RepairAnswer):
     undo = fields.String(required=True)
     gentler = fields.List(fields.String(), required=True)
     jobs_that_stop = fields.List(fields.Integer(), required=True)
-    nodes = fields.List(fields.Nested(Named), required=True)
+    nodes = fields.List(fields.Nested(NamedObject), required=True)
     not_drained = fields.List(fields.String(), required=True)
     can_look_ahead = fields.Boolean(required=True)
     needs_typed_name = fields.Boolean(required=True)
@@ -57,7 +57,7 @@ class CheckAnswer(Sentence):
     is_ok = fields.Boolean(required=True)
 
 
-class RepairRunAnswer(Answer):
+class RepairRunAnswer(ResponseSchema):
     id = fields.Integer(required=True)
     name = fields.String(required=True)
     host = fields.String(required=True)

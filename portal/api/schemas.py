@@ -12,12 +12,12 @@ from cluster.store.base import LARGEST_ID
 IS_ID = validate.Range(1, LARGEST_ID)
 
 
-class Body(Schema):
+class RequestSchema(Schema):
     class Meta:
         unknown = RAISE
 
 
-class Answer(Schema):
+class ResponseSchema(Schema):
     class Meta:
         unknown = EXCLUDE
 
@@ -31,12 +31,12 @@ class VariableValue(fields.Field[Any]):
         return str(value)
 
 
-class Named(Answer):
+class NamedObject(ResponseSchema):
     id = fields.Integer(required=True)
     name = fields.String(required=True)
 
 
-class Sentence(Answer):
+class Sentence(ResponseSchema):
     """A typed reason: the code is stable, the sentence is in the caller's language."""
 
     code = fields.String(required=True)
@@ -44,7 +44,7 @@ class Sentence(Answer):
     sentence = fields.String(required=True)
 
 
-class JobBody(Body):
+class JobBody(RequestSchema):
     training_id = fields.Integer(required=True, strict=True, validate=IS_ID)
     name = fields.String(load_default="", validate=validate.Length(max=200))
     units = fields.Integer(load_default=1, strict=True)
@@ -64,21 +64,21 @@ class JobBody(Body):
     )
 
 
-class DryRunQuery(Body):
+class DryRunQuery(RequestSchema):
     dry_run = fields.Boolean(load_default=False)
 
 
-class JobAnswer(Answer):
+class JobAnswer(ResponseSchema):
     """With `dry_run` only `waiting` and `warnings` are filled: nothing was made."""
 
     id = fields.Integer(allow_none=True)
     name = fields.String()
     state = fields.String()
     state_word = fields.String()
-    workspace = fields.Nested(Named)
-    training = fields.Nested(Named)
-    user = fields.Nested(Named)
-    dataset = fields.Nested(Named, allow_none=True)
+    workspace = fields.Nested(NamedObject)
+    training = fields.Nested(NamedObject)
+    user = fields.Nested(NamedObject)
+    dataset = fields.Nested(NamedObject, allow_none=True)
     units = fields.Integer()
     unit_kind = fields.String()
     launcher = fields.String()
@@ -109,7 +109,7 @@ class JobAnswer(Answer):
     url = fields.String()
 
 
-class DeleteFilesBody(Body):
+class DeleteFilesBody(RequestSchema):
     job_ids = fields.List(
         fields.Integer(strict=True, validate=IS_ID),
         required=True,
@@ -117,7 +117,7 @@ class DeleteFilesBody(Body):
     )
 
 
-class JobQuery(Body):
+class JobQuery(RequestSchema):
     state = fields.String(load_default=None)
     workspace_id = fields.Integer(load_default=None, validate=IS_ID)
     training_id = fields.Integer(load_default=None, validate=IS_ID)
@@ -128,18 +128,18 @@ class JobQuery(Body):
     )
 
 
-class JobList(Answer):
+class JobList(ResponseSchema):
     items = fields.List(fields.Nested(JobAnswer), required=True)
     next_cursor = fields.Integer(allow_none=True)
 
 
-class WhyAnswer(Answer):
+class WhyAnswer(ResponseSchema):
     state = fields.String(required=True)
     state_word = fields.String(required=True)
     reason = fields.Nested(Sentence, allow_none=True)
 
 
-class MoveBody(Body):
+class MoveBody(RequestSchema):
     step = fields.String(load_default="", metadata={"description": "up, down, front or before"})
     before = fields.Integer(
         load_default=None,
@@ -150,7 +150,7 @@ class MoveBody(Body):
     )
 
 
-class QueueQuery(Body):
+class QueueQuery(RequestSchema):
     workspace_id = fields.Integer(load_default=None, validate=IS_ID)
     mine = fields.Boolean(load_default=False)
     reason = fields.String(load_default=None, validate=validate.Length(max=60))
@@ -167,20 +167,20 @@ class QueueQuery(Body):
     )
 
 
-class QueuedJob(Answer):
+class QueuedJob(ResponseSchema):
     """`job` is null where you may not see it: it still stands in the line."""
 
     id = fields.Integer(required=True)
-    job = fields.Nested(Named, allow_none=True)
-    workspace = fields.Nested(Named, allow_none=True)
-    user = fields.Nested(Named, allow_none=True)
+    job = fields.Nested(NamedObject, allow_none=True)
+    workspace = fields.Nested(NamedObject, allow_none=True)
+    user = fields.Nested(NamedObject, allow_none=True)
     units = fields.Integer(required=True)
     submitted_at = fields.AwareDateTime(allow_none=True)
     waiting = fields.Nested(Sentence, allow_none=True)
 
 
-class RunningNow(Answer):
-    job = fields.Nested(Named, allow_none=True)
+class RunningNow(ResponseSchema):
+    job = fields.Nested(NamedObject, allow_none=True)
     units = fields.Integer(required=True)
     nodes = fields.List(fields.String(), required=True)
     started_at = fields.AwareDateTime(allow_none=True)
@@ -188,7 +188,7 @@ class RunningNow(Answer):
     progress = fields.Float(allow_none=True, metadata={"description": "0 to 1, as the job says itself"})
 
 
-class CountedReason(Answer):
+class CountedReason(ResponseSchema):
     """Exact to 1,000; `more` says that there are more."""
 
     code = fields.String(required=True)
@@ -196,7 +196,7 @@ class CountedReason(Answer):
     more = fields.Boolean(required=True)
 
 
-class QueueAnswer(Answer):
+class QueueAnswer(ResponseSchema):
     waiting = fields.List(fields.Nested(QueuedJob), required=True)
     next_cursor = fields.String(allow_none=True)
     reasons = fields.List(fields.Nested(CountedReason), required=True)
@@ -204,14 +204,14 @@ class QueueAnswer(Answer):
     more_running = fields.Boolean(required=True)
 
 
-class LogQuery(Body):
+class LogQuery(RequestSchema):
     source = fields.String(load_default="rank-0", validate=validate.Regexp(r"^(rank-\d{1,4}|launcher)$"))
     stream = fields.String(load_default="stdout", validate=validate.OneOf(["stdout", "stderr"]))
     offset = fields.Integer(load_default=-65536, validate=validate.Range(-(2**53), 2**53))
     attempt = fields.Integer(load_default=None, validate=IS_ID)
 
 
-class WorkspaceAnswer(Answer):
+class WorkspaceAnswer(ResponseSchema):
     id = fields.Integer(required=True)
     name = fields.String(required=True)
     description = fields.String()
@@ -224,49 +224,49 @@ class WorkspaceAnswer(Answer):
     manager = fields.String(required=True)
 
 
-class WorkspaceList(Answer):
+class WorkspaceList(ResponseSchema):
     items = fields.List(fields.Nested(WorkspaceAnswer), required=True)
 
 
-class ByName(Body):
+class NameQuery(RequestSchema):
     name = fields.String(load_default=None)
     workspace_id = fields.Integer(load_default=None, validate=IS_ID)
 
 
-class TrainingAnswer(Answer):
+class TrainingAnswer(ResponseSchema):
     id = fields.Integer(required=True)
     name = fields.String(required=True)
     kind = fields.String(required=True)
     model = fields.String(allow_none=True)
-    workspace = fields.Nested(Named, required=True)
+    workspace = fields.Nested(NamedObject, required=True)
     owner = fields.String(required=True)
 
 
-class TrainingList(Answer):
+class TrainingList(ResponseSchema):
     items = fields.List(fields.Nested(TrainingAnswer), required=True)
 
 
-class DatasetAnswer(Answer):
+class DatasetAnswer(ResponseSchema):
     id = fields.Integer(required=True)
     name = fields.String(required=True)
     state = fields.String(required=True)
-    workspace = fields.Nested(Named, required=True)
+    workspace = fields.Nested(NamedObject, required=True)
     files = fields.Integer(allow_none=True)
     bytes = fields.Integer(allow_none=True)
 
 
-class DatasetList(Answer):
+class DatasetList(ResponseSchema):
     items = fields.List(fields.Nested(DatasetAnswer), required=True)
 
 
-class HealthAnswer(Answer):
+class HealthAnswer(ResponseSchema):
     what = fields.String(required=True)
     state = fields.String(required=True)
     answer = fields.String(required=True)
     repairs = fields.List(fields.String())
 
 
-class KubernetesAnswer(Answer):
+class KubernetesAnswer(ResponseSchema):
     """As the scheduler saw it last; without an executor on Kubernetes `seen_at` is null and the rest is empty."""
 
     seen_at = fields.AwareDateTime(allow_none=True)
@@ -276,19 +276,19 @@ class KubernetesAnswer(Answer):
     disagreements_ever = fields.Integer()
 
 
-class WeaknessAnswer(Answer):
+class WeaknessAnswer(ResponseSchema):
     code = fields.String(required=True)
     sentence = fields.String(required=True)
     hint = fields.String(required=True)
 
 
-class ConfinementAnswer(Answer):
+class ConfinementAnswer(ResponseSchema):
     powers = fields.Dict(required=True)
     weaknesses = fields.List(fields.Nested(WeaknessAnswer), required=True)
     """What could not be enforced; empty: everything is."""
 
 
-class NodeAnswer(Answer):
+class NodeAnswer(ResponseSchema):
     id = fields.Integer(required=True)
     name = fields.String(required=True)
     state = fields.String(required=True)
@@ -305,7 +305,7 @@ class NodeAnswer(Answer):
     heartbeat_at = fields.AwareDateTime(allow_none=True)
 
 
-class RunOnNode(Answer):
+class RunOnNode(ResponseSchema):
     job_id = fields.Integer(required=True)
     name = fields.String(allow_none=True)
     units = fields.Integer(required=True)
@@ -320,9 +320,9 @@ class OneNodeAnswer(NodeAnswer):
     )
 
 
-class DrainBody(Body):
+class DrainBody(RequestSchema):
     reason = fields.String(load_default="", metadata={"description": "Has to say something"})
 
 
-class NodeList(Answer):
+class NodeList(ResponseSchema):
     items = fields.List(fields.Nested(NodeAnswer), required=True)

@@ -5,7 +5,7 @@ from typing import Any
 from marshmallow import ValidationError, fields, validate
 
 from cluster.domain.sweeps.plan import SweepKind
-from portal.api.schemas import IS_ID, Answer, Body, JobBody, Named, Sentence
+from portal.api.schemas import IS_ID, JobBody, NamedObject, RequestSchema, ResponseSchema, Sentence
 
 LONGEST_LIST = 1024 * 1024
 
@@ -34,7 +34,7 @@ class SweepBody(JobBody):
     stop_on_trouble = fields.Boolean(load_default=False)
 
 
-class SweepListQuery(Body):
+class SweepListQuery(RequestSchema):
     workspace_id = fields.Integer(load_default=None, validate=IS_ID)
     training_id = fields.Integer(load_default=None, validate=IS_ID)
     limit = fields.Integer(load_default=50, validate=validate.Range(1, 200))
@@ -43,18 +43,18 @@ class SweepListQuery(Body):
     )
 
 
-class SweepQuery(Body):
+class SweepQuery(RequestSchema):
     sort = fields.String(load_default="", validate=validate.Length(max=64))
     order = fields.String(load_default="", validate=validate.OneOf(["", "up", "down"]))
     limit = fields.Integer(load_default=50, validate=validate.Range(1, 200))
 
 
-class Best(Answer):
+class Best(ResponseSchema):
     job_id = fields.Integer(required=True)
     value = fields.Float(required=True)
 
 
-class SweepRow(Answer):
+class SweepRow(ResponseSchema):
     job_id = fields.Integer(required=True)
     number = fields.Integer(required=True)
     state = fields.String(required=True)
@@ -64,14 +64,14 @@ class SweepRow(Answer):
     seconds = fields.Float(allow_none=True)
 
 
-class SweepAnswer(Answer):
+class SweepAnswer(ResponseSchema):
     """With `dry_run` only what the list would be is filled: nothing was made."""
 
     id = fields.Integer(allow_none=True)
     name = fields.String()
-    workspace = fields.Nested(Named)
-    training = fields.Nested(Named)
-    user = fields.Nested(Named)
+    workspace = fields.Nested(NamedObject)
+    training = fields.Nested(NamedObject)
+    user = fields.Nested(NamedObject)
     kind = fields.String()
     jobs = fields.Integer()
     most_at_once = fields.Integer(allow_none=True)
@@ -95,6 +95,6 @@ class SweepAnswer(Answer):
     warnings = fields.List(fields.Nested(Sentence))
 
 
-class SweepList(Answer):
+class SweepList(ResponseSchema):
     items = fields.List(fields.Nested(SweepAnswer), required=True)
     next_cursor = fields.Integer(allow_none=True)

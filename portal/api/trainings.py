@@ -6,7 +6,7 @@ from flask.views import MethodView
 
 from cluster.services import trainings
 from portal.api.blueprint import ApiBlueprint, describe_named
-from portal.api.schemas import ByName, TrainingList
+from portal.api.schemas import NameQuery, TrainingList
 from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("trainings", "Trainings: what jobs are made from.")
@@ -14,7 +14,7 @@ blueprint = ApiBlueprint("trainings", "Trainings: what jobs are made from.")
 
 @blueprint.route("")
 class Trainings(MethodView):
-    @blueprint.arguments(ByName, location="query")
+    @blueprint.arguments(NameQuery, location="query")
     @blueprint.response(200, TrainingList)
     def get(self, query: dict[str, Any]) -> dict[str, Any]:
         """Trainings that you may see, newest first."""

@@ -55,16 +55,16 @@ class RestClient:
         )
 
     def get(self, path: str, **query: Any) -> Any:
-        return self.ask(
+        return self.request(
             "GET", path, params={key: value for key, value in query.items() if value is not None}
         ).json()
 
     def post(self, path: str, body: dict[str, Any] | None = None, **query: Any) -> Any:
         """With an Idempotency-Key, so that a repeated request has one effect."""
         headers = {"Idempotency-Key": uuid.uuid4().hex}
-        return self.ask("POST", path, json=body or {}, params=query, headers=headers).json()
+        return self.request("POST", path, json=body or {}, params=query, headers=headers).json()
 
-    def ask(self, method: str, path: str, **options: Any) -> httpx.Response:
+    def request(self, method: str, path: str, **options: Any) -> httpx.Response:
         try:
             answer = self.http.request(method, path, **options)
         except httpx.HTTPError as error:

@@ -48,40 +48,48 @@ WAITING_LABELS = {
 
 
 def init_app(app: Flask) -> None:
-    for speaks in (say, title_of, hint_for, word_for, operation_word, step_word, action_word, job_case):
-        app.add_template_global(speaks)
-    app.jinja_env.globals["Markup"] = Markup
+    app.jinja_env.globals.update(
+        sentence_for=localized_sentence,
+        title_for=localized_title,
+        hint_for=localized_hint,
+        word_for=localized_word,
+        operation_word=localized_operation,
+        step_word=localized_step,
+        action_word=localized_action,
+        job_summary=job_summary,
+        Markup=Markup,
+    )
 
 
-def say(code: str, data: Mapping[str, Any] | None = None) -> str:
+def localized_sentence(code: str, data: Mapping[str, Any] | None = None) -> str:
     """The whole sentence for a code of the domain."""
     return words.sentence(code, data, request_language(), installation_zone(), now())
 
 
 def localized_error(error: GroundcrewError) -> str:
-    return say(error.code, error.data)
+    return localized_sentence(error.code, error.data)
 
 
-def title_of(code: str) -> str:
+def localized_title(code: str) -> str:
     """A short heading for an error or an end."""
     return words.title(code, request_language())
 
 
-def hint_for(code: str, data: Mapping[str, Any] | None = None) -> str:
+def localized_hint(code: str, data: Mapping[str, Any] | None = None) -> str:
     """What to do next; may be empty."""
     return words.hint(code, data, request_language())
 
 
-def word_for(group: str, value: object) -> str:
+def localized_word(group: str, value: object) -> str:
     """`word_for("state.job", job.state.value)`."""
     return words.word(group, value, request_language())
 
 
-def operation_word(kind: str) -> str:
+def localized_operation(kind: str) -> str:
     return words.operation_name(kind, request_language())
 
 
-def step_word(code: str) -> str:
+def localized_step(code: str) -> str:
     return words.step_name(code, request_language())
 
 
@@ -89,13 +97,13 @@ def waiting_label(code: str) -> str:
     return _(WAITING_LABELS.get(code, N_("Another reason")))
 
 
-def job_case(job: Job) -> str:
+def job_summary(job: Job) -> str:
     """One sentence about the job's situation; empty if its state says everything."""
     if job.state is JobState.WAITING:
         standing = wait_explanation_of(job)
-        return say(standing.code, standing.data) if standing and standing.code else ""
+        return localized_sentence(standing.code, standing.data) if standing and standing.code else ""
     if job.state is JobState.FAILED and job.end_code:
-        return say(job.end_code, job.end_data)
+        return localized_sentence(job.end_code, job.end_data)
     if job.ended_at and job.started_at:
         return _("ran %(time)s", time=localized_duration((job.ended_at - job.started_at).total_seconds()))
     if job.state is JobState.RUNNING and job.started_at:
@@ -121,6 +129,6 @@ def stored_wait_explanations() -> dict[int, WaitingExplanation]:
     return known
 
 
-def action_word(code: str) -> str:
+def localized_action(code: str) -> str:
     """What a line of history or audit says was done."""
     return words.action_name(code, request_language())

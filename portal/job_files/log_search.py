@@ -40,12 +40,12 @@ class LogMatch:
 
 @dataclass(frozen=True)
 class LogSearchResult:
-    """`count` lines have it, the first of them listed; `is_whole` says that all of the file was searched."""
+    """`count` lines have it, the first of them listed; `covers_whole_file` says that all of the file was searched."""
 
     count: int
-    hits: list[LogMatch]
+    matches: list[LogMatch]
     searched_bytes: int
-    is_whole: bool
+    covers_whole_file: bool
 
 
 @dataclass(frozen=True)
@@ -115,11 +115,11 @@ def search_log(file: BinaryIO, wanted: str, pace: TimeSlicer | None = None) -> L
                 line = block.line + block.data.count(b"\n", 0, begin)
                 hits.append(LogMatch(line, block.offset + begin, excerpt(block.data, begin, place)))
             if count >= COUNTED_HITS:
-                return LogSearchResult(count, hits, block.offset + place, is_whole=False)
+                return LogSearchResult(count, hits, block.offset + place, covers_whole_file=False)
         searched = block.offset + len(block.data)
         if searched >= SEARCHED_BYTES:
             break
-    return LogSearchResult(count, hits, searched, is_whole=searched >= open_file_size(file))
+    return LogSearchResult(count, hits, searched, covers_whole_file=searched >= open_file_size(file))
 
 
 def in_time_slices(found: Iterator[LineBlock], pace: TimeSlicer | None) -> Iterator[LineBlock]:

@@ -1,7 +1,7 @@
 """The data of base.html: navigation groups and items, the signed-in user and what the event stream subscribes to.
 
-`id_base.html` reads one `PageLayout`; with the defaults it renders with nothing. Whoever signs people in gives
-`look.init_app` a function that makes the shell of the current request.
+`base.html` reads one `PageLayout`; with the defaults it renders with nothing. `theme.init_app` takes the function that
+builds the layout of the current request.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ class NavigationItem:
     """One line of the rail; `count` says how many there are, `calls` how many need a person."""
 
     icon: str
-    word: str
+    label: str
     href: str
     count: int | None = None
-    calls: int = 0
-    current: bool = False
+    alert_count: int = 0
+    is_current: bool = False
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class NavigationGroup:
     """Lines under one small title; the first group has none."""
 
     title: str | None
-    entries: tuple[NavigationItem, ...]
+    items: tuple[NavigationItem, ...]
 
 
 @dataclass(frozen=True)
@@ -49,22 +49,22 @@ class NavigationUser:
 class PageLayout:
     """Everything base.html needs besides the page itself."""
 
-    place: str = ""
+    installation_name: str = ""
     groups: tuple[NavigationGroup, ...] = ()
     user: NavigationUser | None = None
-    live: bool = False
+    opens_stream: bool = False
     """Whether the page opens the stream; pages before sign-in do not."""
     stream: str = "/stream"
     topics: tuple[str, ...] = ()
     shortcuts: bool = True
-    sign_out: str | None = None
+    sign_out_url: str | None = None
     version: str = ""
     extra: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def calls(self) -> int:
+    def alert_count(self) -> int:
         """How many things need a person, for the phone's Menu button."""
-        return max((entry.calls for group in self.groups for entry in group.entries), default=0)
+        return max((entry.alert_count for group in self.groups for entry in group.items), default=0)
 
 
 def administrator_navigation(
@@ -148,20 +148,20 @@ def _marked(
     path: str, counts: Mapping[str, int], calls: Mapping[str, int], groups: tuple[NavigationGroup, ...]
 ) -> tuple[NavigationGroup, ...]:
     """Counts filled in, and the entry with the longest matching path marked as the current one."""
-    hrefs = [entry.href for group in groups for entry in group.entries]
+    hrefs = [entry.href for group in groups for entry in group.items]
     fits = [href for href in hrefs if path == href or (href != "/" and path.startswith(href + "/"))]
     current = max(fits, key=len, default=None)
     return tuple(
         replace(
             group,
-            entries=tuple(
+            items=tuple(
                 replace(
                     entry,
                     count=counts.get(entry.href),
-                    calls=calls.get(entry.href, 0),
-                    current=entry.href == current,
+                    alert_count=calls.get(entry.href, 0),
+                    is_current=entry.href == current,
                 )
-                for entry in group.entries
+                for entry in group.items
             ),
         )
         for group in groups

@@ -26,12 +26,12 @@ from portal.web.request_context import current_actor, current_cluster, is_fragme
 def read_page_layout() -> PageLayout:
     """Before sign-in only the place and the version."""
     cluster = current_cluster()
-    bare = PageLayout(place=installation_name(), version=cluster.settings.version)
+    bare = PageLayout(installation_name=installation_name(), version=cluster.settings.version)
     if g.get("is_bug") or not current_user.is_authenticated:
         return bare
     if is_fragment_request():
         return bare
-    calls = Counter(line.place for line in read_alert_lines())
+    calls = Counter(line.navigation_path for line in read_alert_lines())
     calls["/"] = len(read_alert_lines())
     groups = (
         administrator_navigation(request.path, navigation_counts(), calls, has_repair_catalogue(cluster))
@@ -39,13 +39,13 @@ def read_page_layout() -> PageLayout:
         else workspace_navigation(request.path, navigation_workspace(), navigation_counts(), calls)
     )
     return PageLayout(
-        place=bare.place,
+        installation_name=bare.installation_name,
         version=bare.version,
         groups=groups,
         user=NavigationUser(current_user.name),
-        live=True,
+        opens_stream=True,
         topics=("jobs", "queue", "nodes", "operations"),
-        sign_out=url_for("sign_in.sign_out"),
+        sign_out_url=url_for("sign_in.sign_out"),
     )
 
 

@@ -59,21 +59,21 @@ def init_app(
     app: Flask,
     *,
     version: str = "0",
-    shell: Callable[[], PageLayout] = PageLayout,
+    read_layout: Callable[[], PageLayout] = PageLayout,
     remember: Callable[[str, str], None] | None = None,
 ) -> None:
-    """Gives templates `shell`, `current_theme()` and versioned static addresses.
+    """Gives templates `layout`, `current_theme()` and versioned static addresses.
 
-    `shell` makes the rail of the current request; `remember(name, value)` keeps a choice in the user's row.
+    `read_layout` makes the layout of the current request; `remember(name, value)` keeps a choice in the user's row.
     """
     app.config.update({VERSION: version, REMEMBER: remember})
     app.jinja_env.globals.update(
         theme=current_theme,
-        theme_follows=follows_system_theme,
-        rings_since=stream_start_id,
-        sprite=icon_sprite_url,
+        follows_system_theme=follows_system_theme,
+        stream_start_id=stream_start_id,
+        icon_sprite_url=icon_sprite_url,
     )
-    app.context_processor(lambda: {"shell": shell()})
+    app.context_processor(lambda: {"layout": read_layout()})
     app.url_defaults(_static_version)
 
 

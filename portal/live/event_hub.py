@@ -35,7 +35,7 @@ class BusEvent:
 class TabQueue:
     """A tab's queue. One that is not emptied is lost: the tab comes back and names where it was."""
 
-    waiting: "queue.Queue[BusEvent]" = field(default_factory=lambda: queue.Queue(QUEUE_LENGTH))
+    events: "queue.Queue[BusEvent]" = field(default_factory=lambda: queue.Queue(QUEUE_LENGTH))
     has_overflowed: bool = False
 
 
@@ -85,7 +85,7 @@ class EventHub:
             listeners = list(self.tabs)
         for listener in listeners:
             try:
-                listener.waiting.put_nowait(ring)
+                listener.events.put_nowait(ring)
             except queue.Full:
                 listener.has_overflowed = True
 

@@ -192,11 +192,11 @@ def make_disconnect_check(environ: Mapping[str, Any]) -> Callable[[], bool]:
 def wait_for_events(listener: TabQueue, pause: float) -> list[BusEvent]:
     """Waits at most `pause` seconds for a ring, then takes all that are there."""
     try:
-        rings = [listener.waiting.get(timeout=pause)]
+        rings = [listener.events.get(timeout=pause)]
     except queue.Empty:
         return []
-    while not listener.waiting.empty():
-        rings.append(listener.waiting.get_nowait())
+    while not listener.events.empty():
+        rings.append(listener.events.get_nowait())
     return rings
 
 

@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 
 from cluster.domain.alerts import Alert, AlertTopic
 from cluster.services.alerts.current_alerts import alert_path, list_alerts, start_outage_alerts
-from portal.i18n.messages import N_, say
+from portal.i18n.messages import N_, localized_sentence
 from portal.i18n.translate import _
 from portal.web.request_context import current_actor, current_cluster, read_once
 
@@ -42,15 +42,15 @@ NAVIGATION_PATHS = {
 
 @dataclass(frozen=True)
 class AlertLine:
-    """`kind` is a state of the macros; `button` the word on the one way out, which leads to `href`."""
+    """`kind` is a state of the macros; `button_label` the word on the one way out, which leads to `href`."""
 
     kind: str
-    what: Markup
+    sentence: Markup
     detail: str = ""
     href: str | None = None
-    button: str = ""
-    word: str | None = None
-    place: str = "/"
+    button_label: str = ""
+    state_word: str | None = None
+    navigation_path: str = "/"
     """The rail's entry that counts it too."""
 
 
@@ -75,11 +75,11 @@ def alert_line(concern: Alert) -> AlertLine:
     path = alert_path(concern, is_administrator)
     return AlertLine(
         concern.urgency.value,
-        embolden_names(say(concern.code, concern.data), concern),
-        " · ".join(say(detail.code, detail.data) for detail in concern.details),
+        embolden_names(localized_sentence(concern.code, concern.data), concern),
+        " · ".join(localized_sentence(detail.code, detail.data) for detail in concern.details),
         path or None,
         (_("Extend") if extends else _(BUTTON_LABELS[concern.topic])) if path else "",
-        place=NAVIGATION_PATHS.get(concern.topic, "/"),
+        navigation_path=NAVIGATION_PATHS.get(concern.topic, "/"),
     )
 
 

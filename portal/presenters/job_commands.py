@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from cluster.domain.jobs.memory import write_size
+from cluster.domain.jobs.memory import format_exact_size
 from cluster.domain.jobs.submission import JobRequest
 from cluster.domain.sweeps.plan import SweepKind, SweepRequest
 from cluster.store.datasets import Dataset
@@ -50,7 +50,7 @@ def job_command(
     if request.retries:
         options.append(["--retries", str(request.retries)])
     if request.memory_bytes:
-        options.append(["--memory", write_size(request.memory_bytes).replace(" ", "")])
+        options.append(["--memory", format_exact_size(request.memory_bytes).replace(" ", "")])
     if request.command:
         options.append(["--", *request.command])
     return " \\\n  ".join([f"groundcrew {verb}", *(shlex.join(option) for option in options)])

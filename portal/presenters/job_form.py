@@ -9,7 +9,7 @@ from flask import request
 
 from cluster.domain.built_in_models import BUILT_IN_MODELS, BuiltInModel
 from cluster.domain.errors import Refused
-from cluster.domain.jobs.memory import parse_size, write_size
+from cluster.domain.jobs.memory import format_exact_size, parse_size
 from cluster.domain.jobs.submission import JobRequest, split_command
 from cluster.domain.states import Launcher, TrainingKind
 from cluster.domain.sweeps.plan import PARAMETER, SweepKind, SweepRequest, split_values
@@ -179,5 +179,5 @@ def values_from_job(job: Job) -> dict[str, Any]:
         "time_limit": format_duration_field(job.time_limit_seconds),
         "grace": format_duration_field(job.grace_seconds),
         "retries": job.retries,
-        "memory": write_size(job.memory_bytes) if job.memory_bytes else "",
+        "memory": format_exact_size(job.memory_bytes) if job.memory_bytes else "",
     } | {VARIABLE_PREFIX + name: str(value) for name, value in variables.items()}

@@ -19,15 +19,15 @@ LONGEST_QUERY = 200
 
 @dataclass(frozen=True)
 class LogTab:
-    """`rank` is a number as text or `launcher`; `found` None: nothing was searched."""
+    """`rank` is a number as text or `launcher`; `search_result` None: nothing was searched."""
 
     ranks: list[tuple[str, str]]
     rank: str
     kind: str
     tail: str
     first_problem: log_search.FirstLogProblem | None
-    wanted: str
-    found: log_search.LogSearchResult | None
+    query: str
+    search_result: log_search.LogSearchResult | None
 
 
 def read_rank() -> str:
@@ -59,7 +59,7 @@ def read_log_tab(view: JobView) -> LogTab:
 
 def list_rank_choices(view: JobView) -> list[tuple[str, str]]:
     """Rank 0 is offered before it has written anything."""
-    numbers = sorted({stream.rank for stream in view.streams if stream.rank is not None} | {0})
-    has_launcher = any(stream.rank is None for stream in view.streams)
+    numbers = sorted({stream.rank for stream in view.log_files if stream.rank is not None} | {0})
+    has_launcher = any(stream.rank is None for stream in view.log_files)
     ranks = [(str(number), _("rank %(n)s", n=number)) for number in numbers]
     return ranks + ([(LAUNCHER_LOG, _("launcher"))] if has_launcher else [])

@@ -52,11 +52,11 @@ class JobView:
         return self.attempt.number if self.attempt else 0
 
     @property
-    def is_living(self) -> bool:
+    def is_live(self) -> bool:
         return self.job.state in LIVE_JOB_STATES
 
     @property
-    def deleted(self) -> tuple[str, dict[str, Any]] | None:
+    def files_deletion(self) -> tuple[str, dict[str, Any]] | None:
         """Code and data of the sentence that says who has deleted its files; None while they are there."""
         if self.job.files_unwanted_at is None:
             return None
@@ -98,16 +98,16 @@ class JobView:
         return read_attempt_usage(self.root, *self.control)
 
     @unlocked_cached_property
-    def plan(self) -> StartPlanFile | None:
+    def start_plan(self) -> StartPlanFile | None:
         return read_start_plan_file(self.root, *self.control)
 
     @property
     def command_line(self) -> str:
         """The command as it would be typed in a shell."""
-        return shlex.join(self.plan.argv) if self.plan else ""
+        return shlex.join(self.start_plan.argv) if self.start_plan else ""
 
     @unlocked_cached_property
-    def streams(self) -> list[LogFile]:
+    def log_files(self) -> list[LogFile]:
         return list_attempt_logs(self.root, *self.out)
 
     @unlocked_cached_property
@@ -124,8 +124,8 @@ class JobView:
         return [held.unit for held in self.attempt.allocations] if self.attempt else []
 
     @property
-    def places(self) -> list[UnitsOnNode]:
-        return places_of(self.attempt) if self.attempt else []
+    def units_on_nodes(self) -> list[UnitsOnNode]:
+        return units_on_nodes(self.attempt) if self.attempt else []
 
     @property
     def unit_hours(self) -> float:
@@ -140,7 +140,7 @@ class JobView:
         return job_times.job_ran_seconds(self.job, self.now)
 
     @property
-    def states(self) -> list[tuple[str, float]]:
+    def seconds_by_state(self) -> list[tuple[str, float]]:
         return job_times.job_seconds_by_state(self.job, self.now)
 
     @property
@@ -151,15 +151,15 @@ class JobView:
     @property
     def image(self) -> str | None:
         """The image of the job's container; None for a process."""
-        return None if self.plan is None else self.plan.container
+        return None if self.start_plan is None else self.start_plan.container
 
     @property
     def shares_our_user(self) -> bool | None:
         """Whether the program ran as the portal's own user; None before anything ran."""
-        return None if self.plan is None else self.plan.uid is None
+        return None if self.start_plan is None else self.start_plan.uid is None
 
 
-def places_of(attempt: Attempt) -> list[UnitsOnNode]:
+def units_on_nodes(attempt: Attempt) -> list[UnitsOnNode]:
     """The node of the first rank first; of a gang over several nodes the others in the order of their units."""
     counts = Counter(held.unit.node.name for held in attempt.allocations)
     first = attempt.node.name

@@ -13,14 +13,14 @@ EPOCHS = "epochs"
 
 @dataclass(frozen=True)
 class EpochProgress:
-    """Epochs may be parts of one; `part` is 0 to 1; None where the program does not say."""
+    """Epochs may be parts of one; `share_done` is 0 to 1; None where the program does not say."""
 
     epoch: float | None
     epochs: float | None
     ends_at: datetime | None = None
 
     @property
-    def part(self) -> float | None:
+    def share_done(self) -> float | None:
         if self.epoch is None or not self.epochs:
             return None
         return min(1.0, max(0.0, self.epoch / self.epochs))

@@ -22,7 +22,7 @@ from cluster.services.context import Cluster
 from cluster.services.jobs.start_delays import StartDelay
 from cluster.services.kubernetes.status import read_kubernetes_status
 from cluster.services.nodes.queries import NodeView, list_nodes
-from portal.i18n.messages import hint_for, say, word_for
+from portal.i18n.messages import localized_hint, localized_sentence, localized_word
 from portal.i18n.translate import _, ngettext, now
 from portal.presenters.repair_links import list_repair_links
 from portal.web.request_context import current_actor, read_once
@@ -34,7 +34,7 @@ Repairs = list[tuple[str, str]]
 class HealthLine:
     """`kind` is a state of the macros; `repairs` are titles and forecasts, for who may ask for them."""
 
-    what: str
+    label: str
     kind: str
     answer: str
     repairs: Repairs = field(default_factory=list)
@@ -42,18 +42,18 @@ class HealthLine:
 
 @dataclass(frozen=True)
 class DisagreementLine:
-    """`way` says what helps, `href` leads to the job or the node that it is about; each may be empty."""
+    """`hint` says what helps, `href` leads to the job or the node that it is about; each may be empty."""
 
     sentence: str
-    way: str = ""
+    hint: str = ""
     href: str = ""
     button: str = ""
 
 
 @dataclass(frozen=True)
 class ClusterHealth:
-    standing: KubernetesStatus
-    operators: list[HealthLine]
+    status: KubernetesStatus
+    system_workloads: list[HealthLine]
     lines: list[DisagreementLine]
     repairs: Repairs
     """For an API server that does not answer."""
@@ -65,17 +65,17 @@ class ClusterHealth:
     @property
     def count(self) -> int:
         """Of disagreements, also of those without a sentence of their own."""
-        return self.standing.count().total()
+        return self.status.count().total()
 
     @property
-    def whole(self) -> int:
-        return sum(each.is_whole for each in self.standing.operators)
+    def complete_workloads(self) -> int:
+        return sum(each.is_whole for each in self.status.operators)
 
 
 def init_app(app: Flask) -> None:
     app.add_template_global(node_health)
     app.add_template_global(cluster_health)
-    app.add_template_global(original_words)
+    app.add_template_global(original_messages)
 
 
 def kubernetes_status_once(cluster: Cluster, actor: Actor) -> KubernetesStatus | None:
@@ -105,7 +105,7 @@ def disagreement_line(disagreement: Disagreement) -> DisagreementLine:
     sentence, data = disagreement_sentence(disagreement), disagreement.data
     if "job_id" in data:
         return DisagreementLine(sentence, "", url_for("jobs.page", job_id=data["job_id"]), _("See job"))
-    way = hint_for(disagreement.code, data)
+    way = localized_hint(disagreement.code, data)
     ids = {node.name.lower(): node.id for node in read_once(list_nodes)}
     if disagreement.node not in ids:
         return DisagreementLine(sentence, way)
@@ -143,7 +143,7 @@ def kubelet_lines(node: NodeView, seen: KubernetesNodeStatus) -> Iterator[Health
     yield HealthLine(
         _("Container engine") if code == "kubernetes.engine_down" else "Kubelet",
         "unreachable" if code == "kubernetes.node_silent" else "caution",
-        " ".join([say(code, seen.problem["data"]), *original_message_of(seen.problem)]),
+        " ".join([localized_sentence(code, seen.problem["data"]), *original_message_of(seen.problem)]),
         list_repair_links(REPAIRS_BY_CODE.get(code, ()), node.id),
     )
 
@@ -152,7 +152,7 @@ def node_condition_lines(node: NodeView, seen: KubernetesNodeStatus) -> Iterator
     """If the node's kubelet is silent, nothing of this is known."""
     if seen.problem and seen.problem["code"] == "kubernetes.node_silent":
         return
-    short = [word_for("kubernetes.resource", name) for name in seen.pressures]
+    short = [localized_word("kubernetes.resource", name) for name in seen.pressures]
     remedies = [
         name for pressure in seen.pressures for name in REPAIRS_BY_CODE.get(f"pressure.{pressure}", ())
     ]
@@ -195,14 +195,14 @@ def disagreements_of(node: NodeView) -> list[str]:
 def disagreement_sentence(disagreement: Disagreement) -> str:
     """For administrators: what we have no words for stands beside in its own."""
     why = disagreement.data.get("why") or {}
-    return " ".join([say(disagreement.code, disagreement.data), *original_message_of(why)])
+    return " ".join([localized_sentence(disagreement.code, disagreement.data), *original_message_of(why)])
 
 
-def original_words(unbegun: StartDelay) -> list[str]:
+def original_messages(unbegun: StartDelay) -> list[str]:
     return list(original_message_of({"data": unbegun.data}))
 
 
 def original_message_of(why: Mapping[str, Any]) -> Iterator[str]:
     said = (why.get("data") or {}).get("said")
     if said and current_actor().is_administrator:
-        yield say("kubernetes.original", {"said": said})
+        yield localized_sentence("kubernetes.original", {"said": said})

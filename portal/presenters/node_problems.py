@@ -9,7 +9,7 @@ from markupsafe import Markup
 from cluster.domain.kubernetes.suggested_repairs import REPAIRS_BY_CODE
 from cluster.domain.states import NodeState
 from cluster.services.nodes.queries import NodeView
-from portal.i18n.messages import say, word_for
+from portal.i18n.messages import localized_sentence, localized_word
 from portal.i18n.translate import _, localized_age, localized_datetime, localized_duration, now
 from portal.presenters.kubernetes_health import disagreements_of, kubernetes_status_of_node
 from portal.presenters.repair_links import list_repair_links
@@ -27,17 +27,17 @@ class NodeProblem:
     title: str
     sentence: str
     facts: list[Line] = field(default_factory=list)
-    remedies: list[str] = field(default_factory=list)
-    opens_again: str | None = None
+    suggestions: list[str] = field(default_factory=list)
+    undrain_url: str | None = None
     """Where a drained node is opened again, for who may."""
     repairs: list[tuple[str, str]] = field(default_factory=list)
     """Titles and forecasts of repairs that help, the gentlest first, for administrators."""
-    others: list[str] = field(default_factory=list)
+    further_sentences: list[str] = field(default_factory=list)
     """Further sentences, each for itself."""
 
 
 def init_app(app: Flask) -> None:
-    app.add_template_global(trouble_of)
+    app.add_template_global(problem_of_node)
     app.add_template_global(may_drain)
 
 
@@ -45,7 +45,7 @@ def may_drain() -> bool:
     return current_actor().is_administrator
 
 
-def trouble_of(node: NodeView) -> NodeProblem | None:
+def problem_of_node(node: NodeView) -> NodeProblem | None:
     """None for a node that is ready and takes jobs."""
     make = {
         NodeState.UNREACHABLE: unreachable_problem,
@@ -57,7 +57,7 @@ def trouble_of(node: NodeView) -> NodeProblem | None:
 
 
 def node_problem_title(node: NodeView) -> str:
-    return f"{node.name} · {word_for('state.node', node.state.value)}"
+    return f"{node.name} · {localized_word('state.node', node.state.value)}"
 
 
 def unreachable_problem(node: NodeView) -> NodeProblem:
@@ -116,24 +116,24 @@ def no_executor_problem(node: NodeView) -> NodeProblem:
         node_problem_title(node),
         _("No executor on this node: it is watched, but no job can start there."),
         drain_facts(node),
-        opens_again=undrain_url(node),
+        undrain_url=undrain_url(node),
     )
 
 
 def kubernetes_problem(node: NodeView) -> NodeProblem | None:
     """Its agent is well, and Kubernetes does not use it, or does there what nobody has queued."""
     seen, disagreements = kubernetes_status_of_node(node), disagreements_of(node)
-    kept_out = node.kept_out
+    kept_out = node.kubernetes_problem
     if not (kept_out or disagreements):
         return None
-    told = [say(kept_out["code"], kept_out["data"])] if kept_out else []
+    told = [localized_sentence(kept_out["code"], kept_out["data"])] if kept_out else []
     if kept_out and seen and seen.problem and not seen.is_open:
-        told.append(say("kubernetes.closed", {"node": seen.name}))
+        told.append(localized_sentence("kubernetes.closed", {"node": seen.name}))
     return NodeProblem(
         "caution",
         _("%(name)s · in Kubernetes", name=node.name),
         " ".join(told),
-        others=disagreements,
+        further_sentences=disagreements,
         repairs=list_repair_links(REPAIRS_BY_CODE.get(kept_out["code"], ()), node.id) if kept_out else [],
     )
 

@@ -38,7 +38,7 @@ class QueueRow:
     helps_units: int | None
     helps_seconds: int | None
     waited: float
-    others: tuple[int, ...] = ()
+    linked_job_ids: tuple[int, ...] = ()
     """Jobs that its sentence names and that the reader may see."""
 
 
@@ -52,14 +52,14 @@ class NodeShortage:
 
 @dataclass(frozen=True)
 class RunningRow:
-    """A running job; `part` is what it says itself (0 to 1), None where it does not."""
+    """A running job; `share_done` is what it says itself (0 to 1), None where it does not."""
 
     job: Job | None
     units: int
     node: str
     ends_at: datetime | None
     ran: float | None
-    part: float | None
+    share_done: float | None
 
 
 class QueueLinks:
@@ -133,7 +133,7 @@ def next_expected_start(lines: list[QueueRow], wanted: QueueFilters, moment: dat
 
 
 def queue_rows(view: QueueView, moment: datetime) -> list[QueueRow]:
-    return [queue_row(line.id, line.job, line.units, line.standing, moment) for line in view.waiting]
+    return [queue_row(line.id, line.job, line.units, line.explanation, moment) for line in view.waiting]
 
 
 def queue_row(
@@ -144,7 +144,7 @@ def queue_row(
     moment: datetime,
     others: tuple[int, ...] = (),
 ) -> QueueRow:
-    outlook = standing.outlook
+    outlook = standing.estimate
     return QueueRow(
         job_id,
         job,
@@ -164,7 +164,7 @@ def queue_row(
 def queue_row_of_job(cluster: Cluster, actor: Actor, job: Job) -> QueueRow:
     """For the job's own page: with its expected start, what would help, and links to whom the sentence names."""
     standing, _nodes = queries.read_waiting_explanation(cluster, job)
-    named = (standing.outlook.first_ahead, standing.outlook.freed_by)
+    named = (standing.estimate.first_ahead, standing.estimate.freed_by)
     seen = job_queries.filter_visible_ids(cluster, actor, {one for one in named if one and one != job.id})
     return queue_row(job.id, job, job.units, standing, cluster.clock(), tuple(sorted(seen)))
 
@@ -203,4 +203,4 @@ def running_rows(view: QueueView, moment: datetime) -> list[RunningRow]:
 
 def running_row(run: RunningJob, moment: datetime) -> RunningRow:
     ran = (moment - run.started_at).total_seconds() if run.started_at else None
-    return RunningRow(run.job, run.units, ", ".join(run.nodes), run.ends_at, ran, run.part)
+    return RunningRow(run.job, run.units, ", ".join(run.nodes), run.ends_at, ran, run.share_done)

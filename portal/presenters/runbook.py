@@ -29,11 +29,11 @@ class KnownProblem:
 
 
 def init_app(app: Flask) -> None:
-    app.add_template_global(advice_for_job)
-    app.add_template_global(advice_for_operation)
+    app.add_template_global(known_problem_of_job)
+    app.add_template_global(known_problem_of_operation)
 
 
-def advice_for_job(view: JobView) -> KnownProblem | None:
+def known_problem_of_job(view: JobView) -> KnownProblem | None:
     """Matches how the job ended and the last stderr lines of the rank that failed."""
     if view.job.state is not JobState.FAILED:
         return None
@@ -50,7 +50,7 @@ def read_rank_stderr_tail(name: str, view: JobView) -> list[str]:
         return []
 
 
-def advice_for_operation(operation: Operation, log_tail: str) -> KnownProblem | None:
+def known_problem_of_operation(operation: Operation, log_tail: str) -> KnownProblem | None:
     """Matches the operation's error code, its data and the last lines of its log."""
     if not operation.error_code:
         return None

@@ -29,21 +29,21 @@ RUNNING_STATES = (JobState.RUNNING, JobState.STOPPING)
 
 @dataclass(frozen=True)
 class SweepView:
-    """`entries` are sorted, `first` is the place of the first one that is shown, `limit` how many are."""
+    """`results` are sorted, `offset` is the place of the first one that is shown, `limit` how many are."""
 
     sweep: Sweep
     plan: SweepPlan
     counts: dict[JobState, int]
-    entries: list[SweepJobResult]
+    results: list[SweepJobResult]
     metrics: list[str]
-    by: str
-    descending: bool
-    first: int
+    sort_column: str
+    is_descending: bool
+    offset: int
     limit: int
 
     @property
     def shown(self) -> list[SweepJobResult]:
-        return self.entries[self.first : self.first + self.limit]
+        return self.results[self.offset : self.offset + self.limit]
 
     @property
     def columns(self) -> list[str]:
@@ -56,12 +56,12 @@ class SweepView:
 
     @unlocked_cached_property
     def best(self) -> SweepJobResult | None:
-        return best_result(self.entries, self.metric) if self.metric else None
+        return best_result(self.results, self.metric) if self.metric else None
 
     @unlocked_cached_property
     def best_of_column(self) -> dict[str, int]:
         """By metric: the job with the best value."""
-        found = {metric: best_result(self.entries, metric) for metric in self.columns}
+        found = {metric: best_result(self.results, metric) for metric in self.columns}
         return {metric: entry.job_id for metric, entry in found.items() if entry}
 
     @property
@@ -69,7 +69,7 @@ class SweepView:
         return sum(count for state, count in self.counts.items() if state not in LIVE_JOB_STATES)
 
     @property
-    def is_living(self) -> bool:
+    def is_live(self) -> bool:
         return self.ended < self.sweep.jobs
 
 
@@ -82,7 +82,7 @@ def read_sweep_view(
     limit: int = 50,
     first: int = 0,
 ) -> SweepView:
-    """`by` empty: the best first as soon as something was measured. Raises NotFound; Refused for no column."""
+    """`sort_column` empty: the best first as soon as something was measured. Raises NotFound; Refused for no column."""
     with cluster.store.read() as session:
         sweep = queries.load_sweep(session, actor, sweep_id)
         counts = queries.count_job_states(session, sweep_id)

@@ -12,7 +12,7 @@ from cluster.services.nodes.queries import NodeView, UnitView
 from cluster.store.jobs import Job
 from cluster.store.workspaces import Workspace
 from portal.i18n.translate import _
-from portal.presenters.unit_words import unit_word, units
+from portal.presenters.unit_words import localized_unit_word, localized_units
 from portal.web.request_context import read_once
 
 UNITS_PER_ROW = 8
@@ -56,7 +56,7 @@ def unit_status(node: NodeView, unit: UnitView) -> str:
         return "unreachable"
     if unit.job_id is not None:
         return "work"
-    return "free" if node.takes_jobs else "closed"
+    return "free" if node.can_take_jobs else "closed"
 
 
 def unit_bar(node: NodeView, kind: str, run: Sequence[UnitView]) -> UnitBar:
@@ -81,7 +81,7 @@ def unit_bar(node: NodeView, kind: str, run: Sequence[UnitView]) -> UnitBar:
 
 
 def closed_reason(node: NodeView) -> str:
-    if node.kept_out:
+    if node.kubernetes_problem:
         return _("closed: Kubernetes starts nothing there")
     if node.state is NodeState.DRAINING:
         return _("closed: being drained")
@@ -91,7 +91,7 @@ def closed_reason(node: NodeView) -> str:
 def unit_positions(run: Sequence[UnitView]) -> str:
     """`CPU slot 1` or `GPUs 3–6`; people count from one."""
     first, last = run[0].unit.position + 1, run[-1].unit.position + 1
-    return f"{unit_word(len(run))} {first}" + (f"–{last}" if last != first else "")
+    return f"{localized_unit_word(len(run))} {first}" + (f"–{last}" if last != first else "")
 
 
 def workspace_bars(holding: Sequence[Job], workspace: Workspace, used: int, user_id: int) -> list[UnitBar]:
@@ -99,13 +99,15 @@ def workspace_bars(holding: Sequence[Job], workspace: Workspace, used: int, user
     bars = []
     for job in sorted(holding, key=lambda job: (job.user_id != user_id, job.id)):
         fill = 1 if job.user_id == user_id else 2
-        name = f"job-{job.id} · {job.name} · {job.user.name} · {units(job.units)}"
+        name = f"job-{job.id} · {job.name} · {job.user.name} · {localized_units(job.units)}"
         bars += bars_of_count(
             job.units, "work", name, fill=fill, label=str(job.id), href=url_for("jobs.page", job_id=job.id)
         )
     hidden = used - sum(job.units for job in holding)
     if hidden > 0:
-        bars += bars_of_count(hidden, "closed", f"{units(hidden)} · " + _("jobs of a private training"))
+        bars += bars_of_count(
+            hidden, "closed", f"{localized_units(hidden)} · " + _("jobs of a private training")
+        )
     left = max(0, workspace.units - used)
     return bars + [UnitBar(1, "free", _("free")) for _each in range(min(left, 64))]
 
@@ -128,7 +130,7 @@ class LargestFreeBlock:
 
 def largest_free_block(quota_left: int) -> LargestFreeBlock:
     """The largest job that could start now on one node within the quota."""
-    ready = [node for node in read_once(queries.list_nodes) if node.takes_jobs]
+    ready = [node for node in read_once(queries.list_nodes) if node.can_take_jobs]
     best = max(ready, key=lambda node: sum(unit.is_free for unit in node.units), default=None)
     free = min(quota_left, sum(unit.is_free for unit in best.units)) if best else 0
     return LargestFreeBlock(max(0, free), best.name if best and free > 0 else "")

@@ -10,8 +10,8 @@ from portal.web.request_context import current_cluster
 
 
 def init_app(app: Flask) -> None:
-    app.add_template_global(unit_word)
-    app.add_template_global(units)
+    app.add_template_global(localized_unit_word, "unit_word")
+    app.add_template_global(localized_units, "units")
 
 
 def installation_unit_kind() -> UnitKind:
@@ -23,11 +23,11 @@ def installation_unit_kind() -> UnitKind:
     return kind
 
 
-def unit_word(number: int = 2) -> str:
+def localized_unit_word(number: int = 2) -> str:
     """`GPUs` or `CPU slots`, for labels and column heads; one form in Korean."""
     return words.unit_word(installation_unit_kind(), request_language(), number)
 
 
-def units(number: int) -> str:
+def localized_units(number: int) -> str:
     """`2 GPUs`, `CPU 슬롯 1개`: for sentences."""
     return words.format_units(number, installation_unit_kind(), request_language())

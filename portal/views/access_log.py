@@ -132,7 +132,7 @@ def access_log_csv_row(entry: AuditEntry) -> list[CsvCell]:
     ]
 
 
-@blueprint.app_template_global("details_of")
+@blueprint.app_template_global("entry_details")
 def details_of(entry: AuditEntry) -> str:
     """What the entry adds, as `name=value`; nothing secret is ever in it."""
     if "differences" in entry.data:

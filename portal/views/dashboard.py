@@ -22,7 +22,7 @@ from cluster.store.workspaces import Workspace
 from portal.i18n.messages import store_wait_explanations, waiting_label
 from portal.i18n.translate import _, now
 from portal.presenters.alerts import read_alert_lines
-from portal.presenters.job_texts import many
+from portal.presenters.job_texts import reason_count_text
 from portal.presenters.unit_bars import unit_status
 from portal.web.request_context import (
     current_actor,
@@ -53,7 +53,7 @@ def home() -> ResponseReturnValue:
         lines=read_alert_lines(),
         checked=now(),
         nodes=views,
-        ready=sum(node.takes_jobs for node in views),
+        ready=sum(node.can_take_jobs for node in views),
         shares=count_units_by_status(views),
         legend=workspace_legend(views),
         living=read_once(state_counts.count_live_jobs),
@@ -80,7 +80,7 @@ class DashboardQueue:
 def dashboard_queue(seen: QueueSummary) -> DashboardQueue:
     """Counts the waiting jobs of all users at this moment."""
     waited = (now() - seen.oldest_submission).total_seconds() if seen.oldest_submission else 0.0
-    reasons = [(waiting_label(one.code), many(one)) for one in seen.counts]
+    reasons = [(waiting_label(one.code), reason_count_text(one)) for one in seen.counts]
     count = sum(one.count + one.is_more for one in seen.counts)
     return DashboardQueue(min(MAX_AHEAD_COUNTED + 1, count), waited, reasons[:4])
 

@@ -46,7 +46,7 @@ def index() -> ResponseReturnValue:
 
 
 def is_node_healthy(node: NodeView) -> bool:
-    return not broken_units(node) and node.takes_jobs
+    return not broken_units(node) and node.can_take_jobs
 
 
 @blueprint.get("/nodes/<int:node_id>")
@@ -89,7 +89,7 @@ def undrain(node_id: int) -> ResponseReturnValue:
     return redirect(url_for("nodes.page", node_id=node_id), 303)
 
 
-@blueprint.app_template_global("bars_of")
+@blueprint.app_template_global("unit_bars_of")
 def bars_of(node: NodeView) -> list[object]:
     return list(node_bars(node))
 
@@ -99,12 +99,12 @@ def broken_units(node: NodeView) -> int:
     return sum(unit.unit.state is not UnitState.OK for unit in node.units)
 
 
-@blueprint.app_template_global("weaknesses_of")
+@blueprint.app_template_global("confinement_gaps_of")
 def weaknesses_of(node: NodeView) -> tuple[ConfinementGap, ...]:
-    return list_confinement_gaps(node.powers or {})
+    return list_confinement_gaps(node.confinement_features or {})
 
 
-@blueprint.app_template_global("units_in_words")
+@blueprint.app_template_global("node_units_text")
 def units_in_words(node: NodeView) -> str:
     """`8 × H100`, or `2 CPU slots` where the units have no model."""
     count = len(node.units)

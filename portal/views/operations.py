@@ -12,7 +12,7 @@ from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from cluster.services.operations import queries, requests
 from cluster.store.base import LARGEST_ID
 from cluster.store.operations import Operation
-from portal.i18n.messages import step_word
+from portal.i18n.messages import localized_step
 from portal.i18n.translate import localized_duration
 from portal.job_files.log_chunks import read_log_chunk
 from portal.web.file_responses import send_file_so_far
@@ -66,7 +66,7 @@ def step_row(step: dict[str, Any], operation: Operation) -> dict[str, str]:
     answer = str(step.get("detail") or "")
     if state == "done" and step.get("started_at") and step.get("ended_at"):
         answer = localized_duration(step_seconds(step["started_at"], step["ended_at"]))
-    return {"word": step_word(str(step.get("code", ""))), "state": state, "answer": answer}
+    return {"word": localized_step(str(step.get("code", ""))), "state": state, "answer": answer}
 
 
 def step_seconds(one: str, other: str) -> float:

@@ -23,7 +23,7 @@ from cluster.services.repairs.catalogue import (
 from cluster.services.repairs.previews import RepairPreview
 from cluster.store.base import LARGEST_ID
 from cluster.store.repairs import RepairRun
-from portal.i18n.messages import N_, localized_error, say
+from portal.i18n.messages import N_, localized_error, localized_sentence
 from portal.i18n.translate import _, request_language
 from portal.job_files.log_chunks import read_log_chunk
 from portal.web import forms
@@ -67,7 +67,7 @@ class TranscriptLine:
     kind: str
 
 
-@blueprint.app_template_global("in_words")
+@blueprint.app_template_global("localized_text")
 def in_words(said: BilingualText) -> str:
     """A text of the catalogue in the reader's language."""
     return said.in_language(request_language())
@@ -82,7 +82,7 @@ def run_state(run: RepairRun) -> dict[str, str]:
     return {"kind": "running", "word": _("Running")}
 
 
-@blueprint.app_template_global("who_asked")
+@blueprint.app_template_global("requester_text")
 def who_asked(run: RepairRun) -> str:
     return _("%(user)s, at the console", user=run.console_user) if run.console_user else run.asker.name
 
@@ -267,6 +267,6 @@ def cancel(run_id: int) -> ResponseReturnValue:
     return redirect(url_for("repairs.run", run_id=run_id), 303)
 
 
-@blueprint.app_template_global("check_line_words")
+@blueprint.app_template_global("check_sentence")
 def check_line_words(answer: dict[str, Any]) -> Markup | str:
-    return say(str(answer["code"]), answer.get("data") or {})
+    return localized_sentence(str(answer["code"]), answer.get("data") or {})

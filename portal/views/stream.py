@@ -11,7 +11,7 @@ from flask_login import current_user
 
 from cluster.domain.errors import Refused
 from cluster.services.jobs import queries
-from portal.i18n.messages import say
+from portal.i18n.messages import localized_sentence
 from portal.live.event_stream import (
     StartedStream,
     StreamSlots,
@@ -65,7 +65,9 @@ def stream() -> ResponseReturnValue:
         g.begun_stream = StartedStream(tab.events(places))
     except TooManyStreams as refusal:
         status = 429 if refusal.code == "stream.too_many" else 503
-        answer = Response(f"{say(refusal.code, refusal.data)}\n", status, mimetype="text/plain")
+        answer = Response(
+            f"{localized_sentence(refusal.code, refusal.data)}\n", status, mimetype="text/plain"
+        )
         answer.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
         return answer
     response = Response(g.begun_stream, mimetype=MIMETYPE)

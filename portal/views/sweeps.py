@@ -7,7 +7,7 @@ from cluster.domain.errors import Conflict
 from cluster.domain.jobs.results import best_value
 from cluster.domain.sweeps.comparison import PREFERRED_METRICS, SweepJobResult
 from cluster.services.sweeps import stops
-from portal.i18n.messages import say
+from portal.i18n.messages import localized_sentence
 from portal.i18n.translate import ngettext
 from portal.job_files.downsampling import CurvePoints, downsample, join_curves
 from portal.job_files.metrics import CurveAxis
@@ -44,8 +44,8 @@ def page(sweep_id: int) -> Response:
         lines=lines,
         drawn=[metric for metric in PREFERRED_METRICS if metric in view.metrics] or view.metrics[:2],
         part=query_params.id_param("part") or 1,
-        parts=max(1, -(-len(view.entries) // PAGE_LENGTH)),
-        may_stop=stops.can_stop_sweep(current_actor(), view.sweep) and view.is_living,
+        parts=max(1, -(-len(view.results) // PAGE_LENGTH)),
+        may_stop=stops.can_stop_sweep(current_actor(), view.sweep) and view.is_live,
         best_value=lambda entry, metric: best_value(entry.results, metric),
         same_page=current_sweep_url_with,
         toggled=lambda job_id: toggle_curve(lines, job_id),
@@ -74,9 +74,9 @@ def read_chosen_results(view: SweepView) -> list[SweepJobResult]:
     """The results that the address names, else the first ones that have metrics."""
     if "show" in request.args:
         asked = [int(text) for text in request.args.getlist("show") if text.isascii() and text.isdigit()]
-        by_id = {entry.job_id: entry for entry in view.entries}
+        by_id = {entry.job_id: entry for entry in view.results}
         return [by_id[job_id] for job_id in asked[:MAX_CURVES] if job_id in by_id]
-    return [entry for entry in view.entries if entry.results][:DEFAULT_CURVES]
+    return [entry for entry in view.results if entry.results][:DEFAULT_CURVES]
 
 
 def toggle_curve(lines: list[SweepJobResult], job_id: int) -> list[int] | str:
@@ -121,7 +121,7 @@ def sweep_csv(view: SweepView) -> Response:
         own: list[CsvCell] = [f"job-{entry.job_id}", entry.number, entry.state.value]
         return [*own, *(values[name] for name in parameters), *best, entry.seconds]
 
-    return csv_response(f"sweep-{view.sweep.id}.csv", head, (row(entry) for entry in view.entries))
+    return csv_response(f"sweep-{view.sweep.id}.csv", head, (row(entry) for entry in view.results))
 
 
 @blueprint.get("/sweeps/<int:sweep_id>/stop")
@@ -134,7 +134,7 @@ def stop(sweep_id: int) -> Response:
     try:
         number = stops.stop_sweep(current_cluster(), current_actor(), sweep_id)
     except Conflict as conflict:
-        page = render_stop_sweep(sweep_id, say(conflict.code, conflict.data))
+        page = render_stop_sweep(sweep_id, localized_sentence(conflict.code, conflict.data))
         return Response(page, 409, mimetype="text/html")
     flash(ngettext("%(num)d job is being stopped.", "%(num)d jobs are being stopped.", number), "ok")
     return redirect(url_for("sweeps.page", sweep_id=sweep_id), 303)

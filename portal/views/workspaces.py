@@ -20,7 +20,7 @@ from cluster.store.jobs import Job
 from cluster.store.workspaces import Workspace
 from portal.i18n.messages import localized_error, store_wait_explanations
 from portal.i18n.translate import _
-from portal.presenters.job_texts import standings
+from portal.presenters.job_texts import wait_explanations_of
 from portal.presenters.unit_bars import largest_free_block, workspace_bars
 from portal.web import forms
 from portal.web.request_context import current_actor, current_cluster, is_fragment_request
@@ -76,7 +76,7 @@ def home(workspace_id: int) -> ResponseReturnValue:
         cluster, actor, states=UNIT_HOLDING_STATES, workspace_id=workspace_id, limit=200
     )
     recent = queries.list_jobs(cluster, actor, workspace_id=workspace_id, limit=JOBS_SHOWN)
-    store_wait_explanations(standings(recent))
+    store_wait_explanations(wait_explanations_of(recent))
     return render_template(
         "workspaces/_home.html" if is_fragment_request() else "workspaces/home.html",
         workspace=workspace,

@@ -30,10 +30,10 @@ STREAM_ENDPOINT = "stream.stream"
 
 @dataclass
 class ClientSlots:
-    """`asked`: in work or waiting."""
+    """`open_requests`: in work or waiting."""
 
-    free: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(CONCURRENT_REQUESTS))
-    asked: int = 0
+    semaphore: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(CONCURRENT_REQUESTS))
+    open_requests: int = 0
 
 
 class ConcurrencyLimiter:
@@ -41,30 +41,30 @@ class ConcurrencyLimiter:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.lines: dict[bytes, ClientSlots] = {}
+        self.slots_by_client: dict[bytes, ClientSlots] = {}
         self.refused_until: OrderedDict[bytes, float] = OrderedDict()
 
     def acquire(self, key: bytes) -> None:
         """Waits for a place. Raises TooManyRequests; a place that was given has to be given back."""
         with self.lock:
-            line = self.lines.setdefault(key, ClientSlots())
-            if line.asked >= MAX_OPEN_REQUESTS:
+            line = self.slots_by_client.setdefault(key, ClientSlots())
+            if line.open_requests >= MAX_OPEN_REQUESTS:
                 raise TooManyRequests
-            line.asked += 1
-        if not line.free.acquire(timeout=WAIT_SECONDS):
+            line.open_requests += 1
+        if not line.semaphore.acquire(timeout=WAIT_SECONDS):
             self._leave_line(key, line)
             raise TooManyRequests
 
     def release(self, key: bytes) -> None:
-        line = self.lines[key]
-        line.free.release()
+        line = self.slots_by_client[key]
+        line.semaphore.release()
         self._leave_line(key, line)
 
     def _leave_line(self, key: bytes, line: ClientSlots) -> None:
         with self.lock:
-            line.asked -= 1
-            if line.asked == 0:
-                del self.lines[key]
+            line.open_requests -= 1
+            if line.open_requests == 0:
+                del self.slots_by_client[key]
 
     def note_refusal(self, key: bytes) -> None:
         with self.lock:

@@ -13,7 +13,7 @@ from werkzeug.exceptions import HTTPException
 from cluster.domain.errors import Conflict, Forbidden, Gone, GroundcrewError, NotFound, Refused, Unavailable
 from cluster.services.storage import disk_space
 from cluster.store.engine import DISK_FULL_ERRNOS, is_disk_full
-from portal.i18n.messages import hint_for, say, title_of
+from portal.i18n.messages import localized_hint, localized_sentence, localized_title
 from portal.web.request_context import (
     current_cluster,
     current_request_id,
@@ -111,11 +111,11 @@ def problem_response(
     shapes: Sequence[dict[str, str]] = (),
 ) -> Response:
     """HTML for pages, a piece for htmx, RFC 9457 for REST. `shapes` are fields of a wrong shape."""
-    sentence = say(code, data)
+    sentence = localized_sentence(code, data)
     if is_api_request():
         body: dict[str, object] = {
             "type": f"/problems/{code}",
-            "title": title_of(code),
+            "title": localized_title(code),
             "status": status,
             "detail": sentence,
             "code": code,
@@ -136,9 +136,9 @@ def problem_response(
             render_template(
                 page,
                 status=status,
-                title=title_of(code),
+                title=localized_title(code),
                 sentence=sentence,
-                hint=hint_for(code, data),
+                hint=localized_hint(code, data),
                 request_id=current_request_id(),
             )
         )

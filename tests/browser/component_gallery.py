@@ -40,18 +40,24 @@ def make_app(tape: Tape | None = None) -> Flask:
     security_headers.init_app(app)
     translate.init_app(app, "Asia/Seoul")
     app.register_blueprint(look_blueprint)
-    theme.init_app(app, shell=shell)
+    theme.init_app(app, read_layout=page_layout)
     add_pages(app)
     add_files(app, tape)
     add_stream(app)
     return app
 
 
-def shell() -> PageLayout:
+def page_layout() -> PageLayout:
     counts = {"/queue": 45, "/workspaces": 6, "/jobs": 25}
     rail = administrator_navigation(request.path, counts, {"/": 5, "/nodes": 3})
     return PageLayout(
-        "lab-a", rail, NavigationUser("hjkim"), live=True, topics=("queue",), sign_out="#", version="0.1.0"
+        "lab-a",
+        rail,
+        NavigationUser("hjkim"),
+        opens_stream=True,
+        topics=("queue",),
+        sign_out_url="#",
+        version="0.1.0",
     )
 
 

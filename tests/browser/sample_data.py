@@ -82,22 +82,22 @@ def sign() -> list[dict[str, Any]]:
     return [
         {
             "kind": "unreachable",
-            "what": Markup("<b>gpu07</b> ") + _("has not answered for 4 minutes"),
+            "sentence": Markup("<b>gpu07</b> ") + _("has not answered for 4 minutes"),
             "detail": _("job-1044 keeps its 8 GPUs booked"),
             "href": "#a",
-            "button": _("See forecast"),
+            "button_label": _("See forecast"),
         },
         {
             "kind": "error",
-            "what": Markup("<b>gpu03 · GPU 5</b> Xid 79"),
+            "sentence": Markup("<b>gpu03 · GPU 5</b> Xid 79"),
             "href": "#b",
-            "button": _("See forecast"),
+            "button_label": _("See forecast"),
         },
         {
             "kind": "caution",
-            "what": Markup("<b>/data</b> 88 %"),
+            "sentence": Markup("<b>/data</b> 88 %"),
             "href": "#c",
-            "button": _("See forecast"),
+            "button_label": _("See forecast"),
         },
     ]
 

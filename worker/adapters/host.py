@@ -31,7 +31,7 @@ def read_facts(storage: Path) -> dict[str, Any]:
         "kernel": platform.release(),
         "cpus": len(os.sched_getaffinity(0)),
         "memory_bytes": psutil.virtual_memory().total,
-        "disk_bytes": disk.whole,
+        "disk_bytes": disk.total,
         "disk_free_bytes": disk.free,
         "interfaces": read_interfaces(),
     }

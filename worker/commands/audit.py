@@ -27,8 +27,8 @@ def verify_access_log(settings: Settings, logs: list[Path]) -> int:
         standing = check_audit(cluster, anchors)
     finally:
         cluster.store.close()
-    if standing.found is not None:
-        code, data, language = standing.found.code, standing.found.data, language_of_terminal()
+    if standing.violation is not None:
+        code, data, language = standing.violation.code, standing.violation.data, language_of_terminal()
         sys.stderr.write(
             f"{words.sentence(code, data, language)} {words.hint(code, data, language)}".strip() + "\n"
         )

@@ -36,8 +36,8 @@ def verify_audit(cluster: Cluster, chosen: argparse.Namespace) -> CommandResult:
     """Raises Unavailable with the first place that is wrong."""
     seal_entries(cluster)
     standing = check_audit(cluster, anchors_in_backups(cluster.settings))
-    if standing.found is not None:
-        raise Unavailable(standing.found.code, **standing.found.data)
+    if standing.violation is not None:
+        raise Unavailable(standing.violation.code, **standing.violation.data)
     return {
         "changed": False,
         "entries": standing.entries,

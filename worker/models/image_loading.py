@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from worker.models.image_classes import UNREADABLE, LabelledImage
+from .image_classes import UNREADABLE, LabelledImage
 
 
 def read_images(

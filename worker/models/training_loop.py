@@ -13,10 +13,9 @@ from typing import Any
 import groundcrew_job
 import numpy as np
 
-from worker.models.image_classes import NoImages, list_class_images
-from worker.models.image_loading import read_images
-
 from .hyperparameters import Hyperparameters
+from .image_classes import NoImages, list_class_images
+from .image_loading import read_images
 from .ranks import Ranks, hvd, join_ranks, tf, weights_digest
 
 ModelBuilder = Callable[[int, int, Mapping[str, Any]], "tf.keras.Model"]

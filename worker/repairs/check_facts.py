@@ -59,7 +59,7 @@ def read_check_facts(cluster: Cluster, kinds: set[CheckKind]) -> CheckFacts:
         found["leftovers"] = len(list_reclaimable_paths(cluster))
     if CheckKind.DISK_FREE in kinds:
         disk = read_disk_usage(cluster.settings.state_dir)
-        found.update(free_bytes=disk.free, total_bytes=disk.whole)
+        found.update(free_bytes=disk.free, total_bytes=disk.total)
     if CheckKind.PORTAL_ANSWERS in kinds:
         found["portal_status"] = portal_status(cluster.settings)
     if CheckKind.REDIS_ANSWERS in kinds:
@@ -89,7 +89,7 @@ def environment_problem(cluster: Cluster) -> str:
 
 def read_audit_facts(cluster: Cluster) -> dict[str, Any]:
     standing = read_audit_status(cluster)
-    code = standing.found.code if standing.found else ""
+    code = standing.violation.code if standing.violation else ""
     return {
         "audit_checked_at": standing.checked_at,
         "audit_entries": standing.checked,

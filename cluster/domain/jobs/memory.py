@@ -84,7 +84,7 @@ def parse_size(text: str) -> int | None:
     return int(Decimal(match[1]) * SIZE_UNITS[match[2] or "GiB"]) if match else None
 
 
-def write_size(size: int) -> str:
+def format_exact_size(size: int) -> str:
     """As `parse_size` reads it again, to the byte."""
     for name, unit in SIZE_UNITS.items():
         for digits in range(4):

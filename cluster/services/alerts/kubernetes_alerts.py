@@ -34,8 +34,8 @@ def kubernetes_alerts(cluster: Cluster, nodes: Collection[NodeView]) -> Iterator
     for node in standing.nodes:
         yield from kubernetes_node_alerts(node, ids)
     for view in nodes:
-        if view.kept_out and view.kept_out["code"] in CLOSED_BY_HAND_CODES:
-            why = (AlertDetail(view.kept_out["code"], view.kept_out["data"]),)
+        if view.kubernetes_problem and view.kubernetes_problem["code"] in CLOSED_BY_HAND_CODES:
+            why = (AlertDetail(view.kubernetes_problem["code"], view.kubernetes_problem["data"]),)
             data = {"node": view.name}
             yield Alert(
                 AlertUrgency.CAUTION, AlertTopic.NODE, "attention.kubernetes_node", view.id, data, why

@@ -101,8 +101,8 @@ def read_metrics(cluster: Cluster) -> ClusterMetrics:
         scheduler_age=seconds_since(pulse.at if pulse else None, now),
         scheduler=pulse,
         disk_free=disk.free,
-        disk_bytes=disk.whole,
-        disk_reserve=reserve_of(disk.whole, cluster.settings.disk_reserve_bytes),
+        disk_bytes=disk.total,
+        disk_reserve=reserve_of(disk.total, cluster.settings.disk_reserve_bytes),
         kubernetes=parse_kubernetes_status(facts[KUBERNETES_STATUS_FACT].value)
         if KUBERNETES_STATUS_FACT in facts
         else None,

@@ -59,7 +59,7 @@ class AuditStatus:
     checked_at: datetime | None
     checked: int
     """How many entries that check covered: what is not sealed cannot be checked."""
-    found: SealViolation | None
+    violation: SealViolation | None
 
 
 @dataclass(frozen=True)
@@ -266,7 +266,7 @@ def read_audit_status(cluster: Cluster) -> AuditStatus:
         seals=last.id if last else 0,
         checked_at=datetime.fromisoformat(value["at"]) if value else None,
         checked=value.get("sealed", 0),
-        found=SealViolation(value["code"], value["data"]) if value.get("code") else None,
+        violation=SealViolation(value["code"], value["data"]) if value.get("code") else None,
     )
 
 

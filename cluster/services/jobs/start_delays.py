@@ -19,7 +19,7 @@ class StartDelay:
     code: str
     data: Mapping[str, Any]
     given_up_at: datetime | None = None
-    waits_again: bool = False
+    is_requeued: bool = False
     """A gang gives its units back and waits again; others have failed then."""
 
 

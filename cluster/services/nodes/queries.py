@@ -39,14 +39,14 @@ class NodeView:
     node: Node
     state: NodeState
     units: list[UnitView]
-    kept_out: Mapping[str, Any] | None = None
+    kubernetes_problem: Mapping[str, Any] | None = None
     """Why Kubernetes starts nothing there although its agent is well, as {code, data}."""
-    powers: Mapping[str, Any] | None = None
+    confinement_features: Mapping[str, Any] | None = None
     """What confines its jobs (cluster/domain/nodes/confinement.py); None: they are no processes of this node."""
 
     @property
-    def takes_jobs(self) -> bool:
-        return self.state is NodeState.READY and self.kept_out is None
+    def can_take_jobs(self) -> bool:
+        return self.state is NodeState.READY and self.kubernetes_problem is None
 
     @property
     def id(self) -> int:

@@ -71,14 +71,14 @@ class WaitingJob:
     id: int
     job: Job | None
     units: int
-    standing: WaitingExplanation
+    explanation: WaitingExplanation
 
 
 @dataclass(frozen=True)
 class QueueView:
     waiting: list[WaitingJob]
     next_after: QueueCursor | None
-    next_after_front: int | None
+    next_after_head: int | None
     reasons: list[ReasonCount]
     running: list[RunningJob]
     next_after_run: QueueCursor | None

@@ -19,7 +19,7 @@ NO_KNOWN_END = 1 << 62
 
 @dataclass(frozen=True)
 class RunningJob:
-    """`part` of its way is done, 0 to 1, as it says itself; None where it does not.
+    """`share_done` of its way is done, 0 to 1, as it says itself; None where it does not.
 
     `job` is None where the reader may not see it.
     """
@@ -30,7 +30,7 @@ class RunningJob:
     nodes: tuple[str, ...]
     started_at: datetime | None
     ends_at: datetime | None
-    part: float | None = None
+    share_done: float | None = None
 
 
 def read_running_jobs(

@@ -39,7 +39,7 @@ class WaitingExplanation:
     """`reason` None: its turn has come, and the scheduler is about to start it."""
 
     reason: WaitingReason | None
-    outlook: StartEstimate = UNKNOWN_START
+    estimate: StartEstimate = UNKNOWN_START
 
     @property
     def code(self) -> str | None:
@@ -47,7 +47,7 @@ class WaitingExplanation:
 
     @property
     def data(self) -> dict[str, Any]:
-        return to_waiting_data(self.reason, self.outlook) if self.reason else {}
+        return to_waiting_data(self.reason, self.estimate) if self.reason else {}
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def with_suggestion(queue: QueueSnapshot, job: Job, standing: WaitingExplanation
     if head is None or standing.reason is None:
         return standing
     advice = suggest_changes(queue.placement, head, float(job.grace_seconds))
-    return replace(standing, outlook=advice.added_to_estimate(standing.outlook)) if advice else standing
+    return replace(standing, estimate=advice.added_to_estimate(standing.estimate)) if advice else standing
 
 
 def read_own_blockers(

@@ -46,13 +46,13 @@ class DiskUsage:
     free: int
 
     @property
-    def whole(self) -> int:
+    def total(self) -> int:
         return self.used + self.free
 
     @property
-    def share(self) -> float:
+    def used_share(self) -> float:
         """0 to 1."""
-        return self.used / self.whole if self.whole else 1.0
+        return self.used / self.total if self.total else 1.0
 
 
 @dataclass(frozen=True)
@@ -103,11 +103,11 @@ def existing_ancestor(folder: Path) -> Path:
 
 def read_monitored_disk(settings: Settings, folder: Path, before: Mapping[str, DiskLevel]) -> MonitoredDisk:
     disk, mount = read_disk_usage(folder), str(mount_point_of(folder))
-    reserve = reserve_of(disk.whole, settings.disk_reserve_bytes)
+    reserve = reserve_of(disk.total, settings.disk_reserve_bytes)
     level = disk_level_of(disk.free, reserve, before.get(mount, DiskLevel.ROOM))
     storage = existing_ancestor(settings.storage_dir)
     return MonitoredDisk(
-        mount, disk.free, disk.whole, reserve, level, folder.stat().st_dev == storage.stat().st_dev
+        mount, disk.free, disk.total, reserve, level, folder.stat().st_dev == storage.stat().st_dev
     )
 
 

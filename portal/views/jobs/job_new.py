@@ -20,7 +20,7 @@ from cluster.services.sweeps.submission import SweepPreview
 from cluster.services.workspaces import queries as workspace_queries
 from cluster.store.datasets import Dataset
 from cluster.store.trainings import Training
-from portal.i18n.messages import say
+from portal.i18n.messages import localized_sentence
 from portal.presenters import job_commands, job_form
 from portal.web import query_params
 from portal.web.request_context import current_actor, current_cluster
@@ -125,7 +125,7 @@ def first_job_estimate(found: SubmissionPreview, warnings: tuple[SubmissionWarni
         "found": found,
         "code": found.reason.code if found.reason else None,
         "data": to_waiting_data(found.reason, found.outlook) if found.reason else {},
-        "warnings": [(warned.field, say(warned.code, warned.data)) for warned in warnings],
+        "warnings": [(warned.field, localized_sentence(warned.code, warned.data)) for warned in warnings],
     }
 
 
@@ -136,7 +136,7 @@ def visible_dataset(asked: JobRequest) -> Dataset | None:
 
 
 def form_error_messages(refusal: Refused) -> dict[str, str]:
-    return {job_form.form_field_of(refusal): say(refusal.code, refusal.data)}
+    return {job_form.form_field_of(refusal): localized_sentence(refusal.code, refusal.data)}
 
 
 def render_job_form(

@@ -13,7 +13,7 @@ from cluster.services.jobs import queries as job_queries
 from cluster.services.jobs.start_delays import read_start_delay
 from cluster.services.workspaces import queries
 from cluster.store.jobs import Job
-from portal.i18n.messages import say
+from portal.i18n.messages import localized_sentence
 from portal.i18n.translate import _
 from portal.presenters import queue_page
 from portal.presenters.job_log_tab import read_log_tab
@@ -111,7 +111,11 @@ def stop(job_id: int) -> Response:
     try:
         job = stop_requests.stop_job(cluster, actor, job_id)
     except Conflict as conflict:
-        return Response(render_stop_job(job_id, say(conflict.code, conflict.data)), 409, mimetype="text/html")
+        return Response(
+            render_stop_job(job_id, localized_sentence(conflict.code, conflict.data)),
+            409,
+            mimetype="text/html",
+        )
     if job.state is JobState.STOPPED:
         flash(_("job-%(id)s is stopped; it had not begun.", id=job_id), "ok")
     else:
@@ -136,7 +140,9 @@ def delete_files(job_id: int) -> Response:
         file_deletions.request_file_deletion(current_cluster(), current_actor(), [job_id])
     except Conflict as conflict:
         return Response(
-            render_delete_files(job_id, say(conflict.code, conflict.data)), 409, mimetype="text/html"
+            render_delete_files(job_id, localized_sentence(conflict.code, conflict.data)),
+            409,
+            mimetype="text/html",
         )
     flash(_("The files of job-%(id)s are being deleted.", id=job_id), "ok")
     return redirect(url_for("jobs.page", job_id=job_id), 303)

@@ -34,7 +34,7 @@ SYSTEMS = (
 SCOPES = {"read": ("read",), "write": ("write",), "repair": ("repair",)}
 
 
-@blueprint.app_template_global("browser_words")
+@blueprint.app_template_global("browser_name")
 def browser_words(agent: str) -> str:
     """`Firefox · Linux` out of what the browser calls itself; itself where nothing is recognised."""
     browser = next((word for sign, word in BROWSERS if sign in agent), "")

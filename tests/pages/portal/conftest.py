@@ -1,17 +1,49 @@
 """One house for the session, put back before every test; and empty installations."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from argon2 import PasswordHasher
+from flask import Flask
+from flask.templating import Environment
 from flask.testing import FlaskClient
+from jinja2 import Undefined, UndefinedError
+from jinja2.runtime import TemplateReference
+from jinja2.utils import missing
 
 from cluster.services.context import Cluster
 from cluster.services.people import credentials
 from portal import create_app
 from tests.conftest import sqlite_cluster
 from tests.pages.portal.filled_portal import House, build
+
+
+class RequiredAttributes(Undefined):
+    """An absent key of a mapping is empty as ever; an attribute that an object does not have fails the test."""
+
+    def __init__(
+        self, hint: str | None = None, obj: Any = missing, name: str | None = None, exc: Any = None
+    ) -> None:
+        super().__init__(hint, obj, name, exc or UndefinedError)
+        if obj is not missing and not isinstance(obj, Mapping | Undefined | TemplateReference):
+            raise UndefinedError(f"{type(obj).__name__} has no attribute {name!r}")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def required_attributes() -> Iterator[None]:
+    """Templates of every portal in these tests name only attributes that exist."""
+    create = Flask.create_jinja_environment
+
+    def strict(app: Flask) -> Environment:
+        environment = create(app)
+        environment.undefined = RequiredAttributes
+        return environment
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Flask, "create_jinja_environment", strict)
+        yield
 
 
 @pytest.fixture(autouse=True)

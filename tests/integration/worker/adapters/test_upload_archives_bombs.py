@@ -33,7 +33,8 @@ options = {"memory": int(memory[0])} if memory else {}
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
     size = Path(archive).stat().st_size
-    code = unpack_upload_archive(Path(archive), Path(archive).name, Path(target), ArchiveChecker(size), lambda share: None, **options)
+    path, checker = Path(archive), ArchiveChecker(size)
+    code = unpack_upload_archive(path, path.name, Path(target), checker, lambda share: None, **options)
 except Refused as refused:
     code = refused.code
 print(json.dumps([code, 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)]))

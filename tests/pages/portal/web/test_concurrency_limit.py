@@ -51,7 +51,7 @@ def test_one_more_than_may_be_in_work_waits_until_one_has_ended(
     for _ in range(CONCURRENT_REQUESTS):
         share.release(GREEDY)
     share.release(OTHER)
-    assert share.lines == {}
+    assert share.slots_by_client == {}
 
 
 def test_more_than_may_wait_are_refused_at_once_and_others_are_not(
@@ -70,12 +70,12 @@ def test_more_than_may_wait_are_refused_at_once_and_others_are_not(
         share.release(GREEDY)
     for each in asked:
         each.result(10)
-    assert share.lines == {}
+    assert share.slots_by_client == {}
 
 
 def fill(share: ConcurrencyLimiter) -> bool:
     """Once all of them have asked."""
-    while share.lines[GREEDY].asked < MAX_OPEN_REQUESTS:
+    while share.slots_by_client[GREEDY].open_requests < MAX_OPEN_REQUESTS:
         threading.Event().wait(0.001)
     return True
 
@@ -90,7 +90,7 @@ def test_who_waits_too_long_is_refused_and_leaves_nothing(
         share.acquire(GREEDY)
     for _ in range(CONCURRENT_REQUESTS):
         share.release(GREEDY)
-    assert share.lines == {}
+    assert share.slots_by_client == {}
 
 
 def test_every_request_gives_its_place_back_and_a_refusal_names_the_way_out(
@@ -100,7 +100,7 @@ def test_every_request_gives_its_place_back_and_a_refusal_names_the_way_out(
     for path in ("/", "/no-such-page", "/jobs/999"):
         client.get(path)
     share: ConcurrencyLimiter = app.extensions["fair_share"]
-    assert share.lines == {}
+    assert share.slots_by_client == {}
     monkeypatch.setattr(concurrency_limit, "MAX_OPEN_REQUESTS", 0)
     for path, kind in (("/", "text/html"), ("/api/v1/jobs", "application/problem+json")):
         refused = client.get(path, headers={"Authorization": "Bearer gc_x"})

@@ -160,10 +160,10 @@ def test_search_names_lines_and_counts_all_hits(tmp_path: Path) -> None:
     with open_file_beneath(written(tmp_path, data), "rank-0.stdout") as file:
         found = search_log(file, "nan")
         assert found.count == 1000
-        assert len(found.hits) == 500
-        assert found.is_whole
-        assert (found.hits[1].line, found.hits[1].text) == (4, "step 3 loss NaN")
-        file.seek(found.hits[1].offset)
+        assert len(found.matches) == 500
+        assert found.covers_whole_file
+        assert (found.matches[1].line, found.matches[1].text) == (4, "step 3 loss NaN")
+        file.seek(found.matches[1].offset)
         assert file.read(6) == b"step 3"
         assert search_log(file, "없음").count == 0
 
@@ -172,8 +172,8 @@ def test_search_survives_binary_and_long_lines(tmp_path: Path) -> None:
     data = b"\x00\xff" * 400_000 + b"needle" + b"z" * 400_000 + b"\nneedle\n"
     with open_file_beneath(written(tmp_path, data), "rank-0.stdout") as file:
         found = search_log(file, "NEEDLE")
-    assert [hit.line for hit in found.hits] == [1, 2]
-    assert all(len(hit.text) <= 160 for hit in found.hits)
+    assert [hit.line for hit in found.matches] == [1, 2]
+    assert all(len(hit.text) <= 160 for hit in found.matches)
 
 
 def test_the_first_error_goes_before_the_first_warning(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_line_of_one_letter_is_searched_at_once(tmp_path: Path, letter: str) -
         found = search_log(file, "shapes")
     assert problem is not None
     assert (problem.kind, problem.text, problem.line) == ("error", "ValueError: shapes", 2)
-    assert [hit.line for hit in found.hits] == [2]
+    assert [hit.line for hit in found.matches] == [2]
 
 
 @contextmanager
@@ -264,8 +264,8 @@ def test_so_many_lines_with_the_text_are_counted_and_no_more(tmp_path: Path) -> 
         within_cpu_seconds(5),
     ):
         found = search_log(file, "a")
-    assert (found.count, len(found.hits), found.is_whole) == (100_000, 500, False)
-    assert found.hits[-1].line == 500
+    assert (found.count, len(found.matches), found.covers_whole_file) == (100_000, 500, False)
+    assert found.matches[-1].line == 500
     assert found.searched_bytes == 2 * 100_000 - 2
 
 
@@ -274,7 +274,7 @@ def test_lines_keep_their_numbers_across_what_is_read_at_once(tmp_path: Path) ->
     wanted = dict.fromkeys((1, 700, 701, 1900, 2999), b"needle")
     data = b"\n".join(wanted.get(number, line) for number, line in enumerate(lines, start=1))
     with open_file_beneath(written(tmp_path, data), "rank-0.stdout") as file:
-        hits = search_log(file, "needle").hits
+        hits = search_log(file, "needle").matches
     assert [hit.line for hit in hits] == sorted(wanted)
     assert all(data[hit.offset :].startswith(b"needle") for hit in hits)
     assert {hit.text for hit in hits} == {"needle"}

@@ -84,5 +84,5 @@ def test_a_fresh_machine_lives_on_from_a_backup(backup: Path) -> None:
                 assert (jobs["running"].state, jobs["running"].end_code) == (JobState.FAILED, "exit.restored")
                 assert jobs["waiting"].state is JobState.WAITING and jobs["waiting"].held_at is not None
                 assert [each.number for each in session.scalars(select(Attempt))] == [1]
-            assert check_audit(cluster, anchors_in_backups(cluster.settings)).found is None
+            assert check_audit(cluster, anchors_in_backups(cluster.settings)).violation is None
         assert fresh.make("down", "--yes").returncode == 0

@@ -40,7 +40,7 @@ def sealed(cluster: Cluster, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> C
 
 def test_an_untouched_audit_is_whole(sealed: Cluster) -> None:
     standing = check_audit(sealed, [])
-    assert (standing.entries, standing.sealed, standing.seals, standing.found) == (5, 5, 3, None)
+    assert (standing.entries, standing.sealed, standing.seals, standing.violation) == (5, 5, 3, None)
     assert standing.checked_at == sealed.clock()
 
 
@@ -54,11 +54,11 @@ def test_the_moment_of_an_entry_is_covered_to_its_last_digit(
         )
     clock.move(minutes=2)
     assert seal_entries(sealed) == 1
-    assert check_audit(sealed, []).found is None
+    assert check_audit(sealed, []).violation is None
     moved = clock.now.replace(microsecond=part) - timedelta(minutes=2, microseconds=1)
     zone = "" if sealed.store.is_sqlite else "+00:00"
     tamper(sealed.store, f"UPDATE audit_entries SET at = '{moved:%Y-%m-%d %H:%M:%S.%f}{zone}' WHERE id = 6")
-    found = check_audit(sealed, []).found
+    found = check_audit(sealed, []).violation
     assert found is not None and (found.code, found.data["entry"]) == ("audit.entry_edited", 6)
 
 
@@ -70,7 +70,7 @@ def test_what_is_not_settled_is_sealed_later(sealed: Cluster, clock: Clock) -> N
     assert (standing.entries, standing.checked) == (6, 5)
     clock.move(minutes=2)
     assert seal_entries(sealed) == 1
-    assert check_audit(sealed, []).found is None
+    assert check_audit(sealed, []).violation is None
 
 
 @pytest.mark.parametrize("away", [timedelta(seconds=40), timedelta(days=3650)], ids=["busy", "clock set"])
@@ -86,7 +86,7 @@ def test_an_entry_with_a_later_moment_and_a_lower_number_is_no_gap(
         clock.move(seconds=61)
         seal_entries(sealed)
     standing = check_audit(sealed, [])
-    assert (standing.sealed, standing.found) == (7, None)
+    assert (standing.sealed, standing.violation) == (7, None)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_an_entry_with_a_later_moment_and_a_lower_number_is_no_gap(
 )
 def test_a_changed_entry_is_named(sealed: Cluster, statements: list[str], code: str, place: int) -> None:
     tamper(sealed.store, *statements)
-    found = check_audit(sealed, []).found
+    found = check_audit(sealed, []).violation
     assert found is not None and (found.code, found.data["entry"]) == (code, place)
 
 
@@ -118,7 +118,7 @@ def test_a_changed_entry_is_named(sealed: Cluster, statements: list[str], code: 
 def test_what_no_row_of_ours_can_hold_is_an_edit_too(sealed: Cluster, change: str) -> None:
     if sealed.store.is_sqlite:  # The other keeps its types.
         tamper(sealed.store, f"UPDATE audit_entries SET {change} WHERE id = 4")
-        found = check_audit(sealed, []).found
+        found = check_audit(sealed, []).violation
         assert found is not None and (found.code, found.data["entry"]) == ("audit.entry_edited", 4)
 
 
@@ -132,7 +132,7 @@ def test_an_entry_put_between_others_is_named(sealed: Cluster, clock: Clock) -> 
             AuditEntry(id=7, at=clock.now, actor_name="x", address="", request_id="", action="job.submitted",
                        object_kind="job", data={})
         )  # fmt: skip
-    found = check_audit(sealed, []).found
+    found = check_audit(sealed, []).violation
     assert found is not None and (found.code, found.data) == ("audit.entry_added", {"entry": 7})
 
 
@@ -147,7 +147,7 @@ def test_an_entry_put_between_others_is_named(sealed: Cluster, clock: Clock) -> 
 )
 def test_a_changed_chain_is_named(sealed: Cluster, statement: str, code: str, seal: int) -> None:
     tamper(sealed.store, statement)
-    found = check_audit(sealed, []).found
+    found = check_audit(sealed, []).violation
     assert found is not None and (found.code, found.data["seal"]) == (code, seal)
 
 
@@ -155,16 +155,16 @@ def test_a_cut_end_is_found_by_what_a_backup_has_written_down(sealed: Cluster) -
     anchor = read_newest_seal(sealed)
     assert anchor is not None
     anchors = [SealAnchor("groundcrew-20261120-140000.sql.zst", *anchor)]
-    assert check_audit(sealed, anchors).found is None
+    assert check_audit(sealed, anchors).violation is None
     tamper(sealed.store, "DELETE FROM audit_seals WHERE id = 3", "DELETE FROM audit_entries WHERE id = 5")
-    assert check_audit(sealed, []).found is None
-    found = check_audit(sealed, anchors).found
+    assert check_audit(sealed, []).violation is None
+    found = check_audit(sealed, anchors).violation
     assert found is not None and (found.code, found.data["seal"]) == ("audit.cut", 3)
 
 
 def test_who_edits_and_has_not_the_key_cannot_seal_anew(sealed: Cluster) -> None:
     other = replace(sealed, settings=replace(sealed.settings, secret_key="somebody else's key, long enough"))
-    found = check_audit(other, []).found
+    found = check_audit(other, []).violation
     assert found is not None and found.code == "audit.other_key"
 
 
@@ -194,7 +194,7 @@ def test_services_that_share_the_audit_key_check_each_others_seals(sealed: Clust
     ours = replace(
         sealed, settings=replace(sealed.settings, audit_key=sealed.settings.secret_key, secret_key="other")
     )
-    assert check_audit(ours, []).found is None
+    assert check_audit(ours, []).violation is None
 
 
 def test_nobody_adds_the_seals_up_and_a_lost_sum_is_found_again(sealed: Cluster) -> None:

@@ -175,14 +175,17 @@ def test_the_access_log_begins_an_epoch_and_verifies(lab: Cluster, clock: Clock)
     life_goes_on(lab, clock)
     backed_up(lab)  # Its anchor is of the life that is left.
     clock.move(hours=1)
-    assert (restored(lab, file).counts.epoch, check_audit(lab, anchors_in_backups(lab.settings)).found) == (
+    assert (
+        restored(lab, file).counts.epoch,
+        check_audit(lab, anchors_in_backups(lab.settings)).violation,
+    ) == (
         2,
         None,
     )
     clock.move(days=1)
     backed_up(lab)
     restored(lab, file)
-    assert check_audit(lab, anchors_in_backups(lab.settings)).found is None
+    assert check_audit(lab, anchors_in_backups(lab.settings)).violation is None
     with lab.store.read() as session:
         assert (
             session.scalars(select(AuditEntry.action).order_by(AuditEntry.id.desc())).first() == "audit.epoch"
@@ -197,11 +200,11 @@ def test_without_the_old_key_the_old_epoch_is_kept_by_its_digest(lab: Cluster, c
     file = backed_up(lab)
     fresh = with_key(lab, "of the fresh machine")
     assert restored(fresh, file).counts.audit == "audit.other_key"
-    assert check_audit(fresh, anchors_in_backups(fresh.settings)).found is None
+    assert check_audit(fresh, anchors_in_backups(fresh.settings)).violation is None
     tamper(fresh.store, "UPDATE audit_entries SET actor_name = 'somebody' WHERE id = 2")
-    found = check_audit(fresh, anchors_in_backups(fresh.settings)).found
+    found = check_audit(fresh, anchors_in_backups(fresh.settings)).violation
     assert found is not None and (found.code, found.data["epoch"]) == ("audit.epoch_changed", 2)
-    assert check_audit(with_key(lab, "a third one"), []).found is not None
+    assert check_audit(with_key(lab, "a third one"), []).violation is not None
 
 
 def test_a_cut_end_cannot_be_passed_off_as_a_restore(lab: Cluster, clock: Clock) -> None:
@@ -213,7 +216,7 @@ def test_a_cut_end_cannot_be_passed_off_as_a_restore(lab: Cluster, clock: Clock)
             "digest": "x", "left": ["the night's"], "was": "", "mac": "0" * 64}  # fmt: skip
     with lab.store.write() as session:
         add_audit_entry(session, clock(), actor_of(an_administrator(lab)), "audit.epoch", None, **said)
-    found = check_audit(lab, [SealAnchor("the night's", *anchor, clock())]).found
+    found = check_audit(lab, [SealAnchor("the night's", *anchor, clock())]).violation
     assert found is not None and found.code == "audit.cut"
 
 

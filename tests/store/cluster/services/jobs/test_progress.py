@@ -47,10 +47,10 @@ def test_the_start_of_who_waits_follows_from_the_progress_of_who_runs(
 ) -> None:
     node, running, attempt, waiting = a_full_node(cluster)
     person = actor_of(an_administrator(cluster))
-    assert queries.read_waiting_explanation(cluster, waiting)[0].outlook.starts_at is None
+    assert queries.read_waiting_explanation(cluster, waiting)[0].estimate.starts_at is None
     assert record_progress(cluster, held, {attempt.id: told(clock.now, 30)}) == 1
     standing, _nodes = queries.read_waiting_explanation(cluster, waiting)
-    outlook = standing.outlook
+    outlook = standing.estimate
     assert outlook.starts_at == clock.now + timedelta(minutes=30)
     assert outlook.earliest_at == clock.now + timedelta(minutes=24)
     assert outlook.latest_at == clock.now + timedelta(minutes=45)
@@ -59,7 +59,7 @@ def test_the_start_of_who_waits_follows_from_the_progress_of_who_runs(
     assert f"job-{running.id} ends, about 14:30" in sentence
     assert "progress of the running jobs it is between 14:24 and 14:45" in sentence
     (row,) = queries.read_queue(cluster, person).running
-    assert (row.ends_at, row.part) == (outlook.starts_at, 0.5)
+    assert (row.ends_at, row.share_done) == (outlook.starts_at, 0.5)
     (affected,) = drains.read_drain_effect(cluster, person, node.id).running
     assert affected.ends_at == outlook.starts_at
 
@@ -69,7 +69,7 @@ def test_a_time_limit_ends_a_job_before_its_progress_does(
 ) -> None:
     _node, _running, attempt, waiting = a_full_node(cluster, time_limit_seconds=1200)
     record_progress(cluster, held, {attempt.id: told(clock.now, 30)})
-    outlook = queries.read_waiting_explanation(cluster, waiting)[0].outlook
+    outlook = queries.read_waiting_explanation(cluster, waiting)[0].estimate
     assert (outlook.starts_at, outlook.source) == (
         clock.now + timedelta(minutes=20),
         EstimateSource.TIME_LIMITS,
@@ -80,11 +80,11 @@ def test_an_end_that_has_passed_is_none(cluster: Cluster, held: HeldLease, clock
     node, _running, attempt, waiting = a_full_node(cluster)
     record_progress(cluster, held, {attempt.id: told(clock.now, 30)})
     later(cluster, clock, node, 40)
-    assert queries.read_waiting_explanation(cluster, waiting)[0].outlook.starts_at == clock.now + timedelta(
+    assert queries.read_waiting_explanation(cluster, waiting)[0].estimate.starts_at == clock.now + timedelta(
         minutes=5
     )
     later(cluster, clock, node, 10)
-    assert queries.read_waiting_explanation(cluster, waiting)[0].outlook.starts_at is None
+    assert queries.read_waiting_explanation(cluster, waiting)[0].estimate.starts_at is None
 
 
 def test_only_news_is_written_and_only_a_moved_end_is_rung(
@@ -128,7 +128,7 @@ def test_earlier_runs_of_different_lengths_make_a_range(
             )  # fmt: skip
     second = a_job(cluster, a_training_of(cluster, waiting), units=2)
     place_waiting_jobs(cluster, held)
-    first, behind = (queries.read_waiting_explanation(cluster, job)[0].outlook for job in (waiting, second))
+    first, behind = (queries.read_waiting_explanation(cluster, job)[0].estimate for job in (waiting, second))
     minutes = [round((moment - clock.now).total_seconds() / 60) for moment in
                (first.starts_at, first.earliest_at, first.latest_at,
                 behind.starts_at, behind.earliest_at, behind.latest_at) if moment]  # fmt: skip

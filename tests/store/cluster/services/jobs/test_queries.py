@@ -126,16 +126,16 @@ def test_the_queue_keeps_the_place_of_jobs_that_the_reader_may_not_see(
     assert (view.running[0].ends_at - clock()).total_seconds() == 600
     full = read_queue(cluster, actor_of(lab.manager))
     assert [row.job.id if row.job else None for row in full.waiting] == [hidden.id, mine.id]
-    reasons = [row.standing.code for row in full.waiting]
+    reasons = [row.explanation.code for row in full.waiting]
     assert reasons == ["waiting.quota_used", "waiting.ahead_in_queue"]
 
 
 def test_jobs_of_a_workspace_outside_its_term_say_so(cluster: Cluster, lab: Lab, clock: Clock) -> None:
     a_job(cluster, lab.training, lab.member)
     clock.move(days=60)
-    assert read_queue(cluster, lab.actor).waiting[0].standing.code == "waiting.workspace_expired"
+    assert read_queue(cluster, lab.actor).waiting[0].explanation.code == "waiting.workspace_expired"
     clock.move(days=-61)
-    assert read_queue(cluster, lab.actor).waiting[0].standing.code == "waiting.workspace_not_started"
+    assert read_queue(cluster, lab.actor).waiting[0].explanation.code == "waiting.workspace_not_started"
 
 
 def test_a_silent_node_offers_nothing(cluster: Cluster, lab: Lab, clock: Clock) -> None:

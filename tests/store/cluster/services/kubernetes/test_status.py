@@ -105,9 +105,9 @@ def test_what_keeps_a_node_out_is_on_the_list_of_nodes(
     a_node(cluster, name="w1")
     status.record_kubernetes_status(cluster, held, KubernetesStatus(cluster.clock(), seen))
     (view,) = list_nodes(cluster, actor_of(an_administrator(cluster)))
-    assert (view.kept_out or {}).get("code") == code
-    assert view.takes_jobs is (code is None)
-    assert "said" not in str(view.kept_out)
+    assert (view.kubernetes_problem or {}).get("code") == code
+    assert view.can_take_jobs is (code is None)
+    assert "said" not in str(view.kubernetes_problem)
 
 
 def test_who_has_lost_the_lease_writes_nothing(cluster: Cluster, held: HeldLease) -> None:

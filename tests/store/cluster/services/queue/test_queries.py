@@ -71,9 +71,9 @@ def test_everybodys_queue_begins_with_the_fronts_of_all_lines(cluster: Cluster, 
     for _ in range(10):
         page = queue.read_queue(cluster, person, wanted)
         seen += [row.id for row in page.waiting]
-        if page.next_after_front is None and page.next_after is None:
+        if page.next_after_head is None and page.next_after is None:
             break
-        wanted = QueueFilters(limit=1, after=page.next_after, after_head=page.next_after_front)
+        wanted = QueueFilters(limit=1, after=page.next_after, after_head=page.next_after_head)
     assert sorted(seen) == sorted(row.id for row in view.waiting)
     assert len(seen) == len(set(seen))
 
@@ -93,12 +93,12 @@ def test_who_is_ahead_is_exact_to_a_thousand(cluster: Cluster, held: HeldLease) 
         for place in (0, 199, 200, 1000, 1002)
     }
     assert told[0].code == "waiting.quota_used"
-    assert (told[199].outlook.ahead, told[199].outlook.starts_at is not None) == (199, True)
-    assert (told[200].outlook.ahead, told[200].outlook.source) == (200, "totals")
-    assert (told[1000].outlook.ahead, told[1000].outlook.is_more_ahead) == (1000, False)
-    assert (told[1002].outlook.ahead, told[1002].outlook.is_more_ahead) == (1000, True)
-    assert told[1002].outlook.earliest_at and told[1002].outlook.latest_at
-    assert told[199].outlook.starts_at < told[1002].outlook.earliest_at < told[1002].outlook.latest_at
+    assert (told[199].estimate.ahead, told[199].estimate.starts_at is not None) == (199, True)
+    assert (told[200].estimate.ahead, told[200].estimate.source) == (200, "totals")
+    assert (told[1000].estimate.ahead, told[1000].estimate.is_more_ahead) == (1000, False)
+    assert (told[1002].estimate.ahead, told[1002].estimate.is_more_ahead) == (1000, True)
+    assert told[1002].estimate.earliest_at and told[1002].estimate.latest_at
+    assert told[199].estimate.starts_at < told[1002].estimate.earliest_at < told[1002].estimate.latest_at
     counts = {one.code: (one.count, one.is_more) for one in queue.read_queue_summary(cluster, []).counts}
     assert counts == {"waiting.ahead_in_queue": (1000, True), "waiting.quota_used": (1, False)}
 
@@ -116,7 +116,7 @@ def test_who_stands_behind_jobs_without_data_alone_is_the_front_in_lists_too(
     front, behind = a_job(cluster, training), a_job(cluster, training)
     told = queue.read_waiting_explanations(cluster, [front, behind])
     assert told[front.id].code == "waiting.not_enough_units"
-    assert (told[behind.id].code, told[behind.id].outlook.first_ahead) == (
+    assert (told[behind.id].code, told[behind.id].estimate.first_ahead) == (
         "waiting.ahead_in_queue",
         front.id,
     )
@@ -144,7 +144,7 @@ def test_reasons_are_counted_and_chosen(cluster: Cluster, held: HeldLease) -> No
     for code, ids in expected.items():
         view = queue.read_queue(cluster, person, QueueFilters(reason=code))
         assert [row.id for row in view.waiting] == ids
-        assert {row.standing.code for row in view.waiting} == {code}
+        assert {row.explanation.code for row in view.waiting} == {code}
     assert queue.read_queue(cluster, person, QueueFilters(reason="no.such")).waiting == []
 
 

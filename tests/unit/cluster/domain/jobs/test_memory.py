@@ -7,10 +7,10 @@ from cluster.domain.jobs.memory import (
     MIN_BYTES,
     NodeMemory,
     check_memory,
+    format_exact_size,
     memory_limit_of,
     parse_size,
     round_down_size,
-    write_size,
 )
 from cluster.domain.states import UnitKind
 
@@ -94,7 +94,7 @@ def test_whatever_jobs_ask_for_together_they_get_no_more_than_the_node_has(units
 def test_a_size_is_read_and_written_to_the_byte(text: str, size: int | None) -> None:
     assert parse_size(text) == size
     if size is not None:
-        assert parse_size(write_size(size)) == size
+        assert parse_size(format_exact_size(size)) == size
 
 
 @pytest.mark.parametrize("size", [15461882265 + 99, 112.96 * GIB, 999.7 * GIB, 1.79 * TIB, 500_000_000, 700])

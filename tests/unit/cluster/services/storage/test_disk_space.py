@@ -16,6 +16,6 @@ def test_what_nobody_may_use_counts_as_neither_used_nor_free(
 ) -> None:
     monkeypatch.setattr(disk_space.shutil, "disk_usage", lambda folder: Usage(1000, 300, 200))
     disk = disk_space.read_disk_usage(tmp_path)
-    assert (disk.whole, disk.share) == (500, 0.6)
+    assert (disk.total, disk.used_share) == (500, 0.6)
     facts = host.read_facts(tmp_path)
     assert (facts["disk_bytes"], facts["disk_free_bytes"]) == (500, 200)
