@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import click
 import httpx
 
-from portal.cli.messages import locale_language, message
+from .messages import locale_language, message
 
 from .config import Config
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from portal.cli.messages import message
+from .messages import message
 
 from .client import EXIT_FAILED, EXIT_TIMED_OUT, EXIT_USAGE, RestClient, exit_with
 from .output import local_datetime, output_option, readable_size, show_facts, show_table

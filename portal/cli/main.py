@@ -2,7 +2,7 @@
 
 import click
 
-from portal.cli.messages import message
+from .messages import message
 
 from .accounting import accounting
 from .client import RestClient

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from portal.cli.messages import message
+from .messages import message
 
 from .client import EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
 from .output import local_datetime, output_option, show_facts, show_table

@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from portal.cli.messages import message
+from .messages import message
 
 output_option = click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from portal.cli.messages import message
+from .messages import message
 
 from .client import RestClient
 from .output import local_datetime, output_option, show_table

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from portal.cli.messages import message
+from .messages import message
 
 from .client import EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
 

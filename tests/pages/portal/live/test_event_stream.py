@@ -22,7 +22,7 @@ from tests.builders import a_user
 class SilentDoorbell:
     @contextmanager
     def subscribe(self) -> Iterator[Any]:
-        yield SimpleNamespace(has_overflowed=False, waiting=queue.Queue())
+        yield SimpleNamespace(has_overflowed=False, events=queue.Queue())
 
 
 @pytest.fixture

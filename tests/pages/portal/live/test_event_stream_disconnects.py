@@ -56,4 +56,4 @@ def test_the_place_of_a_tab_that_is_gone_is_free(monkeypatch: pytest.MonkeyPatch
 
 @contextmanager
 def a_silent_listener() -> Iterator[Any]:
-    yield SimpleNamespace(has_overflowed=False, waiting=queue.Queue())
+    yield SimpleNamespace(has_overflowed=False, events=queue.Queue())
