@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cluster.domain.backups.schedule import parse_time_of_day
 from cluster.domain.errors import GroundcrewError
+from cluster.domain.installation import InstallationKind
 from cluster.domain.jobs.unix_ids import JobUnixIds, is_valid_id_base
 
 VERSION = "0.1.0"
@@ -232,6 +233,10 @@ class Settings:
     webhook_secret: str = field(default="", repr=False)
     """Signs each call."""
     version: str = VERSION
+
+    @property
+    def installation_kind(self) -> InstallationKind:
+        return InstallationKind.SERVERS if self.launcher == "systemd" else InstallationKind.EMBEDDED
 
     @property
     def seal_secret(self) -> str:

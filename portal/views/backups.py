@@ -7,7 +7,7 @@ from cluster.domain.backups.schedule import next_due
 from cluster.domain.errors import Conflict
 from cluster.domain.installation import InstallationKind
 from cluster.services.backups import etcd_manifests, manifests, pre_restore_copies, requests
-from cluster.services.repairs.catalogue import has_repair_catalogue, installation_kind_of
+from cluster.services.repairs.catalogue import has_repair_catalogue
 from portal.i18n.messages import localized_error
 from portal.web import forms
 from portal.web.request_context import current_actor, current_cluster, is_fragment_request
@@ -36,7 +36,7 @@ def render_backups(problem: str = "") -> str:
         put_aside=pre_restore_copies.list_pre_restore_copies(cluster, actor),
         problem=problem,
         can_repair=has_repair_catalogue(cluster),
-        makes_itself=installation_kind_of(cluster.settings) is InstallationKind.SERVERS,
+        makes_itself=cluster.settings.installation_kind is InstallationKind.SERVERS,
     )
 
 

@@ -16,7 +16,6 @@ from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from cluster.services.backups.manifests import last_verified_backup, list_backups
 from cluster.services.repairs import previews, requests
 from cluster.services.repairs.catalogue import (
-    installation_kind_of,
     list_offered_repairs,
     read_repair_catalogue,
 )
@@ -112,7 +111,7 @@ def index() -> ResponseReturnValue:
         proven=last_verified_backup(kept),
         runs=runs[:RUNS_SHOWN],
         has_more=len(runs) > RUNS_SHOWN,
-        is_servers=installation_kind_of(cluster.settings) is InstallationKind.SERVERS,
+        is_servers=cluster.settings.installation_kind is InstallationKind.SERVERS,
     )
 
 

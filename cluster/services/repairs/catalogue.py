@@ -15,7 +15,6 @@ from cluster.domain.installation import InstallationKind
 from cluster.domain.people.actor import Actor
 from cluster.domain.repairs.definition import CatalogueInvalid, Repair, check_try_first, parse_repair
 from cluster.services.context import Cluster
-from cluster.settings import Settings
 
 log = structlog.get_logger()
 
@@ -26,10 +25,6 @@ class CatalogueEntry:
 
     repair: Repair
     digest: str
-
-
-def installation_kind_of(settings: Settings) -> InstallationKind:
-    return InstallationKind.SERVERS if settings.launcher == "systemd" else InstallationKind.EMBEDDED
 
 
 def has_repair_catalogue(cluster: Cluster) -> bool:
@@ -50,7 +45,7 @@ def list_offered_repairs(cluster: Cluster) -> Mapping[str, CatalogueEntry]:
 
 
 def read_repair_catalogue(cluster: Cluster) -> RepairCatalogue:
-    folder, here = cluster.settings.ansible_dir, installation_kinds(installation_kind_of(cluster.settings))
+    folder, here = cluster.settings.ansible_dir, installation_kinds(cluster.settings.installation_kind)
     entries: dict[str, CatalogueEntry] = {}
     broken: dict[str, CatalogueInvalid] = {}
     stems = sorted(path.stem for path in folder.glob("repairs/*.yml")) if folder else []

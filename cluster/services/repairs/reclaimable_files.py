@@ -25,7 +25,6 @@ from cluster.files import safe_files
 from cluster.services.backups.pre_restore_copies import PRE_RESTORE_PREFIX
 from cluster.services.context import Cluster
 from cluster.services.images.environments import read_default_environment
-from cluster.services.repairs.catalogue import installation_kind_of
 from cluster.store.jobs import Attempt
 from cluster.store.operations import Operation
 from cluster.store.repairs import RepairRun
@@ -100,7 +99,7 @@ LONGEST_BUILD = timedelta(days=1)
 def old_versions(cluster: Cluster) -> Iterator[ReclaimablePath]:
     """Nothing where it is not known what is in use."""
     settings = cluster.settings
-    if installation_kind_of(settings) is not InstallationKind.SERVERS or settings.ansible_dir is None:
+    if settings.installation_kind is not InstallationKind.SERVERS or settings.ansible_dir is None:
         return
     home, cache = settings.ansible_dir.parent, settings.cache_dir
     if (home / "current").is_symlink():
