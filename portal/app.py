@@ -8,6 +8,7 @@ from flask import Blueprint, Flask, current_app, request
 from flask_wtf.csrf import CSRFProtect
 from werkzeug.routing import IntegerConverter, Map
 
+from cluster.portal_paths import form_cookie_name
 from cluster.services.context import Cluster
 from cluster.store.base import LARGEST_ID
 from portal import api, views
@@ -43,7 +44,7 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
         # A form may stay open over night: its token lives as long as the browser's session.
         WTF_CSRF_TIME_LIMIT=None,
         # The small signed cookie that holds the CSRF token; who is signed in is a row, see sign_in.py.
-        SESSION_COOKIE_NAME=f"gc_form_{settings.port}",
+        SESSION_COOKIE_NAME=form_cookie_name(settings.port),
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Lax",
         SESSION_COOKIE_SECURE=is_https,

@@ -5,6 +5,7 @@ from typing import Any
 from flask import Flask
 from flask_smorest import Api
 
+from cluster.portal_paths import API
 from portal.api import (
     accounting,
     datasets,
@@ -19,7 +20,6 @@ from portal.api import (
     workspaces,
 )
 
-PREFIX = "/api/v1"
 FEATURES = (
     jobs,
     queue,
@@ -47,7 +47,7 @@ def init_app(app: Flask) -> PortalApi:
         API_TITLE="Groundcrew",
         API_VERSION="v1",
         OPENAPI_VERSION="3.1.0",
-        OPENAPI_URL_PREFIX=PREFIX,
+        OPENAPI_URL_PREFIX=API,
         OPENAPI_JSON_PATH="openapi.json",
     )
     api = PortalApi(app)
@@ -59,5 +59,5 @@ def init_app(app: Flask) -> PortalApi:
     api.spec.components.security_scheme("token", scheme)
     api.spec.options["security"] = [{"token": []}]
     for feature in FEATURES:
-        api.register_blueprint(feature.blueprint, url_prefix=f"{PREFIX}/{feature.blueprint.url_name}")
+        api.register_blueprint(feature.blueprint, url_prefix=f"{API}/{feature.blueprint.url_name}")
     return api

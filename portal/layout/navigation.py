@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from cluster.portal_paths import STREAM
 from portal.i18n.translate import _
 
 
@@ -54,7 +55,7 @@ class PageLayout:
     user: NavigationUser | None = None
     opens_stream: bool = False
     """Whether the page opens the stream; pages before sign-in do not."""
-    stream: str = "/stream"
+    stream: str = STREAM
     topics: tuple[str, ...] = ()
     shortcuts: bool = True
     sign_out_url: str | None = None

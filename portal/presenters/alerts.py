@@ -7,7 +7,8 @@ from flask import g
 from markupsafe import Markup, escape
 
 from cluster.domain.alerts import Alert, AlertTopic
-from cluster.services.alerts.current_alerts import alert_path, list_alerts, start_outage_alerts
+from cluster.portal_paths import alert_path
+from cluster.services.alerts.current_alerts import list_alerts, start_outage_alerts
 from portal.i18n.messages import N_, localized_sentence
 from portal.i18n.translate import _
 from portal.web.request_context import current_actor, current_cluster, read_once

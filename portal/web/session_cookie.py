@@ -4,6 +4,7 @@ from flask import Flask, Request, g, request, session
 from flask_login import LoginManager, UserMixin
 from werkzeug.wrappers import Response as BaseResponse
 
+from cluster import portal_paths
 from cluster.services.people import sessions
 from cluster.store.users import User
 from portal.web.request_context import current_cluster
@@ -33,9 +34,7 @@ def init_app(app: Flask) -> None:
 
 
 def session_cookie_name() -> str:
-    """The cookie's name contains the port, because browsers send cookies to every port of a host and two
-    installations may share one."""
-    return f"gc_session_{current_cluster().settings.port}"
+    return portal_paths.session_cookie_name(current_cluster().settings.port)
 
 
 def load_signed_in_user(asking: Request) -> SignedInUser | None:

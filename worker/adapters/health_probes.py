@@ -12,6 +12,7 @@ from redis.retry import Retry
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
+from cluster.portal_paths import HEALTH
 from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.users import User
@@ -64,7 +65,7 @@ def portal_status(settings: Settings) -> int | None:
         # On servers nginx shows the site under its public name alone.
         url, context = settings.public_url, unverified_tls_context()
     try:
-        with urllib.request.urlopen(f"{url}/health", timeout=PORTAL_SECONDS, context=context) as answer:
+        with urllib.request.urlopen(f"{url}{HEALTH}", timeout=PORTAL_SECONDS, context=context) as answer:
             status: int = answer.status
             return status
     except urllib.error.HTTPError as error:

@@ -7,6 +7,8 @@ from typing import Any
 
 import httpx
 
+from cluster.portal_paths import HEARTBEATS
+
 PATIENCE_SECONDS = 10.0
 
 
@@ -24,7 +26,7 @@ class PortalClient:
         """Raises httpx.HTTPError. The token is read each time, so that a new one counts at once."""
         token = self.token_file.read_text().strip()
         self.client.post(
-            "/api/v1/heartbeats",
+            HEARTBEATS,
             headers={"Authorization": f"Bearer {token}"},
             json={"boot_id": boot_id, "facts": facts, "units": units},
         ).raise_for_status()

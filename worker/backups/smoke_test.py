@@ -17,6 +17,7 @@ from sqlalchemy import select
 
 from cluster.domain.states import UserRole, UserState
 from cluster.event_bus import NullEventBus
+from cluster.portal_paths import DRILL_PAGES, FIRST_ADMINISTRATOR, session_cookie_name
 from cluster.services.context import Cluster
 from cluster.services.people.sessions import begin_session
 from cluster.settings import Settings
@@ -24,8 +25,7 @@ from cluster.store.engine import Store
 from cluster.store.users import User
 from worker.backups.errors import BackupBroken
 
-PAGES = ("/", "/queue", "/users", "/access-log")
-PAGES_WITHOUT_USERS = ("/first-administrator",)
+PAGES_WITHOUT_USERS = (FIRST_ADMINISTRATOR,)
 STARTS_WITHIN = 60.0
 ANSWERS_WITHIN = 60.0
 STOPS_WITHIN = 10.0
@@ -43,7 +43,7 @@ def run_smoke_test(settings: Settings, url: str) -> None:
     ):
         cookie = create_session_cookie(settings, url)
         client.cookies.update(cookie)
-        for path in PAGES if cookie else PAGES_WITHOUT_USERS:
+        for path in DRILL_PAGES if cookie else PAGES_WITHOUT_USERS:
             try:
                 answer = client.get(path, timeout=ANSWERS_WITHIN)
             except httpx.HTTPError as error:
@@ -83,6 +83,7 @@ def portal_variables(settings: Settings, url: str, folder: Path) -> dict[str, st
         "GROUNDCREW_CACHE_DIR": str(folder),
         "GROUNDCREW_DATABASE_URL": url,
         "GROUNDCREW_REDIS_URL": f"unix://{folder}/no-redis.sock",
+        "GROUNDCREW_PORT": str(settings.port),
         "GROUNDCREW_SECRET_KEY": secrets.token_urlsafe(32),
         "GROUNDCREW_TIME_ZONE": settings.time_zone,
     }
@@ -115,4 +116,4 @@ def create_session_cookie(settings: Settings, url: str) -> dict[str, str]:
             user_id = session.scalar(active.order_by(User.id).limit(1))
         if user_id is None:
             return {}
-        return {"gc_session_8470": begin_session(copy, user_id, "127.0.0.1", "drill")}
+        return {session_cookie_name(settings.port): begin_session(copy, user_id, "127.0.0.1", "drill")}

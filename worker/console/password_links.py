@@ -2,6 +2,7 @@
 
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import UserState
+from cluster.portal_paths import one_time_link
 from cluster.services.context import Cluster
 from cluster.services.people.first_administrator import issue_first_administrator_secret
 from cluster.services.people.passwords import LINK_TERM, issue_password_link
@@ -27,7 +28,7 @@ def offer_password_link(cluster: Cluster, actor: Actor) -> None:
     secret = issue_password_link(cluster, actor, user.id)
     print_sentence("Open this address once, within {hours} hours, and choose a new password for {name}:",
         hours=int(LINK_TERM.total_seconds() // 3600), name=user.name)  # fmt: skip
-    print_line(f"  {cluster.settings.public_url}/link/{secret}")
+    print_line(f"  {cluster.settings.public_url}{one_time_link(secret)}")
     print_sentence(
         "Until then the old password goes on. The access log names who asked: {login}, at the console.",
         login=actor.name,

@@ -20,6 +20,7 @@ import psutil
 
 from cluster import words
 from cluster.domain.errors import GroundcrewError
+from cluster.portal_paths import HEALTH
 from cluster.settings import MissingSettings, Settings
 from cluster.store.migrate import upgrade_database
 from worker.adapters.job_runtime import install_runtime
@@ -141,7 +142,7 @@ def is_portal_healthy(settings: Settings) -> bool:
     """By the address that people type; a public address of somebody's own proxy is not asked."""
     try:
         with urllib.request.urlopen(
-            f"{build_portal_url(settings.host, str(settings.port))}/health",
+            f"{build_portal_url(settings.host, str(settings.port))}{HEALTH}",
             timeout=5,
             context=tls_context(settings),
         ) as answer:

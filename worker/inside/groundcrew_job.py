@@ -1,6 +1,7 @@
-"""The module that training programs import: it logs metrics, and reads variables, dataset and checkpoints; outside a job it still works.
+"""The module that training programs import: it logs metrics, and reads variables, dataset and checkpoints.
 
-Standard library only and written for Python 3.6, because a job's image may be old. Typical use::
+Outside a job it works too. It is standard library only and written for Python 3.6, because a job's
+image may be old. Typical use::
 
     import groundcrew_job
     groundcrew_job.log(step=10, epoch=0.5, loss=0.31, accuracy=0.9)
@@ -13,6 +14,11 @@ import os
 import signal
 import sys
 import time
+
+TYPE_CHECKING = False
+"""As `typing` has it, which is not imported for it: a program may have little else to load."""
+if TYPE_CHECKING:
+    from typing import Any, Dict, Mapping, Optional, SupportsFloat, SupportsInt
 
 #: Short keywords and the names that the job page draws together in one graph.
 NAMES = {
@@ -37,7 +43,7 @@ LONGEST_LINE = 65536
 _stop = {"watched": False, "asked": False}
 
 
-def rank():
+def rank() -> int:
     """This program's number among the job's programs; 0 where there is only one."""
     for variable in RANK_VARIABLES:
         value = os.environ.get(variable, "")
@@ -46,7 +52,12 @@ def rank():
     return 0
 
 
-def log(step, epoch=None, scalars=None, **named):
+def log(
+    step: "SupportsInt",
+    epoch: "Optional[SupportsFloat]" = None,
+    scalars: "Optional[Mapping[str, SupportsFloat]]" = None,
+    **named: "SupportsFloat",
+) -> None:
     """Record numbers at a step, for the live graphs of the job page; only rank 0 writes.
 
     Names come as keywords (``loss=0.3`` means ``loss/train``) or in a dictionary
@@ -54,7 +65,7 @@ def log(step, epoch=None, scalars=None, **named):
     finite is kept as one: its number is null and its name stands under ``not_finite``.
     Raises TypeError or ValueError for what is no number or no name; never for a disk that is full.
     """
-    numbers = {}
+    numbers: "Dict[str, Optional[float]]" = {}
     not_finite = []
     for name, value in list((scalars or {}).items()) + list(named.items()):
         name = NAMES.get(name, name)
@@ -65,7 +76,7 @@ def log(step, epoch=None, scalars=None, **named):
         else:
             numbers[name] = None
             not_finite.append(name)
-    entry = {
+    entry: "Dict[str, Any]" = {
         "step": int(step),
         "epoch": None if epoch is None else float(epoch),
         "time": time.time(),
@@ -81,29 +92,30 @@ def log(step, epoch=None, scalars=None, **named):
         _print(entry)
 
 
-def variables():
+def variables() -> "Dict[str, Any]":
     """The values of the training's variables, by name; empty outside a job."""
-    return json.loads(os.environ.get("GROUNDCREW_VARIABLES") or "{}")
+    values: "Dict[str, Any]" = json.loads(os.environ.get("GROUNDCREW_VARIABLES") or "{}")
+    return values
 
 
-def dataset():
+def dataset() -> "Optional[str]":
     """The folder with the job's data set (read only), or None where the job has none."""
     return os.environ.get("GROUNDCREW_DATASET") or None
 
 
-def out():
+def out() -> str:
     """The folder for what the job leaves behind; outside a job the current one."""
     return os.environ.get("GROUNDCREW_OUT") or os.getcwd()
 
 
-def checkpoints():
+def checkpoints() -> str:
     """The folder for checkpoints, made when it is missing."""
     folder = os.path.join(out(), "checkpoints")
     os.makedirs(folder, exist_ok=True)
     return folder
 
 
-def asked_to_stop():
+def asked_to_stop() -> bool:
     """Whether the job has been asked to end: save a checkpoint now and leave, there is little time.
 
     From its first call on, which belongs into the main thread, SIGTERM only sets this answer. Call it every
@@ -119,11 +131,16 @@ def asked_to_stop():
     return _stop["asked"]
 
 
-def _note_stop(number, frame):
+def _note_stop(number: int, frame: object) -> None:
     _stop["asked"] = True
 
 
-def save_checkpoint_note(epoch, step, path, scalars=None):
+def save_checkpoint_note(
+    epoch: "SupportsInt",
+    step: "SupportsInt",
+    path: str,
+    scalars: "Optional[Mapping[str, SupportsFloat]]" = None,
+) -> None:
     """Write the note beside a checkpoint file, so that the job page lists it and a resumed job finds it.
 
     Call it once the file itself is complete: a checkpoint counts from its note on. The note of
@@ -142,7 +159,7 @@ def save_checkpoint_note(epoch, step, path, scalars=None):
     _write_atomically(_note_path(path), json.dumps(note, sort_keys=True) + "\n")
 
 
-def latest_checkpoint(folder=None):
+def latest_checkpoint(folder: "Optional[str]" = None) -> "Optional[Dict[str, Any]]":
     """The newest complete checkpoint as a dictionary (epoch, step, path, scalars), or None.
 
     Looks in ``folder``, or where a resumed job is told to (GROUNDCREW_RESUME); that may be a folder of
@@ -166,7 +183,7 @@ def latest_checkpoint(folder=None):
     return max(found, key=lambda one: (one["epoch"], one["step"])) if found else None
 
 
-def _read_note(folder, name):
+def _read_note(folder: str, name: str) -> "Optional[Dict[str, Any]]":
     try:
         with open(os.path.join(folder, name), encoding="utf-8") as file:
             note = json.load(file)
@@ -183,7 +200,7 @@ def _read_note(folder, name):
         return None
 
 
-def _note_path(path):
+def _note_path(path: str) -> str:
     folder, name = os.path.split(path)
     for ending in (".weights.h5", os.path.splitext(name)[1]):
         if ending and name.endswith(ending):
@@ -192,7 +209,7 @@ def _note_path(path):
     return os.path.join(folder, name + ".json")
 
 
-def _write_atomically(path, text):
+def _write_atomically(path: str, text: str) -> None:
     partial = os.path.join(os.path.dirname(path), "." + os.path.basename(path) + ".partial")
     with open(partial, "w", encoding="utf-8") as file:
         file.write(text)
@@ -201,14 +218,12 @@ def _write_atomically(path, text):
     os.replace(partial, path)
 
 
-def _check_name(name):
+def _check_name(name: object) -> None:
     if not isinstance(name, str) or not name or len(name) > LONGEST_NAME or not name.isprintable():
-        raise ValueError(
-            f"a scalar's name is 1 to {LONGEST_NAME} printable characters, not {name!r}"
-        )
+        raise ValueError(f"a scalar's name is 1 to {LONGEST_NAME} printable characters, not {name!r}")
 
 
-def _append(path, entry):
+def _append(path: str, entry: "Dict[str, Any]") -> None:
     line = (json.dumps(entry, allow_nan=False, sort_keys=True) + "\n").encode("utf-8")
     if len(line) > LONGEST_LINE:
         raise ValueError(f"too many scalars in one call of log: {len(line)} bytes")
@@ -222,11 +237,11 @@ def _append(path, entry):
             os.close(file)
     except OSError as error:
         # Losing a point of a graph is better than losing hours of training.
-        reason = errno.errorcode.get(error.errno, str(error.errno))
+        reason = errno.errorcode.get(error.errno or 0, str(error.errno))
         print(f"groundcrew_job: cannot write {path}: {reason}", file=sys.stderr, flush=True)
 
 
-def _print(entry):
+def _print(entry: "Dict[str, Any]") -> None:
     words = ["step {}".format(entry["step"])]
     if entry["epoch"] is not None:
         words.append("epoch {:g}".format(entry["epoch"]))

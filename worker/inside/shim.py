@@ -3,10 +3,11 @@
     python3 -I -S shim.py <attempt folder>             detached: nobody's child and nobody's service
     python3 -I -S shim.py <attempt folder> attached    in a container of its own, whose init started it
 
-Reads control/plan.json, as root only one that is root's (shim_plan.py); creates control/started exactly once and
-refuses to start where it stands; writes control/usage.json every 2 s; ends everything that descends from it on SIGTERM, at the time limit and
-when the launcher has ended, at once on SIGUSR1; writes control/exit.json as its last act and ends with the exit
-code that stands there. Prints one line of JSON to the executor, which then leaves it alone.
+It reads control/plan.json, as root only one that is root's (shim_plan.py). It creates control/started exactly once and
+refuses to start where that stands. It writes control/usage.json every 2 s. It ends everything that descends from it on
+SIGTERM, at the time limit and when the launcher has ended, and at once on SIGUSR1. Its last act is to write
+control/exit.json; it ends with the exit code that stands there. It prints one line of JSON to the executor, which then
+leaves it alone.
 """
 
 import json
@@ -15,20 +16,21 @@ import signal
 import sys
 import time
 from datetime import datetime, timezone
+from typing import Any, Dict, List, Optional, Set
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import shim_cgroup  # noqa: E402
-import shim_cloud_metadata  # noqa: E402
-import shim_devices  # noqa: E402
-import shim_disk  # noqa: E402
-import shim_files  # noqa: E402
-import shim_metrics  # noqa: E402
-import shim_plan  # noqa: E402
-import shim_process_tree  # noqa: E402
-import shim_program  # noqa: E402
-import shim_result  # noqa: E402
-import shim_usage  # noqa: E402
+import shim_cgroup
+import shim_cloud_metadata
+import shim_devices
+import shim_disk
+import shim_files
+import shim_metrics
+import shim_plan
+import shim_process_tree
+import shim_program
+import shim_result
+import shim_usage
 
 LEAVE_SECONDS = 1.0
 """How long helpers of the launcher may outlive it before they count as left behind."""
@@ -44,11 +46,11 @@ NO_EXIT_CODE = 125
 STOP_SIGNALS = {"patiently": signal.SIGINT, "politely": signal.SIGTERM, "now": signal.SIGUSR1}
 
 
-def now_text():
+def now_text() -> str:
     return datetime.now(timezone.utc).isoformat()
 
 
-def write_shim_log(text):
+def write_shim_log(text: str) -> None:
     """To control/shim.log, which is our standard error."""
     try:
         sys.stderr.write("%s %s\n" % (now_text(), text))
@@ -57,7 +59,7 @@ def write_shim_log(text):
         pass  # A full disk must not end the training.
 
 
-def usage_meter(plan):
+def usage_meter(plan: Dict[str, Any]) -> shim_usage.UsageMeter:
     """Who has ranks on other nodes cannot measure them."""
     if int(plan.get("nodes") or 1) > 1:
         return shim_usage.GangUsageMeter(plan, shim_files.read_untrusted_json)
@@ -65,36 +67,36 @@ def usage_meter(plan):
 
 
 class Shim:
-    def __init__(self, folder, plan, attached=False):
+    def __init__(self, folder: str, plan: Dict[str, Any], attached: bool = False) -> None:
         self.control = os.path.join(folder, "control")
         self.plan = plan
-        self.launcher = None
-        self.status = None
+        self.launcher: Optional[int] = None
+        self.status: Optional[int] = None
         """The launcher's wait status, once it has ended."""
-        self.problem = None
-        self.ending = None
+        self.problem: Optional[Dict[str, Any]] = None
+        self.ending: Optional[shim_process_tree.TreeEnding] = None
         self.stopped = self.timed_out = False
         self.left_behind = 0
         self.has_no_children = False
         """Nothing descends from us any more: whoever loses its parent becomes our child."""
         self.started_at, self.started = now_text(), time.monotonic()
-        self.ended_at = None
-        self.launcher_ended = None
+        self.ended_at: Optional[str] = None
+        self.launcher_ended: Optional[float] = None
         self.usage_at = 0.0
         self.usage = usage_meter(plan)
-        self.pids = set()
+        self.pids: Set[int] = set()
         self.results = shim_metrics.MetricResults()
         self.kernel_log = shim_result.KernelOomLog()
         self.container_cgroup = shim_result.ContainerCgroup() if attached else None
         self.is_attached = attached
-        self.cgroup = None
+        self.cgroup: Optional[shim_cgroup.Cgroup] = None
         """The cgroup that holds the program, and not us; None without root and in a container, which is one itself."""
         self.refused_processes = self.refusals_in_a_row = 0
         self.disk_watch = shim_disk.DiskFullWatch(folder)
-        self.last_stop_request = None
+        self.last_stop_request: Optional[str] = None
         """The last word that stood in the file by which a pod is told to end."""
 
-    def run(self):
+    def run(self) -> None:
         try:
             self.block_cloud_metadata()
             shim_program.prepare_out(self.plan)
@@ -117,7 +119,7 @@ class Shim:
         self.reap()  # The last ones: all that is left of the tree are zombies, and they are ours now.
         self.ended_at = now_text()
 
-    def make_cgroup(self):
+    def make_cgroup(self) -> None:
         """Raises OSError, LookupError."""
         if self.is_attached:
             return
@@ -137,19 +139,19 @@ class Shim:
         for power, why in sorted(group.refused_limits.items()):
             write_shim_log("not confined, %s: %s" % (power, why))
 
-    def remove_cgroup(self):
+    def remove_cgroup(self) -> None:
         """The kernel may need an instant; what it keeps is removed by the scheduler."""
         until = time.monotonic() + REMOVE_SECONDS
         while self.cgroup and not self.cgroup.remove() and time.monotonic() < until:
             time.sleep(shim_cgroup.PAUSE_SECONDS)
 
-    def block_cloud_metadata(self):
+    def block_cloud_metadata(self) -> None:
         sandbox = self.plan.get("sandbox")
         missing = shim_cloud_metadata.block_cloud_metadata(*sandbox["uids"]) if sandbox else None
         if missing:
             write_shim_log("not confined, metadata_address: %s" % missing)
 
-    def handle_signal(self, told):
+    def handle_signal(self, told: Optional[signal.struct_siginfo]) -> None:
         if told is not None and told.si_signo != signal.SIGCHLD:
             # A kubelet that empties its node leaves as much time as the job itself wants.
             self.stop(signal.SIGINT if self.plan.get("stop") else told.si_signo)
@@ -160,32 +162,36 @@ class Shim:
             self.timed_out = self.status is None
             self.end("time limit", self.own_grace())
 
-    def read_stop_request(self):
+    def read_stop_request(self) -> None:
         """In a pod only its kubelet can send a signal: what we want stands in a file beside the plan."""
-        told = shim_files.read_untrusted_json(self.control, self.plan["stop"]) if self.plan.get("stop") else None
+        told = (
+            shim_files.read_untrusted_json(self.control, self.plan["stop"]) if self.plan.get("stop") else None
+        )
         word = told.get("how") if told else None
         if word != self.last_stop_request and word in STOP_SIGNALS:
             self.last_stop_request = word
             self.stop(STOP_SIGNALS[word])
 
-    def stop(self, number):
+    def stop(self, number: int) -> None:
         """SIGINT: patiently, so that a checkpoint can be saved. SIGUSR1: at once. Else: within seconds."""
-        patience = {signal.SIGINT: self.own_grace(), signal.SIGUSR1: 0.0}
-        grace = min(patience.get(number, shim_process_tree.GRACE_SECONDS), shim_process_tree.LONGEST_CHECKPOINT_GRACE)
+        patience: Dict[int, float] = {signal.SIGINT: self.own_grace(), signal.SIGUSR1: 0.0}
+        grace = min(
+            patience.get(number, shim_process_tree.GRACE_SECONDS), shim_process_tree.LONGEST_CHECKPOINT_GRACE
+        )
         self.stopped = self.stopped or self.status is None
         if self.ending:
             self.ending.shorten(grace)
         else:
             self.end("asked by signal %d" % number, grace)
 
-    def own_grace(self):
+    def own_grace(self) -> float:
         return float(self.plan.get("grace_seconds") or shim_process_tree.GRACE_SECONDS)
 
-    def end(self, why, grace=shim_process_tree.GRACE_SECONDS):
+    def end(self, why: str, grace: float = shim_process_tree.GRACE_SECONDS) -> None:
         write_shim_log("ending after at most %d s: %s" % (grace, why))
         self.ending = shim_process_tree.TreeEnding(why, grace, self.cgroup, self.reap)
 
-    def reap(self):
+    def reap(self) -> None:
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -198,7 +204,7 @@ class Shim:
                 self.status = status
                 self.launcher_ended = time.monotonic()
 
-    def is_over(self):
+    def is_over(self) -> bool:
         """The launcher has ended and nothing that descends from us runs any more, wherever it has hidden.
 
         Who loses its parent becomes our child, so without children we have no descendants: a look through /proc could
@@ -206,7 +212,7 @@ class Shim:
         """
         if self.ending:
             self.ending.advance()
-        if self.status is None:
+        if self.status is None or self.launcher_ended is None:
             return False
         in_group = self.cgroup.pids() if self.cgroup else set()
         if self.has_no_children and not in_group:
@@ -221,7 +227,7 @@ class Shim:
             self.end("left behind by the launcher")
         return False
 
-    def watch_processes(self):
+    def watch_processes(self) -> None:
         """One refusal may be a mistake that the program lives with; a fork bomb wants more each time that we look."""
         if self.cgroup is None:
             return
@@ -231,7 +237,7 @@ class Shim:
         if self.refusals_in_a_row >= MOST_LOOKS_FULL and not self.ending:
             self.end("limit of %s processes reached" % self.cgroup.most_processes, 0.0)
 
-    def measure(self):
+    def measure(self) -> None:
         if time.monotonic() - self.usage_at < USAGE_SECONDS:
             return
         self.usage_at = time.monotonic()
@@ -254,14 +260,14 @@ class Shim:
             write_shim_log("usage not written: %s" % error)
             self.disk_watch.note_write_error(error)
 
-    def metric_results(self):
+    def metric_results(self) -> Dict[str, Any]:
         return {"results": self.results.by_name, "not_finite": self.results.not_finite}
 
-    def exit_record(self):
+    def exit_record(self) -> Dict[str, Any]:
         while self.results.read_more(self.plan["out"]):
             pass
         ranks = shim_result.read_ranks(self.plan)
-        result = {key: self.plan[key] for key in ("job", "attempt", "fence")}
+        result: Dict[str, Any] = {key: self.plan[key] for key in ("job", "attempt", "fence")}
         result.update(shim_result.combine_exits(self.status, self.problem, ranks))
         result.update(
             stopped=self.stopped,
@@ -280,39 +286,43 @@ class Shim:
         result.update(self.metric_results())
         return result
 
-    def memory_limit(self):
+    def memory_limit(self) -> Optional[int]:
         if self.cgroup:
             return self.cgroup.memory_bytes
         return self.container_cgroup.limit if self.container_cgroup else None
 
-    def process_limit(self):
+    def process_limit(self) -> Optional[int]:
         """Where the program was refused one more: how many it may have."""
         return self.cgroup.most_processes if self.cgroup and self.cgroup.refused_processes() else None
 
-    def was_out_of_memory(self, ranks):
+    def was_out_of_memory(self, ranks: List[Dict[str, Any]]) -> bool:
         # A program may have seen a worker of its own die of it, and have ended itself.
         if self.cgroup and self.cgroup.memory_kills():
-            return shim_result.combine_exits(self.status, self.problem, ranks)["exit_code"] != 0
-        if self.container_cgroup and self.container_cgroup.has_oom_kill() and shim_result.was_sigkilled(self.status, ranks):
+            return bool(shim_result.combine_exits(self.status, self.problem, ranks)["exit_code"] != 0)
+        if (
+            self.container_cgroup
+            and self.container_cgroup.has_oom_kill()
+            and shim_result.was_sigkilled(self.status, ranks)
+        ):
             return True
         pids = self.pids | {rank["pid"] for rank in ranks} | {self.launcher}
         return shim_result.has_killed_ours(self.kernel_log.read_killed(), pids, self.plan.get("uid"))
 
 
-def write_exit_record(shim, reserved):
+def write_exit_record(shim: Shim, reserved: str) -> int:
     """Tries until it is written: while the disk is full the units stay booked, and the log says why."""
     result = shim.exit_record()
     shim.remove_cgroup()
     while True:
         try:
             shim_files.write_reserved(reserved, os.path.join(shim.control, "exit.json"), result)
-            return NO_EXIT_CODE if result["exit_code"] is None else result["exit_code"]
+            return NO_EXIT_CODE if result["exit_code"] is None else int(result["exit_code"])
         except OSError as error:
             write_shim_log("exit.json not written, trying again: %s" % error)
             time.sleep(WRITE_AGAIN_SECONDS)
 
 
-def detach():
+def detach() -> None:
     """A grandchild in a session of its own: no service is its parent, no terminal its master."""
     if os.fork():
         os._exit(0)
@@ -321,21 +331,21 @@ def detach():
         os._exit(0)
 
 
-def send_answer(value):
+def send_answer(value: Dict[str, Any]) -> None:
     try:
         os.write(1, (json.dumps(value) + "\n").encode())
     except OSError:
         pass  # The scheduler died while it started us; the next one finds us by `started`.
 
 
-def redirect_output(control):
+def redirect_output(control: str) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     log = os.open(os.path.join(control, "shim.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     for number, descriptor in ((0, null), (1, null), (2, log)):
         os.dup2(descriptor, number)
 
 
-def main(folder, attached=False):
+def main(folder: str, attached: bool = False) -> int:
     """The exit code with which the shim itself ends."""
     if not attached:
         detach()
@@ -345,10 +355,12 @@ def main(folder, attached=False):
     shim_program.call_prctl(shim_program.PR_SET_CHILD_SUBREAPER, 1)
     control = os.path.join(folder, "control")
     reserved = os.path.join(control, "exit.json.%d.tmp" % os.getpid())
-    handle = {
+    this_process = shim_process_tree.read_process(os.getpid())
+    assert this_process is not None
+    handle: Dict[str, Any] = {
         "pid": os.getpid(),
         "boot_id": shim_process_tree.read_boot_id(),
-        "start_ticks": shim_process_tree.read_process(os.getpid()).start_ticks,
+        "start_ticks": this_process.start_ticks,
         "at": now_text(),
     }
     handle.update(shim_devices.container_facts() if attached else {})

@@ -102,7 +102,10 @@ class Cgroup:
     def limit(self, memory_bytes: Optional[int], most_processes: Optional[int]) -> None:
         """As much with swap as without: a training that swaps only looks alive."""
         if memory_bytes:
-            names = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"), ("memory.max", "memory.swap.max")
+            names = (
+                ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"),
+                ("memory.max", "memory.swap.max"),
+            )
             self._set("memory", names, (str(memory_bytes), str(memory_bytes)), (str(memory_bytes), "0"))
             self.memory_bytes = None if "memory" in self.refused_limits else memory_bytes
             part = self.folder_for("memory")
@@ -211,7 +214,11 @@ class Cgroup:
     def memory_kills(self) -> int:
         """How many processes the kernel has ended in it for want of memory."""
         part = self.folder_for("memory")
-        return part.count("memory.oom_control" if part.version == 1 else "memory.events", "oom_kill") if part else 0
+        return (
+            part.count("memory.oom_control" if part.version == 1 else "memory.events", "oom_kill")
+            if part
+            else 0
+        )
 
     def refused_processes(self) -> int:
         """How often it was refused one more."""
@@ -277,7 +284,11 @@ def read_hierarchies(root: str = "") -> List[CgroupHierarchy]:
         else:
             continue
         if path is not None and not any(tree.top == top for tree in trees):
-            trees.append(CgroupHierarchy(2 if kind == "cgroup2" else 1, controllers, top, mount_path(top, words[3], path)))
+            trees.append(
+                CgroupHierarchy(
+                    2 if kind == "cgroup2" else 1, controllers, top, mount_path(top, words[3], path)
+                )
+            )
     return trees
 
 
@@ -297,13 +308,22 @@ def read_words(path: str) -> List[str]:
         return []
 
 
-def choose_hierarchies(trees: List[CgroupHierarchy], wants_unified: bool = False) -> Dict[str, CgroupHierarchy]:
+def choose_hierarchies(
+    trees: List[CgroupHierarchy], wants_unified: bool = False
+) -> Dict[str, CgroupHierarchy]:
     """Which hierarchy serves what: one of its own where the machine has that, else the unified one."""
     unified = next((tree for tree in trees if tree.version == 2), None)
     chosen: Dict[str, CgroupHierarchy] = {}
-    for use, controller in (("stop", "freezer"), ("memory", "memory"), ("pids", "pids"), ("devices", "devices")):
+    for use, controller in (
+        ("stop", "freezer"),
+        ("memory", "memory"),
+        ("pids", "pids"),
+        ("devices", "devices"),
+    ):
         old = next((tree for tree in trees if tree.version == 1 and controller in tree.controllers), None)
-        has_unified = unified is not None and (controller in unified.controllers or use in ("stop", "devices"))
+        has_unified = unified is not None and (
+            controller in unified.controllers or use in ("stop", "devices")
+        )
         if old is not None and not (wants_unified and has_unified):
             chosen[use] = old
         elif unified is not None and has_unified:
@@ -446,7 +466,10 @@ def read_cgroup_record(control: str, trees: Optional[List[CgroupHierarchy]] = No
                 return None
             found = json.loads(file.read(MOST_BYTES))
         name = found["name"]
-        parts = [CgroupFolder(int(part["version"]), list(part["uses"]), str(part["path"])) for part in found["parts"]]
+        parts = [
+            CgroupFolder(int(part["version"]), list(part["uses"]), str(part["path"]))
+            for part in found["parts"]
+        ]
         group = Cgroup(name, parts)
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -477,9 +500,9 @@ def list_cgroups(prefix: str, trees: Optional[List[CgroupHierarchy]] = None) -> 
 
 
 def end_recorded_cgroup(control: str) -> int:
-    """Ends and removes the group that stands in this folder; how many processes it had. Raises OSError, BlockingIOError.
+    """Ends and removes the group that stands in this folder; returns how many processes it had.
 
-    BlockingIOError: something of it does not end.
+    Raises OSError; BlockingIOError if something of it does not end.
     """
     group = read_cgroup_record(control)
     if group is None:

@@ -1,8 +1,8 @@
 """Blocks the metadata addresses at which clouds hand out a machine's credentials, for the jobs' users.
 
-A rule of the kernel's routing, made over netlink, answers EACCES to every process whose user number is a job's: ip-rule(8)
-writes it `from all to 169.254.0.0/16 uidrange FIRST-LAST prohibit`. The machine's own services do not match it. Port 53
-stays open, for some clouds answer names at these addresses.
+A rule of the kernel's routing, made over netlink, answers EACCES to every process whose user number is a job's.
+ip-rule(8) writes it `from all to 169.254.0.0/16 uidrange FIRST-LAST prohibit`. The machine's own services do not match
+it. Port 53 stays open, for some clouds answer names at these addresses.
 """
 
 import errno

@@ -2,25 +2,29 @@
 
     python3 -I -S shim_confinement.py <first uid> <last uid>
 
-The scheduler starts it as it starts a shim, so that it has a shim's rights. It closes the metadata addresses to these users
-on its way.
+The scheduler starts it as it starts a shim, so that it has a shim's rights. It closes the metadata addresses to these
+users on its way.
 """
 
 import json
 import os
 import sys
+from typing import Any, Dict
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import shim_cgroup  # noqa: E402
-import shim_cloud_metadata  # noqa: E402
-import shim_sandbox  # noqa: E402
+import shim_cgroup
+import shim_cloud_metadata
+import shim_sandbox
 
 
-def read_confinement_features(first, last):
+def read_confinement_features(first: int, last: int) -> Dict[str, Any]:
     """{power: is it enforced}, but for `stop`, which names by what; `refused` has the kernel's words."""
-    refused = dict(shim_sandbox.read_mount_features(), metadata_address=shim_cloud_metadata.block_cloud_metadata(first, last))
-    powers = {power: why is None for power, why in refused.items()}
+    refused = dict(
+        shim_sandbox.read_mount_features(),
+        metadata_address=shim_cloud_metadata.block_cloud_metadata(first, last),
+    )
+    powers: Dict[str, Any] = {power: why is None for power, why in refused.items()}
     powers.update(shim_cgroup.read_cgroup_features())
     powers.update(root=os.geteuid() == 0, refused={power: why for power, why in refused.items() if why})
     return powers

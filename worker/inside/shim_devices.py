@@ -44,7 +44,9 @@ STANDARD = (
 ) + tuple(Rule("c", major, None) for major in range(136, 144))  # pts
 
 
-def device_rules(listing: Iterable[Device], owned: Iterable[Owned], caps: Iterable[Cap] = (), rdma: bool = False) -> List[Rule]:
+def device_rules(
+    listing: Iterable[Device], owned: Iterable[Owned], caps: Iterable[Cap] = (), rdma: bool = False
+) -> List[Rule]:
     """What a program may open that has these GPUs, on a machine with these files in /dev.
 
     NVSwitch and NVLink files stay closed: the fabric manager alone speaks to them, and peers are reached through the
@@ -80,7 +82,9 @@ def find_own_gpus(gpus: Iterable[str], minors: Dict[str, int]) -> Tuple[List[Own
         if minor is None:
             unknown.append(uuid)
         else:
-            owned.append(Owned(minor, int(part.group(2)) if part else None, int(part.group(3)) if part else None))
+            owned.append(
+                Owned(minor, int(part.group(2)) if part else None, int(part.group(3)) if part else None)
+            )
     return owned, unknown
 
 
@@ -158,7 +162,9 @@ def read_pairs(path: str) -> Dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def modprobe_commands(owned: Iterable[Owned], caps: Iterable[Cap], program: str = MODPROBE) -> List[List[str]]:
+def modprobe_commands(
+    owned: Iterable[Owned], caps: Iterable[Cap], program: str = MODPROBE
+) -> List[List[str]]:
     """What makes the files of these GPUs: once for the driver, its control file last, and once for unified memory."""
     owned = list(owned)
     words = [program]
@@ -184,7 +190,9 @@ def make_nodes(owned: Iterable[Owned], caps: Iterable[Cap], program: str = MODPR
 
     for words in modprobe_commands(owned, caps, program):
         try:
-            subprocess.call(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=MODPROBE_SECONDS)
+            subprocess.call(
+                words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=MODPROBE_SECONDS
+            )
         except (OSError, subprocess.TimeoutExpired):
             pass  # What is missing then is told by the program itself.
 
@@ -195,8 +203,8 @@ def make_nodes(owned: Iterable[Owned], caps: Iterable[Cap], program: str = MODPR
 def find_rules(gpus: Iterable[str], minors: Dict[str, int], rdma: bool = False) -> List[Rule]:
     """For a program with these GPUs on this machine, whose files are made first.
 
-    `minors` are what the node's agent has told; where the driver itself answers, its word counts. Raises LookupError where
-    nobody knows which file is a GPU's: a program must not find that it has none.
+    `minors` are what the node's agent has told; where the driver itself answers, its word counts. Raises LookupError
+    where nobody knows which file is a GPU's: a program must not find that it has none.
     """
     owned, unknown = find_own_gpus(gpus, dict(minors, **read_minors()))
     caps = read_caps() if owned else []
@@ -260,8 +268,13 @@ def bpf_instruction(code: int, target: int = 0, source: int = 0, offset: int = 0
 
 def load_program(program: bytes) -> int:
     """A descriptor of it. Raises OSError."""
-    code, licence = ctypes.create_string_buffer(program, len(program)), ctypes.create_string_buffer(b"Apache-2.0")
-    words = struct.pack("=IIQQ", CGROUP_DEVICE_PROGRAM, len(program) // 8, ctypes.addressof(code), ctypes.addressof(licence))
+    code, licence = (
+        ctypes.create_string_buffer(program, len(program)),
+        ctypes.create_string_buffer(b"Apache-2.0"),
+    )
+    words = struct.pack(
+        "=IIQQ", CGROUP_DEVICE_PROGRAM, len(program) // 8, ctypes.addressof(code), ctypes.addressof(licence)
+    )
     return ask_kernel(BPF_PROG_LOAD, words + b"\0" * 48)
 
 
@@ -270,7 +283,9 @@ def attach(path: str, program: int) -> None:
     try:
         group = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            ask_kernel(BPF_PROG_ATTACH, struct.pack("=IIII", group, program, CGROUP_DEVICE_ATTACH, ALLOW_MULTI))
+            ask_kernel(
+                BPF_PROG_ATTACH, struct.pack("=IIII", group, program, CGROUP_DEVICE_ATTACH, ALLOW_MULTI)
+            )
         finally:
             os.close(group)
     finally:
@@ -289,7 +304,7 @@ def ask_kernel(command: int, words: bytes) -> int:
 
 def container_facts() -> Dict[str, Any]:
     """`gpus` by their UUIDs and `node`, each where it is known; nothing in a container without either."""
-    found = {}  # type: Dict[str, Any]
+    found: Dict[str, Any] = {}
     gpus = gpus_in_environment() or gpus_in_proc()
     if gpus:
         found["gpus"] = gpus

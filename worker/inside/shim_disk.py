@@ -22,7 +22,7 @@ class DiskFullWatch:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self.full_at = None  # type: Optional[float]
+        self.full_at: Optional[float] = None
 
     def check(self) -> None:
         if is_full(self.folder):

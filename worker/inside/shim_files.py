@@ -114,7 +114,7 @@ def read_untrusted_file(folder: str, name: str, most_names: int = 1) -> Optional
 
 
 def read_untrusted_marker(folder: str, name: str) -> Optional[Dict[str, Any]]:
-    """What `create_json_once` made, also while it still has its temporary name, or for ever where it was killed then."""
+    """What `create_json_once` made, also under its temporary name, which it keeps where its maker was killed."""
     return read_untrusted_json(folder, name, most_names=2)
 
 

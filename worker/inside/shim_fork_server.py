@@ -11,19 +11,20 @@ import ctypes
 import os
 import socket
 import sys
+from typing import List, Tuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
-import shim_rank  # noqa: E402
 import shim  # noqa: E402
 import shim_program  # noqa: E402
+import shim_rank  # noqa: E402
 
 MOST_BYTES = 65536
 READY = b"ready\n"
 
 
-def find_argument_memory():
+def find_argument_memory() -> Tuple[int, int]:
     """Address and length of this process's own arguments, as /proc/self/stat tells them (proc(5), 48 and 49)."""
     with open("/proc/self/stat") as file:
         fields = file.read().rpartition(")")[2].split()
@@ -31,14 +32,14 @@ def find_argument_memory():
     return begin, end - begin
 
 
-def set_process_title(words):
+def set_process_title(words: List[str]) -> None:
     """What `ps` and the executor see; cut where there is no room."""
     begin, room = find_argument_memory()
     text = b"".join(os.fsencode(word) + b"\0" for word in words)[: room - 1]
     ctypes.memmove(begin, text + b"\0" * (room - len(text)), room)
 
 
-def can_set_process_title():
+def can_set_process_title() -> bool:
     words = [sys.executable, "-I", "-S", os.path.abspath(__file__)]
     try:
         set_process_title(words)
@@ -48,7 +49,7 @@ def can_set_process_title():
         return False
 
 
-def run_shim_in_fork(folder, answer):
+def run_shim_in_fork(folder: str, answer: int) -> None:
     """Never returns."""
     try:
         null = os.open(os.devnull, os.O_RDONLY)
@@ -62,13 +63,13 @@ def run_shim_in_fork(folder, answer):
         os._exit(shim.NO_EXIT_CODE)
 
 
-def run_rank_in_fork(argv):
+def run_rank_in_fork(argv: List[str]) -> int:
     """The rank's wrapper without executing another Python; its exit code. It has the plan's environment already."""
     set_process_title(argv)
     return shim_rank.main(argv[2:])
 
 
-def main():
+def main() -> int:
     control = socket.socket(fileno=0)
     if not can_set_process_title():
         return 1

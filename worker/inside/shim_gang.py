@@ -37,38 +37,32 @@ SSH_PAUSE_SECONDS = 0.2
 class RendezvousHandler(BaseHTTPRequestHandler):
     """Keys with values, as Gloo's rendezvous asks for them: PUT and GET, 404 for what nobody has put there yet."""
 
-    values = {}  # type: Dict[str, bytes]
+    values: Dict[str, bytes] = {}
     protocol_version = "HTTP/1.1"
 
-    def do_PUT(self):
-        # type: () -> None
+    def do_PUT(self) -> None:
         self.values[self.path] = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         self.answer(200, b"")
 
-    def do_GET(self):
-        # type: () -> None
+    def do_GET(self) -> None:
         value = self.values.get(self.path)
         self.answer(404 if value is None else 200, value or b"")
 
-    def do_DELETE(self):
-        # type: () -> None
+    def do_DELETE(self) -> None:
         self.values.pop(self.path, None)
         self.answer(200, b"")
 
-    def answer(self, status, content):
-        # type: (int, bytes) -> None
+    def answer(self, status: int, content: bytes) -> None:
         self.send_response(status)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
 
-    def log_message(self, *_):
-        # type: (object) -> None
+    def log_message(self, *_: object) -> None:
         """Nobody reads it."""
 
 
-def wait_for_address(address):
-    # type: (str) -> str
+def wait_for_address(address: str) -> str:
     """The address in numbers; the name of a pod is known once it has one. Raises OSError."""
     until = time.monotonic() + RESOLVE_SECONDS
     while True:
@@ -80,8 +74,7 @@ def wait_for_address(address):
             time.sleep(PAUSE_SECONDS)
 
 
-def rank_positions(counts, index):
-    # type: (List[int], int) -> List[Dict[str, str]]
+def rank_positions(counts: List[int], index: int) -> List[Dict[str, str]]:
     """Of each rank in this pod what Horovod reads of its place among all of them."""
     first = sum(counts[:index])
     found = []
@@ -101,8 +94,7 @@ def rank_positions(counts, index):
     return found
 
 
-def start_gloo(counts, index, address, interface, rank):
-    # type: (List[int], int, str, str, List[str]) -> int
+def start_gloo(counts: List[int], index: int, address: str, interface: str, rank: List[str]) -> int:
     if index == 0:
         server = ThreadingHTTPServer(("", PORT), RendezvousHandler)
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -118,13 +110,11 @@ def start_gloo(counts, index, address, interface, rank):
     return run_ranks([(rank, dict(os.environ, **shared, **place)) for place in rank_positions(counts, index)])
 
 
-def run_ranks(programs):
-    # type: (List[Tuple[List[str], Dict[str, str]]]) -> int
+def run_ranks(programs: List[Tuple[List[str], Dict[str, str]]]) -> int:
     """Until all have ended; the first bad end ends the others, and is the exit code."""
     children = [subprocess.Popen(argv, env=environment) for argv, environment in programs]
 
-    def hand_on(number, _):
-        # type: (int, object) -> None
+    def hand_on(number: int, _: object) -> None:
         for child in children:
             if child.poll() is None:
                 child.send_signal(number)
@@ -142,8 +132,7 @@ def run_ranks(programs):
     return 128 - bad if bad < 0 else bad
 
 
-def start_torchrun(counts, index, address, interface, rank):
-    # type: (List[int], int, str, str, List[str]) -> int
+def start_torchrun(counts: List[int], index: int, address: str, interface: str, rank: List[str]) -> int:
     """It takes our place: its own agents find each other through number 0."""
     wait_for_address(address)
     words = [sys.executable, "-m", "torch.distributed.run", "--nnodes", str(len(counts))]
@@ -153,22 +142,19 @@ def start_torchrun(counts, index, address, interface, rank):
     os.execve(sys.executable, words + rank, environment)
 
 
-def start_plain(counts, index, address, interface, rank):
-    # type: (List[int], int, str, str, List[str]) -> int
+def start_plain(counts: List[int], index: int, address: str, interface: str, rank: List[str]) -> int:
     """Once in each pod: what it makes of its number is the program's own."""
     environment = dict(os.environ, RANK=str(index), WORLD_SIZE=str(len(counts)), MASTER_ADDR=address)
     return run_ranks([(rank, environment)])
 
 
-def read_hostfile(path):
-    # type: (str) -> List[str]
+def read_hostfile(path: str) -> List[str]:
     """`name slots=2` in each line."""
     with open(path) as file:
         return [line.split()[0] for line in file if line.split()]
 
 
-def wait_for_ssh(host, port, until):
-    # type: (str, int, float) -> bool
+def wait_for_ssh(host: str, port: int, until: float) -> bool:
     said, since = False, time.monotonic()
     while True:
         try:
@@ -185,13 +171,14 @@ def wait_for_ssh(host, port, until):
         time.sleep(SSH_PAUSE_SECONDS)
 
 
-def start_mpi(hostfile, port, seconds, program):
-    # type: (str, str, str, List[str]) -> int
+def start_mpi(hostfile: str, port: str, seconds: str, program: List[str]) -> int:
     """mpirun takes our place once every host of the gang answers ssh."""
     until = time.monotonic() + float(seconds)
     for host in read_hostfile(hostfile):
         if not wait_for_ssh(host, int(port), until):
-            sys.stderr.write("groundcrew: %s did not answer within %s s; no rank has begun\n" % (host, seconds))
+            sys.stderr.write(
+                "groundcrew: %s did not answer within %s s; no rank has begun\n" % (host, seconds)
+            )
             return UNREACHED
     try:
         os.execvp(program[0], program)
@@ -203,8 +190,7 @@ def start_mpi(hostfile, port, seconds, program):
 LAUNCHES = {"gloo": start_gloo, "torchrun": start_torchrun, "plain": start_plain}
 
 
-def main(words):
-    # type: (List[str]) -> int
+def main(words: List[str]) -> int:
     way, first, second, third = words[:4]
     program = words[words.index("--") + 1 :]
     if way == "mpi":

@@ -4,7 +4,6 @@ The file was written by a stranger: nothing is followed, only plain numbers unde
 """
 
 import json
-import math
 import os
 import re
 import stat
@@ -26,8 +25,8 @@ class MetricResults:
     """`by_name` is {metric: [lowest, highest, last]}; `not_finite` names the first loss that was NaN."""
 
     def __init__(self) -> None:
-        self.by_name = {}  # type: Dict[str, List[float]]
-        self.not_finite = None  # type: Optional[str]
+        self.by_name: Dict[str, List[float]] = {}
+        self.not_finite: Optional[str] = None
         self.progress = MilestoneRecorder()
         self.read_bytes = 0
 
@@ -54,7 +53,9 @@ class MetricResults:
         if not isinstance(scalars, dict):
             return
         self.progress.add_row(
-            as_float_or_none(row.get("epoch")), as_float_or_none(row.get("time")), as_float_or_none(scalars.get(EPOCHS))
+            as_float_or_none(row.get("epoch")),
+            as_float_or_none(row.get("time")),
+            as_float_or_none(scalars.get(EPOCHS)),
         )
         said = row.get("not_finite")
         for name, value in scalars.items():
@@ -82,16 +83,14 @@ class MetricResults:
 class MilestoneRecorder:
     """At which times the program had finished how many epochs, thinned to a few milestones."""
 
-    def __init__(self):
-        # type: () -> None
-        self.epochs = None  # type: Optional[float]
-        self.marks = []  # type: List[List[float]]
-        self.newest = None  # type: Optional[List[float]]
+    def __init__(self) -> None:
+        self.epochs: Optional[float] = None
+        self.marks: List[List[float]] = []
+        self.newest: Optional[List[float]] = None
         self.every = 1
         self.rows = 0
 
-    def add_row(self, epoch, time, epochs):
-        # type: (Optional[float], Optional[float], Optional[float]) -> None
+    def add_row(self, epoch: Optional[float], time: Optional[float], epochs: Optional[float]) -> None:
         """Of one row; None for what it does not say. An epoch that was done before tells nothing new."""
         self.epochs = self.epochs if epochs is None else epochs
         if epoch is None or time is None:
@@ -106,8 +105,7 @@ class MilestoneRecorder:
             del self.marks[1::2]
             self.every *= 2
 
-    def to_json(self):
-        # type: () -> Optional[Dict[str, object]]
+    def to_json(self) -> Optional[Dict[str, object]]:
         """{"epochs": all or None, "marks": [[epochs done, Unix time], …]}; None before the first mark."""
         if self.newest is None:
             return None

@@ -2,6 +2,7 @@
 
 import json
 import os
+from typing import Any, Dict
 
 import safe_files
 
@@ -13,12 +14,12 @@ MIN_UID = 1000
 MOST_BYTES = 16 * 1024 * 1024
 
 
-def read_start_plan(folder):
+def read_start_plan(folder: str) -> Dict[str, Any]:
     """Raises OSError, of which safe_files.NotOurs says that this is no plan for us; ValueError for no JSON."""
     with safe_files.open_folder_path(os.path.dirname(folder)) as job:
         attempt = safe_files.open_folder_at(os.path.basename(folder), job)
         try:
-            plan = json.loads(read_trusted_plan(attempt).decode())
+            plan: Dict[str, Any] = json.loads(read_trusted_plan(attempt).decode())
         finally:
             os.close(attempt)
     if os.geteuid() == 0:
@@ -26,7 +27,7 @@ def read_start_plan(folder):
     return plan
 
 
-def read_trusted_plan(attempt):
+def read_trusted_plan(attempt: int) -> bytes:
     """What stands in control/plan.json."""
     check_owned_by_root(attempt, "the folder of the attempt")
     control = safe_files.open_folder_at("control", attempt)
@@ -37,7 +38,7 @@ def read_trusted_plan(attempt):
         os.close(control)
 
 
-def read_trusted_file(folder, name):
+def read_trusted_file(folder: int, name: str) -> bytes:
     file = safe_files.open_plain_at(folder, name)
     try:
         check_owned_by_root(file, name)
@@ -46,13 +47,13 @@ def read_trusted_file(folder, name):
         os.close(file)
 
 
-def check_owned_by_root(descriptor, name):
+def check_owned_by_root(descriptor: int, name: str) -> None:
     """As root: only root may have written it. Anybody else can do no more than they could without us."""
     if os.geteuid() == 0:
         safe_files.check_owner(descriptor, name, (0,))
 
 
-def check_job_ids(plan):
+def check_job_ids(plan: Dict[str, Any]) -> None:
     """Root becomes one of the installation's users and nobody else. Raises safe_files.NotOurs."""
     with safe_files.open_folder_path(HERE) as runtime:
         known = json.loads(read_trusted_file(runtime, JOB_IDS).decode())

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import time
+from typing import Any, Dict, Optional
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -26,7 +27,7 @@ LEAVE_SECONDS = 1.0
 REFUSED_EXIT_CODE = 125
 
 
-def exec_member(plan, index):
+def exec_member(plan: Dict[str, Any], index: int) -> None:
     """Never returns."""
     try:
         shim_program.drop_privileges(plan)
@@ -41,9 +42,11 @@ def exec_member(plan, index):
         os._exit(REFUSED_EXIT_CODE)
 
 
-def wait_for_member(pid, grace):
+def wait_for_member(pid: int, grace: float) -> int:
     """The wait status of what we started, once nothing of it runs any more."""
-    status, ending, ended = None, None, 0.0
+    status: Optional[int] = None
+    ending: Optional[shim_process_tree.TreeEnding] = None
+    ended = 0.0
     while True:
         told = signal.sigtimedwait(WATCHED, POLL_SECONDS)
         if told is not None and told.si_signo != signal.SIGCHLD and ending is None:
@@ -58,8 +61,8 @@ def wait_for_member(pid, grace):
             ending = shim_process_tree.TreeEnding("left behind", shim_process_tree.GRACE_SECONDS)
 
 
-def reap_processes():
-    found = {}
+def reap_processes() -> Dict[int, int]:
+    found: Dict[int, int] = {}
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -70,7 +73,7 @@ def reap_processes():
         found[pid] = status
 
 
-def run_member(folder, index):
+def run_member(folder: str, index: int) -> int:
     """Nothing runs where the start was taken back before: whoever made this pod did not know it yet."""
     control = os.path.join(folder, "control")
     if (shim_files.read_untrusted_marker(control, "started") or {}).get("forestalled"):
@@ -84,13 +87,17 @@ def run_member(folder, index):
     if pid == 0:
         exec_member(plan, index)
     grace = min(float(plan.get("grace_seconds") or 0), shim_process_tree.LONGEST_CHECKPOINT_GRACE)
-    return shim_result.parse_wait_status(wait_for_member(pid, grace))[0]
+    exit_code, _ = shim_result.parse_wait_status(wait_for_member(pid, grace))
+    assert exit_code is not None
+    return exit_code
 
 
-def main(folder):
+def main(folder: str) -> int:
     index = int(os.environ.get("JOB_COMPLETION_INDEX") or 0)
     if index == 0:
-        os.execv(sys.executable, [sys.executable, "-I", "-S", os.path.join(HERE, "shim.py"), folder, "attached"])
+        os.execv(
+            sys.executable, [sys.executable, "-I", "-S", os.path.join(HERE, "shim.py"), folder, "attached"]
+        )
     return run_member(folder, index)
 
 

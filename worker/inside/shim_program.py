@@ -1,4 +1,4 @@
-"""Starts the job's program in a child: switches to the job's user, session, limits and environment, then executes it."""
+"""Starts the job's program in a child with the user, session, limits and environment of the plan."""
 
 import ctypes
 import errno
@@ -8,9 +8,13 @@ import resource
 import select
 import signal
 import time
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
 
 import safe_files
 import shim_sandbox
+
+if TYPE_CHECKING:
+    import shim_cgroup
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -20,27 +24,27 @@ OOM_SCORE = b"500"  # The kernel takes a training before it takes the portal or 
 
 RANK_WRAPPER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "shim_rank.py")
 MOST_DESCRIPTORS = 65536
-be_rank = None
-"""Set by the nursery: runs the rank's wrapper in this very process, which spares another Python's start."""
+be_rank: Optional[Callable[[List[str]], int]] = None
+"""Set by the fork server: runs the rank's wrapper in this very process, which spares another Python's start."""
 
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def call_prctl(option, value):
+def call_prctl(option: int, value: int) -> None:
     if libc.prctl(option, value, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl %d" % option)
 
 
-def exit_code_of(error):
+def exit_code_of(error: OSError) -> int:
     """As a shell says it: 127 not found, 126 found but not to be run."""
     return 127 if error.errno in (errno.ENOENT, errno.ENOTDIR) else 126
 
 
-def prepare_out(plan):
+def prepare_out(plan: Dict[str, Any]) -> None:
     """The folder that the program may write, with a private copy of the code in `work`.
 
-    Made where nobody but us may write, and the job's from then on: another job of the same user may be in it before this
-    returns. So the copy is made by a process that is the job's user already.
+    It is made where nobody but us may write, and is the job's from then on: another job of the same user may be in it
+    before this returns. So the copy is made by a process that is the job's user already.
     """
     if not plan.get("out_is_ready"):  # In a container whoever gave us the folder has settled whose it is.
         make_out(plan)
@@ -48,7 +52,7 @@ def prepare_out(plan):
         copy_code_as_job(plan)
 
 
-def make_out(plan):
+def make_out(plan: Dict[str, Any]) -> None:
     owner, mode = job_owner(plan), 0o700
     if plan.get("readers_gid") is not None:
         # Services that are not root read what lands in here by its group, which this bit hands on.
@@ -62,11 +66,11 @@ def make_out(plan):
             os.close(out)
 
 
-def job_owner(plan):
-    return (-1, -1) if plan.get("uid") is None else (plan["uid"], plan["gid"])
+def job_owner(plan: Dict[str, Any]) -> Tuple[int, int]:
+    return (-1, -1) if plan.get("uid") is None else (int(plan["uid"]), int(plan["gid"]))
 
 
-def copy_code_as_job(plan):
+def copy_code_as_job(plan: Dict[str, Any]) -> None:
     """Raises OSError with what kept the copying process from its work."""
     reader, writer = os.pipe()
     pid = os.fork()
@@ -76,14 +80,16 @@ def copy_code_as_job(plan):
     os.close(writer)
     told = read_with_timeout(reader, COPY_SECONDS)
     if told is None:
-        os.kill(pid, signal.SIGKILL)  # Another job of its user may have stopped it, and we would wait for ever.
+        os.kill(
+            pid, signal.SIGKILL
+        )  # Another job of its user may have stopped it, and we would wait for ever.
     _, status = os.waitpid(pid, 0)
     if told or status != 0:
         why = (told or b"").decode("utf-8", "replace") or "the copy of the code was ended: %d" % status
         raise OSError(errno.EIO, why)
 
 
-def read_with_timeout(reader, seconds):
+def read_with_timeout(reader: int, seconds: float) -> Optional[bytes]:
     """All that comes through a pipe until it is closed; None where that takes longer."""
     content, until = b"", time.monotonic() + seconds
     try:
@@ -97,12 +103,14 @@ def read_with_timeout(reader, seconds):
         os.close(reader)
 
 
-def copy_code_in_fork(plan, writer):
-    """Never returns. Folders and regular files only; what is no part of the code is not read with more than its rights."""
+def copy_code_in_fork(plan: Dict[str, Any], writer: int) -> None:
+    """Never returns. Copies folders and regular files only, with the rights of the job's user and no others."""
     try:
         switch_user(plan)
         os.umask(0o077)
-        with safe_files.open_folder_path(plan["code"]) as code, safe_files.open_folder_path(plan["out"]) as out:
+        with safe_files.open_folder_path(plan["code"]) as code, safe_files.open_folder_path(
+            plan["out"]
+        ) as out:
             work = safe_files.make_folder(out, "work")
             safe_files.copy_tree(code, work)
         os._exit(0)
@@ -112,7 +120,9 @@ def copy_code_in_fork(plan, writer):
         os._exit(1)
 
 
-def start_program_process(plan, group=None):
+def start_program_process(
+    plan: Dict[str, Any], group: Optional["shim_cgroup.Cgroup"] = None
+) -> Tuple[int, Optional[Dict[str, Any]]]:
     """Forks the program into its group; returns (pid, None), or (pid, problem) where it could not be run."""
     reader, writer = os.pipe()
     pid = os.fork()
@@ -125,7 +135,7 @@ def start_program_process(plan, group=None):
     return pid, json.loads(told.decode()) if told else None
 
 
-def exec_program(plan, writer, group=None):
+def exec_program(plan: Dict[str, Any], writer: int, group: Optional["shim_cgroup.Cgroup"] = None) -> None:
     """Never returns. What goes wrong is told through the pipe, which a successful exec closes."""
     at = "prepare"
     try:
@@ -139,7 +149,7 @@ def exec_program(plan, writer, group=None):
         os.chdir(plan["cwd"])
         at = "program"
         if be_rank is not None and plan["argv"][1:3] == [RANK_WRAPPER, "--"]:
-            exec_rank_in_fork(plan)
+            exec_rank_in_fork(plan, be_rank)
         os.execvpe(plan["argv"][0], plan["argv"], plan["environment"])
     except (OSError, ValueError) as error:  # ValueError: an argument that no system call can take.
         code = exit_code_of(error) if at == "program" and isinstance(error, OSError) else None
@@ -151,7 +161,7 @@ def exec_program(plan, writer, group=None):
         os._exit(125)
 
 
-def enter_sandbox_and_log(plan):
+def enter_sandbox_and_log(plan: Dict[str, Any]) -> None:
     """What the machine refuses stands in control/shim.log; the job runs without it. Raises OSError."""
     if plan.get("sandbox"):
         missing = shim_sandbox.enter_sandbox(plan["sandbox"], plan["out"])
@@ -159,24 +169,24 @@ def enter_sandbox_and_log(plan):
             os.write(2, ("not confined, %s: %s\n" % (power, why)).encode("utf-8", "replace"))
 
 
-def exec_rank_in_fork(plan):
+def exec_rank_in_fork(plan: Dict[str, Any], run_rank: Callable[[List[str]], int]) -> None:
     """What exec would do, which comes later for the program alone. Raises ValueError as exec does."""
     if any(b"\0" in os.fsencode(word) for word in plan["argv"]):
         raise ValueError("embedded null byte")
     os.environ.clear()
     os.environ.update(plan["environment"])
     os.closerange(3, MOST_DESCRIPTORS)  # Among them the pipe.
-    os._exit(be_rank(plan["argv"]))
+    os._exit(run_rank(plan["argv"]))
 
 
-def redirect_descriptor(number, path):
+def redirect_descriptor(number: int, path: str) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NOCTTY
     descriptor = os.open(path, flags, 0o640)
     os.dup2(descriptor, number)
     os.close(descriptor)
 
 
-def drop_privileges(plan):
+def drop_privileges(plan: Dict[str, Any]) -> None:
     reset_signals()
     os.setsid()
     null = os.open(os.devnull, os.O_RDONLY)
@@ -191,20 +201,20 @@ def drop_privileges(plan):
     call_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def switch_user(plan):
+def switch_user(plan: Dict[str, Any]) -> None:
     if plan.get("uid") is not None:
         os.setgroups([plan["gid"]])
         os.setresgid(plan["gid"], plan["gid"], plan["gid"])
         os.setresuid(plan["uid"], plan["uid"], plan["uid"])
 
 
-def reset_signals():
+def reset_signals() -> None:
     for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
-def limit_files(wanted):
+def limit_files(wanted: int) -> None:
     """Never above the limit that we were given ourselves: raising that one is not always allowed to root."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if hard != resource.RLIM_INFINITY:
@@ -212,7 +222,7 @@ def limit_files(wanted):
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, wanted))
 
 
-def prefer_for_oom():
+def prefer_for_oom() -> None:
     try:
         descriptor = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
     except OSError:

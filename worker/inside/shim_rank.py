@@ -16,27 +16,34 @@ import sys
 import time
 
 RANK_VARIABLES = ("HOROVOD_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK")
-LOG_LIMIT = 1024 ** 3
+LOG_LIMIT = 1024**3
 """Bytes on disk per log file; beyond, the middle is given back: the beginning and the tail stay readable."""
-KEEP_HEAD = 64 * 1024 ** 2
-KEEP_TAIL = 256 * 1024 ** 2
+KEEP_HEAD = 64 * 1024**2
+KEEP_TAIL = 256 * 1024**2
 LOOK_SECONDS = 2.0
 PR_SET_PDEATHSIG = 1
 FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE = 1, 2
 WATCHED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
 OPTIONS_WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
 
+TYPE_CHECKING = False
+"""As `typing` has it, which is not imported for it: it would be a third of the wrapper's start."""
+if TYPE_CHECKING:
+    from typing import Callable, List, Mapping, Optional, Union
+
+    from shim_usage import RankUsage
+
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def read_rank_number(environment):
+def read_rank_number(environment: "Mapping[str, str]") -> int:
     for name in RANK_VARIABLES:
         if environment.get(name, "").isdigit():
             return int(environment[name])
     return 0
 
 
-def missing_script(argv):
+def missing_script(argv: "List[str]") -> "Optional[str]":
     """The script that a Python interpreter is asked to run, where there is none: Python itself would say 2."""
     if not os.path.basename(argv[0]).startswith("python"):
         return None
@@ -51,16 +58,16 @@ def missing_script(argv):
     return None
 
 
-def open_log(path):
+def open_log(path: str) -> int:
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     return os.open(path, flags, 0o640)
 
 
-def write_log_line(descriptor, text):
+def write_log_line(descriptor: int, text: str) -> None:
     os.write(descriptor, ("groundcrew: %s\n" % text).encode("utf-8", "replace"))
 
 
-def start_program(argv, logs):
+def start_program(argv: "List[str]", logs: "List[int]") -> int:
     parent = os.getpid()
     pid = os.fork()
     if pid:
@@ -85,7 +92,7 @@ def start_program(argv, logs):
         os._exit(125)
 
 
-def wait_for_program(pid, logs, look):
+def wait_for_program(pid: int, logs: "List[int]", look: "Callable[[], None]") -> int:
     """The program's wait status. A SIGTERM for us is for the program; its log is kept within bounds."""
     while True:
         told = signal.sigtimedwait(WATCHED, LOOK_SECONDS)
@@ -100,7 +107,7 @@ def wait_for_program(pid, logs, look):
                 punch_log_hole(log)
 
 
-def punch_log_hole(log, limit=LOG_LIMIT, head=KEEP_HEAD, tail=KEEP_TAIL):
+def punch_log_hole(log: int, limit: int = LOG_LIMIT, head: int = KEEP_HEAD, tail: int = KEEP_TAIL) -> bool:
     """Punches a hole: byte offsets stay what they were, readers see zeros where text was."""
     facts = os.fstat(log)
     if not stat.S_ISREG(facts.st_mode) or facts.st_blocks * 512 <= limit:
@@ -113,7 +120,7 @@ def punch_log_hole(log, limit=LOG_LIMIT, head=KEEP_HEAD, tail=KEEP_TAIL):
     return True
 
 
-def write_exit(out, rank, text):
+def write_exit(out: str, rank: int, text: str) -> None:
     path = os.path.join(out, "rank-%d.exit.json" % rank)
     temporary = "%s.%d.tmp" % (path, os.getpid())
     try:
@@ -129,13 +136,14 @@ def write_exit(out, rank, text):
 class NoUsage:
     """The attempt's shim sees all that this rank uses."""
 
-    def measure(self):
+    def measure(self) -> None:
         pass
 
-    finish = measure
+    def finish(self) -> None:
+        pass
 
 
-def main(argv):
+def main(argv: "List[str]") -> int:
     is_told = argv[:1] == ["told"]
     argv = argv[1:] if is_told else argv
     argv = argv[1:] if argv[:1] == ["--"] else argv
@@ -147,19 +155,28 @@ def main(argv):
     pid = start_program(argv, logs)
     import json  # While the program runs: before it, this one import would be a third of the wrapper's start.
 
-    use = NoUsage()
+    use: "Union[NoUsage, RankUsage]" = NoUsage()
     if is_told:
         sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
         import shim_files
         import shim_process_tree
         import shim_usage
 
-        use = shim_usage.RankUsage(out, rank, shim_process_tree.living_descendants, shim_files.write_json_atomically)
+        use = shim_usage.RankUsage(
+            out, rank, shim_process_tree.living_descendants, shim_files.write_json_atomically
+        )
     status = wait_for_program(pid, logs, use.measure)
     use.finish()
     by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
     exit_code = 128 + by if by else os.WEXITSTATUS(status)
-    told = {"rank": rank, "exit_code": exit_code, "signal": by, "pid": pid, "started": started, "ended": time.time()}
+    told = {
+        "rank": rank,
+        "exit_code": exit_code,
+        "signal": by,
+        "pid": pid,
+        "started": started,
+        "ended": time.time(),
+    }
     write_exit(out, rank, json.dumps(told, sort_keys=True))
     return exit_code
 

@@ -7,6 +7,7 @@ import errno
 import os
 import re
 import signal
+from typing import AbstractSet, Any, Dict, List, Optional, Tuple
 
 import shim_files
 
@@ -14,7 +15,7 @@ FIRST_PID_NAMESPACE = "pid:[4026531836]"  # PROC_PID_INIT_INO in the kernel's in
 OOM_KILL_LINE = re.compile(r"Killed process (\d{1,10}) \(.{0,64}?\)(?:.{0,400} UID:(\d{1,10}))?")
 
 
-def parse_wait_status(status):
+def parse_wait_status(status: Optional[int]) -> Tuple[Optional[int], Optional[int]]:
     """(exit code as a shell says it, signal or None) of a wait status."""
     if status is None:
         return None, None
@@ -23,7 +24,7 @@ def parse_wait_status(status):
     return os.WEXITSTATUS(status), None
 
 
-def read_ranks(plan):
+def read_ranks(plan: Dict[str, Any]) -> List[Dict[str, Any]]:
     """What each rank's wrapper wrote, where it makes sense; one that was killed wrote nothing."""
     ranks = []
     for number in range(int(plan.get("ranks") or 1)):
@@ -34,7 +35,7 @@ def read_ranks(plan):
     return ranks
 
 
-def parse_rank(number, told):
+def parse_rank(number: int, told: Any) -> Optional[Dict[str, Any]]:
     exit_code, by, ended, pid = (told.get(key) for key in ("exit_code", "signal", "ended", "pid"))
     if not is_natural_number(exit_code) or exit_code > 255:
         return None
@@ -47,23 +48,25 @@ def parse_rank(number, told):
     }
 
 
-def is_natural_number(value):
+def is_natural_number(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def was_sigkilled(status, ranks):
+def was_sigkilled(status: Optional[int], ranks: List[Dict[str, Any]]) -> bool:
     """Whether the launcher or a rank ended by SIGKILL."""
     codes = [parse_wait_status(status)[0]] + [rank["exit_code"] for rank in ranks]
     return 128 + signal.SIGKILL in codes
 
 
-def first_failed(ranks):
+def first_failed(ranks: List[Dict[str, Any]]) -> Optional[Dict[str, Any]]:
     """The rank that failed before the launcher ended the others; None where all did well."""
     failed = [rank for rank in ranks if rank["exit_code"] != 0]
     return min(failed, key=lambda rank: rank["ended"]) if failed else None
 
 
-def combine_exits(status, problem, ranks):
+def combine_exits(
+    status: Optional[int], problem: Optional[Dict[str, Any]], ranks: List[Dict[str, Any]]
+) -> Dict[str, Any]:
     """Exit code, signal, first failed rank and error: a rank's word counts only where it is a bad one."""
     worst = first_failed(ranks)
     exit_code, by = parse_wait_status(status)
@@ -86,8 +89,8 @@ def combine_exits(status, problem, ranks):
 class KernelOomLog:
     """Reads /dev/kmsg from this moment on. Silent where that is not allowed, or where pids differ."""
 
-    def __init__(self):
-        self.descriptor = None
+    def __init__(self) -> None:
+        self.descriptor: Optional[int] = None
         try:
             if os.readlink("/proc/self/ns/pid") != FIRST_PID_NAMESPACE:
                 return
@@ -96,9 +99,9 @@ class KernelOomLog:
         except OSError:
             self.descriptor = None
 
-    def read_killed(self):
+    def read_killed(self) -> Dict[int, Optional[int]]:
         """{pid: uid or None} of what the kernel killed since the last look."""
-        killed = {}
+        killed: Dict[int, Optional[int]] = {}
         while self.descriptor is not None:
             try:
                 line = os.read(self.descriptor, 8192).decode("utf-8", "replace")
@@ -115,31 +118,33 @@ class KernelOomLog:
 class ContainerCgroup:
     """The memory cgroup of a container that holds this attempt and nothing else."""
 
-    def __init__(self, root="/sys/fs/cgroup"):
+    def __init__(self, root: str = "/sys/fs/cgroup") -> None:
         old, new = os.path.join(root, "memory"), root
         is_old = os.path.exists(os.path.join(old, "memory.oom_control"))
         # Linux, Documentation/admin-guide: cgroup-v1/memory.rst and cgroup-v2.rst.
-        self.events = os.path.join(old, "memory.oom_control") if is_old else os.path.join(new, "memory.events")
+        self.events = (
+            os.path.join(old, "memory.oom_control") if is_old else os.path.join(new, "memory.events")
+        )
         limit = os.path.join(old, "memory.limit_in_bytes") if is_old else os.path.join(new, "memory.max")
         self.limit = read_memory_limit(limit)
         self.before = read_oom_kills(self.events)
 
-    def has_oom_kill(self):
+    def has_oom_kill(self) -> bool:
         """Whether the kernel has ended something in it since."""
         return read_oom_kills(self.events) > self.before
 
 
-def read_memory_limit(path):
+def read_memory_limit(path: str) -> Optional[int]:
     """Bytes; None where there is none. Version 1 says "no limit" by a number next to 2**63."""
     try:
         with open(path) as file:
             limit = int(file.read())
     except (OSError, ValueError):
         return None
-    return limit if limit < 2 ** 60 else None
+    return limit if limit < 2**60 else None
 
 
-def read_oom_kills(path):
+def read_oom_kills(path: str) -> int:
     try:
         with open(path) as file:
             words = dict(line.split()[:2] for line in file if len(line.split()) >= 2)
@@ -148,6 +153,8 @@ def read_oom_kills(path):
         return 0
 
 
-def has_killed_ours(killed, pids, uid):
+def has_killed_ours(
+    killed: Dict[int, Optional[int]], pids: AbstractSet[Optional[int]], uid: Optional[int]
+) -> bool:
     """`pids` are those that we saw or that the ranks named; the kernel's uid must not contradict."""
     return any(pid in pids and (its is None or uid is None or its == uid) for pid, its in killed.items())

@@ -16,7 +16,7 @@ TELEMETRY_FRESH_SECONDS = 15.0
 MOST_TELEMETRY = 256 * 1024
 WRITE_SECONDS = 10.0
 RANK_USAGE_FIELDS = ("cpu_seconds", "rss_bytes", "max_rss_bytes", "average_rss_bytes")
-LARGEST_NUMBER = float(2 ** 48)
+LARGEST_NUMBER = float(2**48)
 """Bytes or seconds; of all ranks together still a number that the database takes."""
 UsageNumbers = Dict[str, Any]
 
@@ -114,7 +114,10 @@ def sum_rank_usage(read: Callable[[str], Optional[UsageNumbers]], ranks: int) ->
 def parse_rank_usage(told: Optional[UsageNumbers]) -> Optional[UsageNumbers]:
     """A rank's own words are its program's too: what is no number of this kind counts as nothing told."""
     told = told or {}
-    if not all(type(told.get(part)) in (int, float) and 0 <= told[part] <= LARGEST_NUMBER for part in RANK_USAGE_FIELDS):
+    if not all(
+        type(told.get(part)) in (int, float) and 0 <= told[part] <= LARGEST_NUMBER
+        for part in RANK_USAGE_FIELDS
+    ):
         return None
     return dict({part: int(told[part]) for part in RANK_USAGE_FIELDS}, cpu_seconds=float(told["cpu_seconds"]))
 
@@ -167,9 +170,7 @@ class GangUsageMeter(UsageMeter):
     `read_json` is shim_files.read_untrusted_json.
     """
 
-    def __init__(
-        self, plan: Dict[str, Any], read_json: Callable[[str, str], Optional[UsageNumbers]]
-    ) -> None:
+    def __init__(self, plan: Dict[str, Any], read_json: Callable[[str, str], Optional[UsageNumbers]]) -> None:
         UsageMeter.__init__(self, plan)
         self.read_json = read_json
         self.out, self.ranks = plan["out"], int(plan.get("ranks") or 1)

@@ -7,6 +7,7 @@ from cluster import words
 from cluster.domain.errors import Unavailable
 from cluster.domain.states import NoticeChannel
 from cluster.failpoints import external_call
+from cluster.portal_paths import PROFILE
 from cluster.redaction import redact_text
 from cluster.services.alerts.outbox import (
     can_receive_mail,
@@ -138,7 +139,7 @@ def mail_lines(
         yield f"  {public}{occurrence.concern['path']}"
     yield ""
     yield words.sentence("mail.once", {}, language)
-    yield words.sentence("mail.stop", {"url": f"{public}/profile"}, language)
+    yield words.sentence("mail.stop", {"url": f"{public}{PROFILE}"}, language)
 
 
 def occurrence_text(cluster: Cluster, occurrence: AlertOccurrence, language: str) -> str:

@@ -72,26 +72,6 @@ def list_alerts(cluster: Cluster, actor: Actor, once: RequestCache | None = None
     return sorted(found, key=lambda concern: URGENCY_ORDER.index(concern.urgency))
 
 
-def alert_path(concern: Alert, is_administrator: bool = True) -> str:
-    """The page of the way out; empty where there is none."""
-    subject = concern.subject
-    if concern.topic is AlertTopic.ENVIRONMENT:
-        return f"/operations/{subject}" if subject else ""
-    if concern.topic is AlertTopic.WORKSPACE:
-        return f"/workspaces/{subject}/extend" if is_administrator else f"/workspaces/{subject}"
-    return {
-        AlertTopic.JOB: f"/jobs/{subject}",
-        AlertTopic.OPERATION: f"/operations/{subject}",
-        AlertTopic.NODE: f"/nodes/{subject}",
-        AlertTopic.ENGINE: "/nodes",
-        AlertTopic.KUBERNETES: "/nodes",
-        AlertTopic.BACKUPS: "/repairs/backups",
-        AlertTopic.DISK: "/repairs/free-disk-space",
-        AlertTopic.DATASET: f"/datasets/{subject}",
-        AlertTopic.TELLING: "/profile",
-    }[concern.topic]
-
-
 def stuck_job_alerts(cluster: Cluster, actor: Actor) -> Iterator[Alert]:
     """Yields one alert per waiting job that needs an action of this person and not only time."""
     stuck = select(Job.id, Job.waiting_code, Job.waiting_data).where(

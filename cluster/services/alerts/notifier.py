@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 
 from cluster.domain.alerts import Alert, AlertTopic, is_notification_due
 from cluster.domain.states import NoticeChannel, NoticeState
-from cluster.services.alerts.current_alerts import alert_path, list_alerts
+from cluster.portal_paths import alert_path
+from cluster.services.alerts.current_alerts import list_alerts
 from cluster.services.alerts.outbox import can_receive_mail, list_channels, request_delivery
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
