@@ -143,3 +143,16 @@ def test_each_walk_counts_its_files() -> None:
     for count, text in walks:
         stations = re.findall(r"^\d+\. `([^`]+)`", text, re.M)
         assert len(set(stations)) == len(stations) == int(count)
+
+
+def test_each_word_of_the_glossary_stands_once_and_where_it_says() -> None:
+    page = (ROOT / "docs/developing/glossary.md").read_text()
+    rows = re.findall(r"^\| \*\*(.+?)\*\* \|.*\| `([^` ]+)`(?: `(\w+)`)? \| [^|]*\|$", page, re.M)
+    words = [word for word, _, _ in rows]
+    assert len(words) == len(set(words)) == page.count("\n| **")
+    lost = [
+        row
+        for row in rows
+        if row[1] not in tracked() or (row[2] and row[2] not in (ROOT / row[1]).read_text())
+    ]
+    assert lost == []
