@@ -1,4 +1,4 @@
-"""Prints the figures of the layout: ``python -m tests.structure.figures [FOLDER OF A CHECKOUT]``.
+"""Prints the figures of the layout: ``python -m tests.structure.figures [FOLDER OF A CHECKOUT] [--short]``.
 
 Every figure names what it counts, so that two checkouts can be compared by running it on both.
 """
@@ -16,6 +16,9 @@ MOST_IMPORTS = 15
 SHORT_LINES = 60
 CATALOGUES = ("cluster/words/english",)
 """Folders of word tables: one file per topic, however many there are."""
+KINDS = ("unit", "store", "pages", "integration")
+"""The folders below tests/ that mirror the packages."""
+DRIVEN_FROM_OUTSIDE = ("portal/views", "portal/api", "portal/cli", "worker/inside")
 
 
 @dataclass(frozen=True)
@@ -142,26 +145,61 @@ def find_cycles(source: Source) -> list[list[str]]:
 
 
 def has_behaviour(module: Module) -> bool:
-    """Word tables and packages without code have nothing that a test could call."""
+    """Word tables, rows, protocols and packages without code have nothing that a test could call."""
     return not module.folder.startswith(CATALOGUES) and any(
-        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in ast.walk(module.tree)
+        does_something(node)
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+
+
+def does_something(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether the body holds more than a docstring, an ellipsis or `pass`."""
+    return any(
+        not (
+            isinstance(node, ast.Pass)
+            or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        )
+        for node in function.body
     )
 
 
 def has_test(source: Source, module: Module) -> bool:
-    """Whether a test file lies at the module's path below one of the kinds of tests, and imports the module."""
+    """Whether a test file lies at the module's path below one of the kinds of tests, and drives the module."""
+    return any(drives(source, file, module) for file in test_files_of(source, module))
+
+
+def test_files_of(source: Source, module: Module) -> list[Path]:
+    """`test_jobs.py` and `test_jobs_by_hand.py` belong to `jobs.py`, unless there is a `jobs_by_hand.py`."""
     stem = Path(module.folder).name if module.stem == "__init__" else module.stem
-    return any(
-        names(file.read_text(), module)
-        for file in (source.root / "tests").glob(f"*/{module.folder}/test_{stem}.py")
+    longer = [
+        other.stem
+        for other in source.modules
+        if other.folder == module.folder and other.stem.startswith(f"{stem}_")
+    ]
+    return [
+        file
+        for kind in KINDS
+        for file in sorted((source.root / "tests" / kind / module.folder).glob(f"test_{stem}*.py"))
+        if belongs(file.stem.removeprefix("test_"), stem, longer)
+    ]
+
+
+def belongs(name: str, stem: str, longer: list[str]) -> bool:
+    return name == stem or (
+        name.startswith(f"{stem}_")
+        and not any(name == other or name.startswith(f"{other}_") for other in longer)
     )
 
 
-def names(text: str, module: Module) -> bool:
-    """Pages and commands are driven by their address; their tests need not import them."""
-    if module.folder.startswith(("portal/views", "portal/api", "portal/cli")) or module.stem == "__main__":
+def drives(source: Source, file: Path, module: Module) -> bool:
+    """Pages, commands and programs are driven by an address or a command line; other tests import the module."""
+    if module.folder.startswith(DRIVEN_FROM_OUTSIDE) or module.stem == "__main__":
         return True
-    return module.stem in text
+    if file.relative_to(source.root / "tests").parts[0] == "integration":
+        return True
+    test = Module(str(file.relative_to(source.root)), file.read_text())
+    return any(target.path == module.path for target, _ in source.imported(test))
 
 
 def find_fragments(source: Source) -> list[str]:
@@ -202,7 +240,12 @@ def describe(figures: Figures) -> str:
     return "\n".join(lines)
 
 
-if __name__ == "__main__":
-    text = describe(measure(Source(Path(sys.argv[1]) if sys.argv[1:] else ROOT)))
-    is_short = "--short" in sys.argv
+def main(arguments: list[str]) -> None:
+    folders = [argument for argument in arguments if not argument.startswith("--")]
+    text = describe(measure(Source(Path(folders[0]).resolve() if folders else ROOT)))
+    is_short = "--short" in arguments
     print("\n".join(line for line in text.splitlines() if not (is_short and line.startswith(" "))))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
