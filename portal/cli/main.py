@@ -8,7 +8,7 @@ from .accounting import accounting
 from .client import RestClient
 from .config import Config, read_config, save_config
 from .jobs import job
-from .nodes import list_nodes, node
+from .nodes import node, print_nodes
 from .output import output_option, show_table
 from .queue import queue
 from .sweeps import sweep
@@ -67,8 +67,8 @@ def list_workspaces(client: RestClient, output: str) -> None:
 
 main.add_command(job)
 main.add_command(node)
-main.add_command(list_nodes, "nodes")
-main.add_command(list_nodes, "hosts")
+main.add_command(print_nodes, "nodes")
+main.add_command(print_nodes, "hosts")
 main.add_command(sweep)
 main.add_command(accounting)
 main.add_command(queue)

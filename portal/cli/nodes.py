@@ -18,7 +18,7 @@ def node() -> None:
 @node.command("list")
 @output_option
 @click.pass_obj
-def list_nodes(client: RestClient, output: str) -> None:
+def print_nodes(client: RestClient, output: str) -> None:
     """Nodes with their units."""
     columns = {
         "Node": lambda row: row["name"],

@@ -1,0 +1,100 @@
+"""Reads the product's modules: what each defines, what it imports, and how long it is."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("cluster", "portal", "worker")
+WITHOUT = ("cluster/store/migrations/",)
+
+
+@dataclass(frozen=True)
+class Module:
+    """One file of the product. `path` is relative to the repository."""
+
+    path: str
+    text: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
+
+    @property
+    def name(self) -> str:
+        return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+    @property
+    def stem(self) -> str:
+        return Path(self.path).stem
+
+    @property
+    def folder(self) -> str:
+        return str(Path(self.path).parent)
+
+    @property
+    def lines(self) -> int:
+        return self.text.count("\n")
+
+    @cached_property
+    def definitions(self) -> list[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
+        return [
+            node
+            for node in self.tree.body
+            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        ]
+
+    @cached_property
+    def import_statements(self) -> list[ast.Import | ast.ImportFrom]:
+        """Those inside functions too."""
+        return [node for node in ast.walk(self.tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+class Source:
+    """All modules of the product in one checkout."""
+
+    def __init__(self, root: Path = ROOT) -> None:
+        self.root = root
+        self.modules = list(read_modules(root))
+        self.by_name = {module.name: module for module in self.modules}
+        flat = [module for module in self.modules if module.folder.startswith("worker/inside")]
+        self.flat = {module.stem: module for module in flat}
+        """Modules that run from one flat folder import each other by their bare names."""
+
+    def imported(self, module: Module) -> Iterator[tuple[Module, str | None]]:
+        """Each module of the product that `module` imports, with the name that it takes from it (None: itself)."""
+        for statement in module.import_statements:
+            if isinstance(statement, ast.Import):
+                for alias in statement.names:
+                    target = self.find(module, alias.name)
+                    if target is not None:
+                        yield target, None
+                continue
+            base = self.absolute(module, statement)
+            for alias in statement.names:
+                whole = self.find(module, f"{base}.{alias.name}")
+                target = whole or self.find(module, base)
+                if target is not None:
+                    yield target, None if whole else alias.name
+
+    def find(self, module: Module, name: str) -> Module | None:
+        if module.folder.startswith("worker/inside") and name in self.flat:
+            return self.flat[name]
+        return self.by_name.get(name)
+
+    @staticmethod
+    def absolute(module: Module, statement: ast.ImportFrom) -> str:
+        if not statement.level:
+            return statement.module or ""
+        parts = module.path.removesuffix(".py").split("/")[: -statement.level]
+        return ".".join([*parts, *([statement.module] if statement.module else [])])
+
+
+def read_modules(root: Path) -> Iterator[Module]:
+    for package in PACKAGES:
+        for file in sorted((root / package).rglob("*.py")):
+            path = str(file.relative_to(root))
+            if not path.startswith(WITHOUT):
+                yield Module(path, file.read_text())

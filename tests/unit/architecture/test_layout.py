@@ -1,0 +1,53 @@
+"""The layout of the code gets no worse: folders, names, imports, cycles, and where the test of a module lies.
+
+Write a better figure down here once it is reached; ``python -m tests.structure.figures`` prints them all.
+"""
+
+import pytest
+
+from tests.structure.figures import Figures, measure
+from tests.structure.source import Source
+
+CROWDED = {
+    "tests",  # what the kinds of tests share
+    "tests/bench",
+    "tests/crash",
+    "tests/hosts/appliance",
+    "tests/hosts/kube",
+    "worker/executors",
+    "worker/inside",  # lies flat beside each job, where all of it is copied
+}
+CLASS_NAMES_OF_TWO_MODULES = {"Layer"}
+"""Two writers of image archives, each with layers of its own."""
+FUNCTION_NAMES_OF_TWO_MODULES = {"write_image_archive"}
+MOST_WITH_MANY_IMPORTS = 13.4
+LEAST_WITH_A_TEST = 38.0
+
+
+@pytest.fixture(scope="module")
+def figures() -> Figures:
+    return measure(Source())
+
+
+def test_no_further_folder_is_crowded(figures: Figures) -> None:
+    assert set(figures.crowded) - CROWDED == set()
+
+
+def test_no_modules_import_each_other(figures: Figures) -> None:
+    assert figures.cycles == []
+
+
+def test_a_class_name_means_one_thing(figures: Figures) -> None:
+    assert set(figures.class_names) - CLASS_NAMES_OF_TWO_MODULES == set()
+
+
+def test_a_function_that_is_imported_by_its_bare_name_means_one_thing(figures: Figures) -> None:
+    assert set(figures.function_names) - FUNCTION_NAMES_OF_TWO_MODULES == set()
+
+
+def test_no_larger_share_of_modules_has_many_imports(figures: Figures) -> None:
+    assert 100 * len(figures.many_imports) / figures.modules <= MOST_WITH_MANY_IMPORTS, figures.many_imports
+
+
+def test_no_smaller_share_of_modules_has_a_test_at_its_path(figures: Figures) -> None:
+    assert 100 * figures.tested / figures.testable >= LEAST_WITH_A_TEST, figures.untested
