@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from .messages import message
-
 from .client import RestClient
+from .messages import message
 from .output import local_datetime, show_facts, show_table
 
 

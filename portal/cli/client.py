@@ -7,9 +7,8 @@ from typing import Any, NoReturn
 import click
 import httpx
 
-from .messages import locale_language, message
-
 from .config import Config
+from .messages import locale_language, message
 
 EXIT_FAILED, EXIT_USAGE, EXIT_AUTH, EXIT_NOT_FOUND, EXIT_CONFLICT, EXIT_REFUSED, EXIT_TIMED_OUT = (
     1,

@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from .messages import message
-
 from .client import EXIT_FAILED, EXIT_TIMED_OUT, EXIT_USAGE, RestClient, exit_with
+from .messages import message
 from .output import local_datetime, output_option, readable_size, show_facts, show_table
 from .submission import (
     id_argument,

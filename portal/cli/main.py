@@ -2,12 +2,11 @@
 
 import click
 
-from .messages import message
-
 from .accounting import accounting
 from .client import RestClient
 from .config import Config, read_config, save_config
 from .jobs import job
+from .messages import message
 from .nodes import node, print_nodes
 from .output import output_option, show_table
 from .queue import queue

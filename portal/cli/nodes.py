@@ -4,9 +4,8 @@ from typing import Any
 
 import click
 
-from .messages import message
-
 from .client import EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
+from .messages import message
 from .output import local_datetime, output_option, show_facts, show_table
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from .messages import message
-
 from .client import RestClient
+from .messages import message
 from .output import local_datetime, output_option, show_table
 
 MORE_WAIT = "More jobs wait behind these: --limit, --workspace or --mine show others."

@@ -4,9 +4,8 @@ from typing import Any
 
 import click
 
-from .messages import message
-
 from .client import RestClient
+from .messages import message
 from .output import local_datetime, output_option, show_facts, show_table
 from .submission import id_argument, parse_variables, submission_options, submit_request
 
