@@ -1,6 +1,7 @@
 """Install the Python environment inside an image, and compile Horovod against the image's MPI."""
 
 import os
+import re
 import shutil
 import stat
 from collections.abc import Iterable
@@ -18,6 +19,7 @@ from worker.environments.wheels import WheelFolder, download_wheels, sha256_of_f
 from worker.images.description import ENVIRONMENT_PATH, ImageVariant
 from worker.images.root_filesystem import WORK_MOUNT, RootFilesystem
 
+PINNED_SUM = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 UV_VARIABLES = {
     "UV_PYTHON_DOWNLOADS": "never",
     "UV_NO_PROGRESS": "1",
@@ -60,14 +62,28 @@ def list_wheel_folders(variants: Iterable[ImageVariant], machine: BuildPlatform,
 def ensure_image_wheels(
     house: Wheelhouse, known: Path, commands: CommandRunner, progress: BuildStepProgress
 ) -> None:
-    """Files that the training environment's cache (`known`) holds are not fetched again; pip checks their sums."""
+    """Files that the training environment's cache (`known`) holds are not fetched again, if their sums are pinned."""
     if house.wheels.is_intact():
         return
     files = house.wheels.partial / "files"
     files.mkdir(parents=True, exist_ok=True)
     if known.is_dir():
         copy_cached_wheels(known, files)
+        delete_unpinned_files(files, pinned_sums(house.description))
     download_wheels(house.description, house.wheels, PYTHON, commands, progress)
+
+
+def pinned_sums(description: EnvironmentDescription) -> set[str]:
+    """The SHA-256 of each file that the description pins."""
+    pinned = (description.requirements.read_text(), description.source.read_text())
+    return {found for text in pinned for found in PINNED_SUM.findall(text)}
+
+
+def delete_unpinned_files(files: Path, sums: set[str]) -> None:
+    """The compiler takes the archive of sources by its name, so nothing but what is pinned may lie beside it."""
+    for path in list(files.iterdir()):
+        if path.is_file() and sha256_of_file(path) not in sums:
+            path.unlink()
 
 
 def copy_cached_wheels(known: Path, files: Path) -> None:
