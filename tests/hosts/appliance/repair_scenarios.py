@@ -22,7 +22,7 @@ REASON = "{{ lookup('pipe', 'touch /tmp/pwn') }}"
 MAKE_TOKEN = """
 from sqlalchemy import select
 from cluster.domain.people.actor import Actor
-from cluster.services import tokens, users
+from cluster.services.people import api_tokens, users
 from cluster.settings import Settings
 from cluster.store.users import User
 from worker.composition import open_cluster
@@ -33,9 +33,9 @@ if secret:
 with cluster.store.read() as session:
     user = session.scalar(select(User).where(User.name == "ops"))
 actor = Actor(user.id, user.name, True)
-for token in tokens.list_tokens(cluster, actor):
-    tokens.revoke_token(cluster, actor, token.id)
-print(tokens.create_token(cluster, actor, "repairs", ["repair"], 1)[1])
+for token in api_tokens.list_api_tokens(cluster, actor):
+    api_tokens.revoke_api_token(cluster, actor, token.id)
+print(api_tokens.create_api_token(cluster, actor, "repairs", ["repair"], 1)[1])
 """
 
 
