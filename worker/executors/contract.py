@@ -175,7 +175,8 @@ class RunningAttempt:
 class Executor(Protocol):
     """Every call is safe to repeat; none keeps anything in memory that a restart would lose.
 
-    Where the executor itself does not answer, `read_status` says UNKNOWN and the other questions raise ExecutorUnreachable.
+    Where the executor itself does not answer, `read_status` says UNKNOWN and the other questions raise
+    ExecutorUnreachable.
     """
 
     def start(self, plan: StartPlan) -> Handle | None:
