@@ -34,7 +34,7 @@ loginctl terminate-user nas; while pgrep --uid nas > /dev/null; do sleep 0.1; do
 BACK_UP = """
 from sqlalchemy import select
 from cluster.domain.people.actor import Actor
-from cluster.services.backups.manifests import request_backup
+from cluster.services.backups.requests import request_backup
 from cluster.settings import Settings
 from cluster.store.users import User
 from worker.composition import open_cluster

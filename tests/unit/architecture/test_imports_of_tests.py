@@ -17,10 +17,15 @@ IMPORT = re.compile(r"^from ((?:cluster|portal|worker)(?:\.\w+)*) import ([\w, ]
 
 
 def imported_in_strings(file: Path) -> Iterator[tuple[str, str]]:
+    """Also what is called of a module that was imported by its name."""
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             for module, names in IMPORT.findall(node.value):
-                yield from ((module, name.split()[0]) for name in names.split(","))
+                for name in (each.split()[0] for each in names.split(",")):
+                    yield module, name
+                    if TESTS.parent.joinpath(*module.split("."), f"{name}.py").exists():
+                        called = re.findall(rf"(?<![\w.]){name}\.(\w+)\(", node.value)
+                        yield from ((f"{module}.{name}", each) for each in called)
 
 
 def imported(file: Path) -> set[tuple[str, str]]:
