@@ -50,7 +50,7 @@ def a_user(
     state: UserState = UserState.ACTIVE,
     **columns: Any,
 ) -> User:
-    """Has no password, for hashing one takes time: `users.use_link` gives one."""
+    """Has no password, for hashing one takes time: `passwords.use_password_link` gives one."""
     name = name or f"user-{next(numbers)}"
     user = User(name=name, role=role, state=state, created_at=cluster.clock(), **columns)
     add(cluster, user)

@@ -35,7 +35,7 @@ ALL = (
 KUBE_API = Part("kube-api", ("kube_api",), deal="loadfile")
 """The browser's journey keeps one core for three minutes; the API server's cases have the other one meanwhile."""
 NEWCOMER = Part("hosts", ("hosts",), without=("hosts/appliance", "hosts/kube"))
-MENDED = ("hosts/appliance/test_repairs.py", "hosts/appliance/test_own_remedies.py")
+MENDED = ("hosts/appliance/test_repairs.py", "hosts/appliance/test_application_repairs.py")
 HOSTS = Part("hosts/appliance", ("hosts/appliance",), without=MENDED, deal="loadfile", trains=True)
 """The hosts are lent the wheels of this machine, which the environment's building leaves behind."""
 REPAIRS = Part("repairs", MENDED, trains=True)

@@ -42,7 +42,7 @@ def unsafe_file(name: str, why: str) -> UnsafeFile:
 
 
 def check_name(name: str) -> str:
-    """One component: a name that comes from outside leads nowhere else. Raises NotOurs."""
+    """One component: a name that comes from outside leads nowhere else. Raises UnsafeFile."""
     if name in ("", ".", "..") or "/" in name or "\0" in name:
         raise unsafe_file(name, "no plain name")
     return name
@@ -51,7 +51,7 @@ def check_name(name: str) -> str:
 def open_folder_at(name: str, parent: Optional[int] = None, flags: int = FOLDER) -> int:
     """`name` beneath the descriptor `parent`, or an absolute path whose last component is no link.
 
-    Raises FileNotFoundError, and NotOurs where a link or a file stands there.
+    Raises FileNotFoundError, and UnsafeFile where a link or a file stands there.
     """
     if parent is not None:
         check_name(name)
@@ -98,7 +98,7 @@ def make_folder(parent: int, name: str, mode: int = 0o700) -> int:
 
 
 def ensure_folder(parent: int, name: str, mode: int, owner: Owner = (-1, -1)) -> int:
-    """Made where it is missing, and with this owner and mode afterwards. Raises NotOurs for a link or a file."""
+    """Made where it is missing, and with this owner and mode afterwards. Raises UnsafeFile for a link or a file."""
     try:
         opened = open_folder_at(name, parent)
     except FileNotFoundError:
@@ -130,7 +130,7 @@ def set_owner_and_mode(descriptor: int, mode: int, owner: Owner = (-1, -1)) -> N
 
 
 def open_plain_at(parent: int, name: str, flags: int = os.O_RDONLY) -> int:
-    """A regular file with one name: a second one may belong to a file elsewhere. Raises NotOurs."""
+    """A regular file with one name: a second one may belong to a file elsewhere. Raises UnsafeFile."""
     try:
         opened = os.open(check_name(name), flags | FILE, dir_fd=parent)
     except OSError as error:
@@ -145,7 +145,7 @@ def open_plain_at(parent: int, name: str, flags: int = os.O_RDONLY) -> int:
 
 
 def check_owner(descriptor: int, name: str, users: Sequence[int]) -> None:
-    """Belongs to one of these and can be written by its owner alone. Raises NotOurs."""
+    """Belongs to one of these and can be written by its owner alone. Raises UnsafeFile."""
     status = os.fstat(descriptor)
     if status.st_uid not in users:
         raise unsafe_file(name, "it belongs to user %d" % status.st_uid)
@@ -154,7 +154,7 @@ def check_owner(descriptor: int, name: str, users: Sequence[int]) -> None:
 
 
 def read_all(descriptor: int, most: int) -> bytes:
-    """Raises NotOurs for more than `most` bytes."""
+    """Raises UnsafeFile for more than `most` bytes."""
     content = b""
     while len(content) <= most:
         piece = os.read(descriptor, CHUNK_SIZE)
@@ -236,7 +236,7 @@ def copy_tree(source: int, target: int, owner: Owner = (-1, -1)) -> int:
     """Folders and regular files with one name, into the empty folder `target`; how many.
 
     Copies are for their owner alone, executable where the file was. `target` itself is the caller's to give away, after
-    this. Raises NotOurs where the tree is too deep or has too many entries.
+    this. Raises UnsafeFile where the tree is too deep or has too many entries.
     """
     return _Copy(owner).copy(source, target, 0)
 
@@ -331,7 +331,7 @@ def chown_tree(
     """Folders and regular files with one name, each by its own descriptor; the folder itself last. How many.
 
     Only what belongs to one of `of_users` now is given away, None: whosever it is. Links, pipes, devices, files with a
-    second name and what goes away meanwhile are left alone. Raises NotOurs where the tree is too deep.
+    second name and what goes away meanwhile are left alone. Raises UnsafeFile where the tree is too deep.
     """
     return _Gift(owner, folder_mode, file_mode, of_users).give(descriptor, 0)
 
@@ -447,7 +447,7 @@ class _Removal:
 
 
 def open_folder_to_empty(parent: int, name: str) -> int:
-    """A folder that is ours alone from now on, where we may make it so. Raises NotOurs, FileNotFoundError."""
+    """A folder that is ours alone from now on, where we may make it so. Raises UnsafeFile, FileNotFoundError."""
     try:
         opened = open_folder_at(name, parent)
     except PermissionError:

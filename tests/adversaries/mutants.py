@@ -42,7 +42,7 @@ def copy_by_path(source, target, plan):
 """Root copies the code by path into a folder that the job's user owns already."""
 ANY_PLAN = """
 
-def read_plan(folder):
+def read_start_plan(folder):
     with open(os.path.join(folder, "control", "plan.json")) as file:
         return json.load(file)
 """
@@ -58,8 +58,8 @@ def copy_code_in_fork(plan, writer):
     try:
         with safe_files.open_folder_path(plan["code"]) as code, safe_files.open_folder_path(plan["out"]) as out:
             work = safe_files.make_folder(out, "work")
-            safe_files.copy_tree(code, work, owner_of(plan))
-            safe_files.set_owner_and_mode(work, 0o700, owner_of(plan))
+            safe_files.copy_tree(code, work, job_owner(plan))
+            safe_files.set_owner_and_mode(work, 0o700, job_owner(plan))
         os._exit(0)
     except (OSError, ValueError) as error:
         os.write(writer, str(error).encode("utf-8", "replace"))

@@ -56,7 +56,7 @@ WITHIN = {
     ("folders.py", "hand_over_dataset"): "called within make_workspace_folder alone",
     ("folders.py", "give_to_group"): "of a tree that is not in its place yet",
     ("folders.py", "write_version"): "called within write_code's own points alone",
-    ("log_files.py", "append_entries"): "called within write_days' own points alone",
+    ("log_files.py", "append_entries"): "called within append_sealed_entries' own points alone",
     ("rq_worker.py", "main"): "starts the task worker itself",
 }
 """Functions that may do without points of their own, and why."""

@@ -19,12 +19,12 @@ from worker.kubernetes import object_names
 STARTS = """
 from dataclasses import replace
 from pathlib import Path, PosixPath
-from worker.executors.factory import open_kubernetes
+from worker.executors.factory import open_kubernetes_executor
 from worker.executors.contract import Mount, StartPlan
 import sys
 plan = eval(sys.argv[1])
 mark, kubeconfig, *folders = sys.argv[2:]
-open_kubernetes(Path(kubeconfig), lambda: mark, *map(Path, folders)).start(plan)
+open_kubernetes_executor(Path(kubeconfig), lambda: mark, *map(Path, folders)).start(plan)
 """
 
 

@@ -86,7 +86,7 @@ class DockerEngine:
             probe.connect(self.socket)
 
     def create(self, name: str, request: Mapping[str, Any]) -> str:
-        """The new container's id; not started. Raises NameTaken, ImageMissing, EngineRefused."""
+        """The new container's id; not started. Raises ContainerExists, ImageMissing, EngineRefused."""
         try:
             with self._answering(START_SECONDS) as client:
                 return cast(str, client.create_container_from_config(dict(request), name)["Id"])

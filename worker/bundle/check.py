@@ -20,7 +20,7 @@ class NotABundle(Exception):
 
 
 def read_manifest_file(folder: Path, name: str = MANIFEST) -> dict[str, Any]:
-    """The manifest, or a copy of one under another name; raises NoBundle."""
+    """The manifest, or a copy of one under another name; raises NotABundle."""
     file = folder / name
     try:
         found: Any = json.loads(file.read_text())

@@ -78,7 +78,7 @@ def write_bundle_manifest(folder: Path, manifest: BundleManifest) -> None:
 
 
 def parse_bundle_manifest(read: dict[str, Any]) -> BundleManifest:
-    """Parse what `check.read_manifest_file` has read. Raises NoBundle for an unknown kind of file."""
+    """Parse what `check.read_manifest_file` has read. Raises NotABundle for an unknown kind of file."""
     try:
         files = tuple(
             BundleFile(**{**entry, "kind": BundleFileKind(entry["kind"])}) for entry in read["files"]

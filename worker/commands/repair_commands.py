@@ -1,4 +1,4 @@
-"""The commands that the playbooks of repairs call: ``python -m worker repair-command SETTINGS COMMAND``.
+"""The commands that the playbooks of repairs call: ``python -m worker upkeep SETTINGS COMMAND``.
 
 Each command answers with one line of JSON in which `changed` says whether it did anything, or with a sentence on
 stderr and exit code 1. `SETTINGS` is the file of the embedded set, or - where they are in the environment, as

@@ -44,7 +44,7 @@ def find_impassable_folder(places: InstallationPaths) -> Path | None:
 
 
 def link_environment(places: InstallationPaths, environment: Path) -> None:
-    """Remember the environment that runs now; see Places.environment_pointer."""
+    """Remember the environment that runs now; see Places.environment_link."""
     unfinished = places.environment_link.with_suffix(".unfinished")
     unfinished.unlink(missing_ok=True)
     unfinished.symlink_to(environment)

@@ -123,7 +123,7 @@ def _build_new(
 
 
 def _check(shop: installation.EnvironmentBuild, cache: Path) -> bool:
-    """Whether the wheels are all there; raises ToolsMissing or NoSpace for what is still to be made."""
+    """Whether the wheels are all there; raises ToolsMissing or NoDiskSpace for what is still to be made."""
     disk = shop.description.disk
     has_wheels = shop.wheels.is_intact()
     needed = disk.environment

@@ -41,7 +41,7 @@ def missing_tools_error(packages: list[str]) -> ToolsMissing:
 
 
 def check_free_space(folder: Path, needed: int) -> None:
-    """Raises NoSpace with both numbers, in bytes."""
+    """Raises NoDiskSpace with both numbers, in bytes."""
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise NoDiskSpace("environment.no_space", needed=needed, free=free, path=str(folder), log="")

@@ -33,7 +33,7 @@ print(json.dumps({"python": platform.python_version(), **found}))
 
 
 def verify_environment(shop: EnvironmentBuild, progress: BuildStepProgress) -> None:
-    """As root the environment is tried by a user without any right, as jobs are run. Raises NotWorking."""
+    """As root the environment is tried by a user without any right, as jobs are run. Raises BuiltButNotWorking."""
     _run(shop, _TRY, progress)
     progress.advance(1.0)
 
@@ -47,7 +47,7 @@ def list_environment_contents(
 
 
 def select_contents(purposes: Mapping[str, str], versions: Mapping[str, str]) -> tuple[LibraryVersion, ...]:
-    """In the description's order; raises NotWorking where one of them is not installed."""
+    """In the description's order; raises BuiltButNotWorking where one of them is not installed."""
     missing = [library for library in purposes if library not in versions]
     if missing:
         raise BuiltButNotWorking(

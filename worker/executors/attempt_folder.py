@@ -61,7 +61,7 @@ def open_attempt_folder(folder: Path, mode: int | None = None, owner: Owner = (-
 
 
 def ensure_own_folder(parent: int, name: str, mode: int | None = None, owner: Owner = (-1, -1)) -> int:
-    """Made by us now or before. Raises NotOurs where somebody else made it: what is in it is theirs as well."""
+    """Made by us now or before. Raises UnsafeFile where somebody else made it: what is in it is theirs as well."""
     try:
         descriptor = safe_files.make_folder(parent, name)
     except FileExistsError:

@@ -125,7 +125,7 @@ def prevent_container_start(folder: Path) -> bool:
 
 
 def read_start_marker(folder: Path) -> dict[str, Any] | None:
-    """What the shim wrote when it began; FORESTALLED itself where that was made impossible.
+    """What the shim wrote when it began; START_PREVENTED itself where that was made impossible.
 
     The program may have put anything in its place since: that there is something says that it has begun.
     """

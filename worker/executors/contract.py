@@ -175,13 +175,14 @@ class RunningAttempt:
 class Executor(Protocol):
     """Every call is safe to repeat; none keeps anything in memory that a restart would lose.
 
-    Where the executor itself does not answer, `read_status` says UNKNOWN and the other questions raise CannotTell.
+    Where the executor itself does not answer, `read_status` says UNKNOWN and the other questions raise
+    ExecutorUnreachable.
     """
 
     def start(self, plan: StartPlan) -> Handle | None:
         """Starts it, or returns the handle of the run that already stands there. Raises NotStarted.
 
-        None: it is taken up and on its way; `read_status` says AWAITED until its shim has begun.
+        None: it is taken up and on its way; `read_status` says PENDING until its shim has begun.
         """
         ...
 
@@ -214,7 +215,7 @@ class Executor(Protocol):
         ...
 
     def end_leftovers(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
-        """Ends what a killed shim has left behind; how many processes that were. Raises CannotTell.
+        """Ends what a killed shim has left behind; how many processes that were. Raises ExecutorUnreachable.
 
         `has_ended`: the shim has said how it ended, and with it its own tree; members elsewhere may still run.
         `given_up`: nodes that are lost or have started anew; nobody waits for what was on one that does not answer.

@@ -22,7 +22,7 @@ assert float(horovod.allreduce(tensorflow.constant(21.0), op=horovod.Sum)) == 21
 def verify_image(
     root: RootFilesystem, variant: ImageVariant, variables: Mapping[str, str], progress: BuildStepProgress
 ) -> None:
-    """As the image's own user, on a machine that may have no GPU. Raises NotWorking."""
+    """As the image's own user, on a machine that may have no GPU. Raises BuiltButNotWorking."""
     has_nccl = variant.environment.compiled.variables.get("HOROVOD_GPU_OPERATIONS") == "NCCL"
     root.try_inside(
         [f"{ENVIRONMENT_PATH}/bin/python", "-I", "-B", "-c", SELF_TEST.format(nccl=has_nccl)],
@@ -35,7 +35,7 @@ def verify_image(
 def list_image_contents(
     root: RootFilesystem, variant: ImageVariant, progress: BuildStepProgress
 ) -> tuple[LibraryVersion, ...]:
-    """Python's libraries first, then the distribution's packages. Raises NotWorking where one is missing."""
+    """Python's libraries first, then the distribution's packages. Raises BuiltButNotWorking where one is missing."""
     python = [f"{ENVIRONMENT_PATH}/bin/python", "-I", "-B", "-c", LIST_VERSIONS]
     libraries = json.loads(root.try_inside(python, variables={}, on_tick=progress.report_again)[-1])
     packages = read_package_versions(root, variant, progress)
@@ -48,7 +48,7 @@ def list_image_contents(
 def read_package_versions(
     root: RootFilesystem, variant: ImageVariant, progress: BuildStepProgress
 ) -> dict[str, str]:
-    """Name and version of each of the distribution's packages that the description names. Raises NotWorking."""
+    """Name and version of each of the distribution's packages that the description names. Raises BuiltButNotWorking."""
     query = ["dpkg-query", "--show", "--showformat", "${Package} ${Version}\\n", *variant.system_purposes]
     lines = root.try_inside(query, variables={}, on_tick=progress.report_again)
     return dict(line.split(" ", 1) for line in lines if " " in line)

@@ -82,7 +82,7 @@ class RootFilesystem:
         return self.commands.run([*spaces, *enter], variables=variables, on_line=on_line, on_tick=on_tick)
 
     def try_inside(self, command: Sequence[str | Path], **options: object) -> list[str]:
-        """As `run_inside`; what does not start there is an image that is of no use. Raises NotWorking."""
+        """As `run_inside`; what does not start there is an image that is of no use. Raises BuiltButNotWorking."""
         try:
             return self.run_inside(command, **options)  # type: ignore[arg-type]
         except BuildStepFailed as failure:

@@ -15,7 +15,7 @@ MOST_BYTES = 16 * 1024 * 1024
 
 
 def read_start_plan(folder: str) -> Dict[str, Any]:
-    """Raises OSError, of which safe_files.NotOurs says that this is no plan for us; ValueError for no JSON."""
+    """Raises OSError, of which safe_files.UnsafeFile says that this is no plan for us; ValueError for no JSON."""
     with safe_files.open_folder_path(os.path.dirname(folder)) as job:
         attempt = safe_files.open_folder_at(os.path.basename(folder), job)
         try:
@@ -54,7 +54,7 @@ def check_owned_by_root(descriptor: int, name: str) -> None:
 
 
 def check_job_ids(plan: Dict[str, Any]) -> None:
-    """Root becomes one of the installation's users and nobody else. Raises safe_files.NotOurs."""
+    """Root becomes one of the installation's users and nobody else. Raises safe_files.UnsafeFile."""
     with safe_files.open_folder_path(HERE) as runtime:
         known = json.loads(read_trusted_file(runtime, JOB_IDS).decode())
     for field in ("uid", "gid"):

@@ -75,7 +75,7 @@ class KubernetesApi:
         self._rests_until = float("-inf")
 
     def create(self, thing: KubernetesObject) -> KubernetesObject:
-        """Raises NameTaken where one of this name is there."""
+        """Raises ObjectExists where one of this name is there."""
         return self._write("POST", self._path_of(thing, named=False), thing)
 
     def apply(self, thing: KubernetesObject) -> KubernetesObject:

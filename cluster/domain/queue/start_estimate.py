@@ -21,7 +21,7 @@ class StartEstimate:
     """What is known about the start: who is ahead, what frees the units and when, what would help."""
 
     ahead: int = 0
-    """Jobs of the workspace that come before it, at most MOST_AHEAD."""
+    """Jobs of the workspace that come before it, at most MAX_AHEAD_COUNTED."""
     first_ahead: int | None = None
     freed_by: int | None = None
     """The running job whose end lets this one start."""
@@ -47,5 +47,5 @@ UNKNOWN_START = StartEstimate()
 
 
 def with_jobs_ahead(outlook: StartEstimate, ahead: int) -> StartEstimate:
-    """With the jobs ahead as the rows count them; the count may stop at MOST_AHEAD + 1."""
+    """With the jobs ahead as the rows count them; the count may stop at MAX_AHEAD_COUNTED + 1."""
     return replace(outlook, ahead=min(ahead, MAX_AHEAD_COUNTED), is_more_ahead=ahead > MAX_AHEAD_COUNTED)

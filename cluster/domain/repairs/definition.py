@@ -144,7 +144,7 @@ class Repair:
 
 
 def parse_repair(name: str, document: Any, playbook: Any) -> Repair:
-    """Both files of one stem, as YAML read them. Raises CatalogueBroken."""
+    """Both files of one stem, as YAML read them. Raises CatalogueInvalid."""
     file = f"ansible/repairs/{name}.yml"
     if not CATALOGUE_NAME.fullmatch(name) or not isinstance(document, dict):
         raise CatalogueInvalid(file, "no mapping of a repair's words")
@@ -207,7 +207,7 @@ def flatten_tasks(tasks: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, A
 
 
 def check_try_first(repair: Repair, known: Collection[str]) -> None:
-    """What one file says of another. Raises CatalogueBroken."""
+    """What one file says of another. Raises CatalogueInvalid."""
     for gentler in repair.gentler:
         if gentler not in known:
             raise CatalogueInvalid(f"ansible/repairs/{repair.name}.yml", f"no such gentler way: {gentler}")

@@ -32,7 +32,7 @@ class SymptomMatch:
 
 
 def parse_symptoms(file: str, document: Any) -> list[Symptom]:
-    """Raises CatalogueBroken."""
+    """Raises CatalogueInvalid."""
     try:
         return [parse_symptom(each) for each in document["signs"]]
     except (KeyError, TypeError, ValueError, AttributeError, re.error) as error:

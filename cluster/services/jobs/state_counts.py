@@ -16,7 +16,7 @@ from cluster.store.sql.visibility import can_see_job, member_workspace_ids
 
 
 def count_live_jobs(cluster: Cluster, actor: Actor) -> dict[str, int]:
-    """How many jobs that the person may see are in each living state: at most MOST_AHEAD and one are counted."""
+    """How many jobs that the person may see are in each living state: at most MAX_AHEAD_COUNTED and one are counted."""
     searches = [
         (state, query) for state in sorted(LIVE_JOB_STATES) for query in visible_jobs_in_state(actor, state)
     ]

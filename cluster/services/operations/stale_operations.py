@@ -19,7 +19,7 @@ MAX_CLAIMS = 5
 def requeue_stale_operations(cluster: Cluster) -> None:
     """Enqueues operations that no task worker has claimed, and requeues those whose lease has expired.
 
-    One that has been taken up and dropped MOST_CLAIMS times is marked interrupted: a person decides.
+    One that has been taken up and dropped MAX_CLAIMS times is marked interrupted: a person decides.
     """
     now = cluster.clock()
     to_ring: list[Operation] = []

@@ -163,7 +163,7 @@ def count_reasons(
 def count_query(
     condition: ColumnElement[bool], workspace_id: int | None = None, in_order: bool = False
 ) -> ScalarSelect[int]:
-    """Waiting jobs, at most one more than MOST_AHEAD. `sort_queue`: most jobs of the queue are meant, and the
+    """Waiting jobs, at most one more than MAX_AHEAD_COUNTED. `sort_queue`: most jobs of the queue are meant, and the
     queue's own index is to be read, not the table with all that have ended."""
     place = Job.workspace_id == workspace_id if workspace_id is not None else true()
     some = select(literal(1)).where(Job.state == WAITING_STATE, condition, place).limit(MAX_AHEAD_COUNTED + 1)

@@ -215,7 +215,7 @@ def read_own_blockers(
 
 
 def count_ahead(session: Session, job_ids: Sequence[int]) -> dict[int, int]:
-    """Jobs of the line before each, held ones left out; one more than MOST_AHEAD stands for more."""
+    """Jobs of the line before each, held ones left out; one more than MAX_AHEAD_COUNTED stands for more."""
     if not job_ids:
         return {}
     asked, before = JOBS.alias("asked"), JOBS.alias("before")

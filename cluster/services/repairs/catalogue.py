@@ -77,7 +77,7 @@ def installation_kinds(here: InstallationKind) -> set[InstallationKind]:
 
 
 def find_catalogue_entry(cluster: Cluster, name: str) -> CatalogueEntry:
-    """Raises NotFound, CatalogueBroken."""
+    """Raises NotFound, CatalogueInvalid."""
     catalogue = read_repair_catalogue(cluster)
     if name in catalogue.broken:
         raise catalogue.broken[name]

@@ -104,7 +104,7 @@ def run_durations(runs: Sequence[RepairRun]) -> list[float]:
 
 
 def preview_repair(cluster: Cluster, actor: Actor, name: str, node_ids: Sequence[int] = ()) -> RepairPreview:
-    """Changes nothing. Raises Forbidden, NotFound, CatalogueBroken."""
+    """Changes nothing. Raises Forbidden, NotFound, CatalogueInvalid."""
     require_administrator(actor)
     entry = find_catalogue_entry(cluster, name)
     repair = entry.repair

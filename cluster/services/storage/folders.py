@@ -75,7 +75,7 @@ def ensure_workspace_folder(settings: Settings, workspace_id: int) -> Path:
     """Readable by the workspace's group alone; other workspaces' jobs cannot even list what is in it.
 
     Where services are not root, only root makes it: a service waits a moment. Raises Unavailable, Refused for a
-    workspace whose group is none of ours, OSError; of these NotOurs says that something else stands there.
+    workspace whose group is none of ours, OSError; of these UnsafeFile says that something else stands there.
     """
     if settings.service_user and not IS_ROOT:
         return wait_for_folder(settings, workspace_id)

@@ -21,11 +21,11 @@ SHARED_BY = (
     "test_one_host",
     "test_repairs",
     "test_two_administrators",
-    "test_own_remedies",
+    "test_application_repairs",
     "test_console_of_servers",
     "test_copies_elsewhere",
     "test_restored_host",
-    "test_taken_off",
+    "test_uninstall",
 )
 """One worker plays them, in this order: the first administrator is still to come in the first one, and the last one
 leaves nothing."""

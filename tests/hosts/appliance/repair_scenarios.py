@@ -22,20 +22,20 @@ REASON = "{{ lookup('pipe', 'touch /tmp/pwn') }}"
 MAKE_TOKEN = """
 from sqlalchemy import select
 from cluster.domain.people.actor import Actor
-from cluster.services import tokens, users
+from cluster.services.people import api_tokens, first_administrator
 from cluster.settings import Settings
 from cluster.store.users import User
 from worker.composition import open_cluster
 cluster = open_cluster(Settings.from_environment())
-secret = users.issue_first_administrator_secret(cluster)
+secret = first_administrator.issue_first_administrator_secret(cluster)
 if secret:
-    users.create_first_administrator(cluster, secret, "ops", "four calm birds on a wing", "")
+    first_administrator.create_first_administrator(cluster, secret, "ops", "four calm birds on a wing", "")
 with cluster.store.read() as session:
     user = session.scalar(select(User).where(User.name == "ops"))
 actor = Actor(user.id, user.name, True)
-for token in tokens.list_tokens(cluster, actor):
-    tokens.revoke_token(cluster, actor, token.id)
-print(tokens.create_token(cluster, actor, "repairs", ["repair"], 1)[1])
+for token in api_tokens.list_api_tokens(cluster, actor):
+    api_tokens.revoke_api_token(cluster, actor, token.id)
+print(api_tokens.create_api_token(cluster, actor, "repairs", ["repair"], 1)[1])
 """
 
 

@@ -19,7 +19,7 @@ MAKE_OTHER = f"""
 from sqlalchemy import select
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import UserRole
-from cluster.services import users
+from cluster.services.people import passwords, users
 from cluster.settings import Settings
 from cluster.store.users import User
 from worker.composition import open_cluster
@@ -28,7 +28,7 @@ with cluster.store.read() as session:
     known = dict(session.execute(select(User.name, User.id)).all())
 if "{OTHER}" not in known:
     made, link = users.create_user(cluster, Actor(known["ops"], "ops", True), "{OTHER}", "", UserRole.ADMINISTRATOR)
-    users.use_link(cluster, link, "{PASSWORD}")
+    passwords.use_password_link(cluster, link, "{PASSWORD}")
 print("there")
 """
 REPAIR = "restart-worker-agent"

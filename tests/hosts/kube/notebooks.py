@@ -16,27 +16,27 @@ COMMAND = "notebook"
 """A job whose command this is becomes one; every other job begins as always."""
 SCHEDULER = f"""
 from dataclasses import replace
-from cluster.domain import launch, notebooks
+from cluster.domain.jobs import launch, notebooks
 from cluster.domain.states import Launcher
-from worker import starts
 from worker.__main__ import main
-from worker.images.description import PLACE
+from worker.images.description import ENVIRONMENT_PATH
 from worker.kubernetes.manifests.pod_template import RUNTIME_INSIDE
-from worker.kubernetes.manifests.run_spec import Gang
+from worker.kubernetes.manifests.run_spec import GangKind
+from worker.scheduling import attempt_starts
 
-read = starts.read_start_plan
+read = attempt_starts.build_start_plan
 
 def read_notebook(*words):
     plan = read(*words)
     if plan.argv[-1] != {COMMAND!r}:
         return plan
-    python = f"{{PLACE}}/bin/python"
+    python = f"{{ENVIRONMENT_PATH}}/bin/python"
     program = notebooks.notebook_program(python, plan.environment["GROUNDCREW_OUT"] + "/work")
-    command = launch.launch_plan(Launcher.PLAIN, python, RUNTIME_INSIDE, 1, program).command
+    command = launch.local_launch_plan(Launcher.PLAIN, python, RUNTIME_INSIDE, 1, program).command
     told = dict(plan.environment) | notebooks.notebook_environment({TOKEN!r})
-    return replace(plan, argv=command, environment=told, gang=Gang.NOTEBOOK)
+    return replace(plan, argv=command, environment=told, gang=GangKind.NOTEBOOK)
 
-starts.read_start_plan = read_notebook
+attempt_starts.build_start_plan = read_notebook
 raise SystemExit(main(["scheduler"]))
 """
 INSTEAD = f"[Service]\nExecStart=\nExecStart=/opt/groundcrew/current/bin/python -P {PROGRAM}\n"

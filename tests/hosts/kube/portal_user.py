@@ -22,7 +22,9 @@ from datetime import timedelta
 from sqlalchemy import select
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import TrainingKind, Visibility
-from cluster.services import datasets, tokens, trainings, workspaces
+from cluster.services import datasets, trainings
+from cluster.services.people import api_tokens
+from cluster.services.workspaces import lifecycle
 from cluster.settings import Settings
 from cluster.store.users import User
 from worker.composition import open_cluster
@@ -30,13 +32,13 @@ cluster = open_cluster(Settings.from_environment())
 with cluster.store.read() as session:
     user = session.scalar(select(User).where(User.name == "ops"))
 actor = Actor(user.id, user.name, True)
-today = workspaces.today(cluster)
+today = lifecycle.local_today(cluster)
 """
 MAKE_WORKSPACE = """
-made = workspaces.create_workspace(cluster, actor, {name!r}, "", today, today + timedelta(days=6), {units}, "ops")
+made = lifecycle.create_workspace(cluster, actor, {name!r}, "", today, today + timedelta(days=6), {units}, "ops")
 print(made.id)
 """
-END_WORKSPACE = "workspaces.end_workspace(cluster, actor, {workspace})\nprint(0)\n"
+END_WORKSPACE = "lifecycle.end_workspace(cluster, actor, {workspace})\nprint(0)\n"
 MAKE_DIGITS = "print(datasets.create_sample(cluster, actor, {workspace}).id)\n"
 MAKE_MODEL = """
 made = trainings.create_training(
@@ -56,10 +58,10 @@ made = trainings.create_training(
 print(made.id)
 """
 MAKE_TOKEN = """
-for token in tokens.list_tokens(cluster, actor):
+for token in api_tokens.list_api_tokens(cluster, actor):
     if token.name == "flight":
-        tokens.revoke_token(cluster, actor, token.id)
-print(tokens.create_token(cluster, actor, "flight", ["repair"], 1)[1])
+        api_tokens.revoke_api_token(cluster, actor, token.id)
+print(api_tokens.create_api_token(cluster, actor, "flight", ["repair"], 1)[1])
 """
 POLL_SECONDS = 0.5
 OVER = ("finished", "failed", "stopped")

@@ -14,14 +14,14 @@ REFERENCES = "/opt/groundcrew/current/bin/python -m worker.images references"
 BACK_UP = """
 from sqlalchemy import select
 from cluster.domain.people.actor import Actor
-from cluster.services import backups
+from cluster.services.backups import requests
 from cluster.settings import Settings
 from cluster.store.users import User
 from worker.composition import open_cluster
 cluster = open_cluster(Settings.from_environment())
 with cluster.store.read() as session:
     user = session.scalar(select(User).where(User.name == "ops"))
-print(backups.request_backup(cluster, Actor(user.id, user.name, True)).id)
+print(requests.request_backup(cluster, Actor(user.id, user.name, True)).id)
 """
 API_SERVICE = "10.96.0.1"
 CLOSED = {"sshd": 22, "the kubelet": 10250, "etcd": 2379}

@@ -1,11 +1,31 @@
-"""Tests that only run where there is an engine, a GPU or an hour are read here too: what they import is there."""
+"""Tests that only run where there is an engine, a GPU or an hour are read here too: what they import is there.
+
+So is what a program imports that stands in a string and is run by another Python, on a host or in a container.
+"""
 
 import ast
+import re
+from collections.abc import Iterator
 from importlib import import_module, util
 from pathlib import Path
 
 TESTS = Path(__file__).parents[2]
 OURS = ("cluster", "portal", "worker")
+
+
+IMPORT = re.compile(r"^from ((?:cluster|portal|worker)(?:\.\w+)*) import ([\w, ]+)$", re.MULTILINE)
+
+
+def imported_in_strings(file: Path) -> Iterator[tuple[str, str]]:
+    """Also what is called of a module that was imported by its name."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            for module, names in IMPORT.findall(node.value):
+                for name in (each.split()[0] for each in names.split(",")):
+                    yield module, name
+                    if TESTS.parent.joinpath(*module.split("."), f"{name}.py").exists():
+                        called = re.findall(rf"(?<![\w.]){name}\.(\w+)\(", node.value)
+                        yield from ((f"{module}.{name}", each) for each in called)
 
 
 def imported(file: Path) -> set[tuple[str, str]]:
@@ -28,5 +48,12 @@ def is_there(module: str, name: str) -> bool:
 def test_what_tests_import_of_ours_is_there() -> None:
     wanted = {pair: file for file in sorted(TESTS.rglob("*.py")) for pair in imported(file)}
     assert len(wanted) > 500
+    lost = [f"{file}: {'.'.join(pair)}" for pair, file in sorted(wanted.items()) if not is_there(*pair)]
+    assert lost == []
+
+
+def test_what_programs_in_strings_import_of_ours_is_there() -> None:
+    wanted = {pair: file for file in sorted(TESTS.rglob("*.py")) for pair in imported_in_strings(file)}
+    assert len(wanted) > 30
     lost = [f"{file}: {'.'.join(pair)}" for pair, file in sorted(wanted.items()) if not is_there(*pair)]
     assert lost == []

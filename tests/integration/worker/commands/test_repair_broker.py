@@ -56,14 +56,14 @@ ASK = """
 import json, sys
 from pathlib import Path
 from cluster.domain.errors import GroundcrewError
-from worker.adapters import door, playbooks
+from worker.adapters import playbooks, repair_broker_client
 try:
-    door.ask(Path(sys.argv[1]), json.loads(sys.argv[2]))
+    repair_broker_client.ask_broker(Path(sys.argv[1]), json.loads(sys.argv[2]))
     said = {"done": True}
 except GroundcrewError as error:
     said = {"code": error.code}
 folder = Path(sys.argv[3])
-end = playbooks.read_end(folder) if folder.exists() else None
+end = playbooks.read_playbook_end(folder) if folder.exists() else None
 print(json.dumps(said | {
     "end": [end.rc, end.status] if end else None,
     "events": [event["event"] for event in playbooks.read_events(folder)],
