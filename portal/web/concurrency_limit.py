@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from flask import Flask, Response, current_app, g, request
 from werkzeug.exceptions import TooManyRequests
 
-from portal.web.session_cookie import session_cookie_name
+from portal.web.session_cookie import current_session_cookie
 from portal.web.uploads import ARCHIVE_ENDPOINT
 
 CONCURRENT_REQUESTS = 2
@@ -120,5 +120,5 @@ def note_refused_stream(response: Response) -> Response:
 
 def client_key() -> bytes | None:
     """A digest of the session's cookie or of the token; None where neither was sent."""
-    sent = request.headers.get("Authorization") or request.cookies.get(session_cookie_name(), "")
+    sent = request.headers.get("Authorization") or request.cookies.get(current_session_cookie(), "")
     return hashlib.blake2b(sent.encode(), digest_size=16).digest() if sent else None

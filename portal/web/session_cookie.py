@@ -33,12 +33,12 @@ def init_app(app: Flask) -> None:
     manager.session_protection = None
 
 
-def session_cookie_name() -> str:
+def current_session_cookie() -> str:
     return portal_paths.session_cookie_name(current_cluster().settings.port)
 
 
 def load_signed_in_user(asking: Request) -> SignedInUser | None:
-    token = asking.cookies.get(session_cookie_name(), "")
+    token = asking.cookies.get(current_session_cookie(), "")
     if not token or g.get("is_bug"):  # The page about a bug reads no rows.
         return None
     user = sessions.authenticate_session(current_cluster(), token)
@@ -52,7 +52,7 @@ def set_session_cookie(response: BaseResponse, token: str) -> BaseResponse:
     """The cookie lives as long as the browser; the row decides when it ends. The CSRF token is made anew."""
     session.clear()
     response.set_cookie(
-        session_cookie_name(),
+        current_session_cookie(),
         token,
         httponly=True,
         samesite="Lax",
@@ -63,7 +63,7 @@ def set_session_cookie(response: BaseResponse, token: str) -> BaseResponse:
 
 def delete_session_cookie(response: BaseResponse) -> BaseResponse:
     session.clear()
-    response.delete_cookie(session_cookie_name(), httponly=True, samesite="Lax")
+    response.delete_cookie(current_session_cookie(), httponly=True, samesite="Lax")
     return response
 
 

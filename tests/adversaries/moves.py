@@ -15,6 +15,12 @@ LARGE = "large.bin"
 """A file of the code that is copied for a while; root has one of that name too."""
 OF_PLAY = ("is_over", "rounds", "began")
 """What a ground keeps while a move is played."""
+WITHOUT_CONSTRAINTS = """do $$ declare each record; begin
+  for each in select conrelid::regclass as place, conname from pg_constraint
+    where contype in ('c', 'f') and connamespace = 'public'::regnamespace
+  loop execute format('alter table %s drop constraint %I', each.place, each.conname); end loop;
+end $$"""
+"""Whoever owns the tables of PostgreSQL may take their constraints away."""
 LONGEST = 20.0
 """Seconds after which a race ends, whatever the other side does."""
 
@@ -39,6 +45,16 @@ class Ground:
     """Process of that attempt's shim."""
     foreign: str
     """Folder of an attempt of another user in another workspace, which runs."""
+    cache: str
+    """What the services build for jobs."""
+    images: str
+    """Where root builds images."""
+    roots: tuple[str, ...]
+    """Folders of root's programs and settings, and of what installs them."""
+    sockets: tuple[str, ...]
+    """Behind which there is power, and which are for others."""
+    elsewhere: int
+    """Workspace of the other person."""
     outside: str
     """A folder that stands for the machine's own: root's and other people's files."""
     processes: tuple[int, ...]
@@ -50,7 +66,7 @@ class Ground:
     database: str
     """A file of SQLite, or the address of a PostgreSQL database that psql takes."""
     redis: str
-    """The socket."""
+    """The socket, or an address with the name and the password that a service has."""
     uid_base: int
     gid_base: int
     uid: int
@@ -114,7 +130,8 @@ class Ground:
             connection.close()
             return
         words = ["psql", "--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", self.database]
-        subprocess.run(words, input=";\n".join(statements) + ";\n", text=True, check=True)
+        said = ";\n".join((WITHOUT_CONSTRAINTS, *statements, ""))
+        subprocess.run(words, input=said, text=True, check=True, stdout=sys.stderr)
 
     def ask(self, statement: str) -> list[str]:
         """The first column of each row."""
@@ -156,6 +173,8 @@ class Move:
     """Whether the running job is stopped by a person during the pass."""
     races: bool = False
     """Whether it races against the copy of the code, which takes a while then."""
+    builds: bool = False
+    """Whether root builds the default image during the pass."""
     is_long: bool = False
     """Whether it takes long and adds little to the others."""
     only: str = ""

@@ -1,6 +1,7 @@
 """Protections taken away one at a time, as they once were missing: each is a context in which a move has to be seen."""
 
 import os
+import shutil
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,8 +15,10 @@ from cluster.files import safe_files
 from cluster.services.storage import folders
 from cluster.services.storage.folders import FolderRights
 from cluster.settings import Settings
+from tests.adversaries.stage import Stage
 from worker.executors import attempt_folder
 from worker.executors.contract import StartPlan
+from worker.images import python_environment
 
 COPY_BY_PATH = """
 
@@ -132,6 +135,26 @@ def hand_tree(folder: Path, rights: FolderRights) -> None:
     os.chown(folder, *rights.owner)
 
 
+def build_where_services_write(patch: pytest.MonkeyPatch) -> None:
+    """The folder of images lies in the services' cache, and root does not ask whose it is."""
+    patch.setattr(Stage, "images", property(lambda stage: stage.settings.cache_dir / "images"))
+    patch.setattr(safe_files, "find_replaceable_part", lambda path: None)
+
+
+def take_packages_by_path(patch: pytest.MonkeyPatch) -> None:
+    def take_known(known: Path, files: Path) -> None:
+        for wheel in known.glob("wheels-*/*.whl"):
+            if wheel.is_file():
+                shutil.copy(wheel, files / wheel.name)
+
+    patch.setattr(python_environment, "copy_cached_wheels", take_known)
+    patch.setattr(python_environment, "delete_unpinned_files", lambda files, sums: None)
+
+
+def take_what_nobody_has_pinned(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(python_environment, "delete_unpinned_files", lambda files, sums: None)
+
+
 @dataclass(frozen=True)
 class Mutant:
     """`move` of `adversary` has to be seen as `seen`, at the latest in one of so many tries."""
@@ -187,5 +210,26 @@ MUTANTS = [
         "code_is_a_link",
         "copied: a secret stands in",
         spoil=adding("shim_program.py", AS_ROOT),
+    ),
+    Mutant(
+        "images_are_built_where_services_write",
+        "service",
+        "images_are_a_link",
+        "root-only",
+        patch=build_where_services_write,
+    ),
+    Mutant(
+        "packages_of_an_image_are_taken_by_path",
+        "service",
+        "packages_of_an_image_are_links",
+        "copied: a secret stands in",
+        patch=take_packages_by_path,
+    ),
+    Mutant(
+        "whatever_lies_beside_packages_is_compiled",
+        "service",
+        "sources_of_an_image_are_ours",
+        "which nobody has pinned",
+        patch=take_what_nobody_has_pinned,
     ),
 ]

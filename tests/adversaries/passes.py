@@ -8,7 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +20,10 @@ from cluster.services.jobs import stop_requests
 from cluster.services.repairs import reclaimable_files
 from cluster.store.jobs import Job
 from cluster.store.repairs import RepairRun
-from tests.adversaries import canaries
+from tests.adversaries import canaries, images
 from tests.adversaries.canaries import Facts
 from tests.adversaries.moves import LARGE, Ground, Move
-from tests.adversaries.stage import BASE, SERVER, SERVICE, WITNESS, Stage
+from tests.adversaries.stage import SERVER, WITNESS, Stage
 from tests.builders import actor_of
 from worker.executors.process import read_shim_handle
 
@@ -66,7 +66,8 @@ def cast(stage: Stage, move: Move) -> Cast:
     """Both that run have begun when this returns."""
     running, foreign = stage.sleeper(stage.training), stage.sleeper(stage.other_training)
     assert stage.until(lambda: stage.is_awake(running) and stage.is_awake(foreign)), stage.troubles
-    return Cast(running, foreign, stage.submit(stage.training, WITNESS, CODE if move.races else ()))
+    job = stage.submit(stage.training, WITNESS, CODE if move.races else (), **stage.held())
+    return Cast(running, foreign, job)
 
 
 def ground_of(stage: Stage, parts: Cast, uid: int) -> Ground:
@@ -86,12 +87,17 @@ def ground_of(stage: Stage, parts: Cast, uid: int) -> Ground:
         resumed=parts.running.id,
         shim=shim["pid"],
         foreign=str(stage.folder_of(parts.foreign)),
+        cache=str(settings.cache_dir),
+        images=str(stage.images),
+        roots=tuple(map(str, stage.roots)),
+        sockets=tuple(map(str, stage.sockets)),
+        elsewhere=parts.foreign.workspace_id,
         outside=str(stage.outside),
         processes=tuple(process.pid for process in stage.processes),
         witness=str(stage.ground / "witness"),
         program=str(stage.ground / "program.py"),
-        database=settings.database_url.removeprefix("sqlite:///"),
-        redis=settings.redis_url.removeprefix("unix://"),
+        database=stage.database,
+        redis=stage.redis,
         uid_base=settings.uid_base,
         gid_base=settings.gid_base,
         uid=uid,
@@ -132,23 +138,27 @@ def acting(
                 pipe.close()
 
 
-def play(stage: Stage, adversary: str, move: Move, tree: Path) -> Seen:
-    """`tree`: where the files of the moves lie, readable by everybody."""
+def play(
+    stage: Stage, adversary: str, move: Move, tree: Path, operate: Callable[[Stage], None] | None = None
+) -> Seen:
+    """`tree`: where the files of the moves lie, readable by everybody; `operate` runs what the rows ask for."""
     parts = cast(stage, move)
-    uid, gid = (stage.uid, stage.gid) if adversary == "job" else (SERVICE, SERVICE)
+    uid, gid = (stage.uid, stage.gid) if adversary == "job" else stage.service
     ground = ground_of(stage, parts, uid)
     watched = watch(stage, parts, uid)
     before, living = watched.look(), who_lives(stage)
     with acting(adversary, move, ground, uid, gid, tree) as process:
-        pass_once(stage, parts, move, PATIENCE[adversary])
+        stage.let_go(parts.job)
+        pass_once(stage, parts, move, PATIENCE[adversary] * stage.slowness)
         if adversary == "service":
-            run_operations(stage)
+            (operate or run_operations)(stage)
+        taken = build_image(stage) if move.builds else []
         assert process.stdin and process.stdout
         process.stdin.close()
         refusal = process.stdout.read().decode()
     changes = canaries.differences(before, watched.look())
     changes += [f"ended or stopped: process {pid} of {user}" for pid, user in dead(stage, living)]
-    changes += wrong_users(stage) + special_files(stage, uid) + leaked(stage)
+    changes += taken + wrong_users(stage) + special_files(stage, uid) + leaked(stage)
     return Seen(changes, stage.troubles, refusal.partition("refused ")[2].strip(), has_run(stage, parts))
 
 
@@ -165,6 +175,12 @@ def pass_once(stage: Stage, parts: Cast, move: Move, patience: float) -> None:
     stage.turn(does_all=True)
     for attempt in (parts.running, parts.job):
         stage.services.ask(stage.settings, "results", folder=str(stage.folder_of(attempt)))
+
+
+def build_image(stage: Stage) -> list[str]:
+    """As site.yml does; what root would take from the services into it though nobody has pinned it."""
+    images.build_images(stage.settings.cache_dir, stage.images)
+    return images.packages_of_others(stage.images)
 
 
 @dataclass(frozen=True)
@@ -205,22 +221,16 @@ def run_operations(stage: Stage) -> None:
 
 
 def watch(stage: Stage, parts: Cast, uid: int) -> Watch:
-    state, settings = stage.ground, stage.settings
     foreign, running = stage.folder_of(parts.foreign), stage.folder_of(parts.running)
-    whole = [
-        stage.outside,
-        *(state / name for name in ("secrets", "runtime", "repairs", "telemetry", "backups", "environment")),
-        foreign / "out" / "work",
-        foreign / "control" / "plan.json",
-    ]
-    home = settings.storage_dir / "workspaces"
+    whole = [*stage.whole, foreign / "out" / "work", foreign / "control" / "plan.json"]
+    home = stage.settings.storage_dir / "workspaces"
+    workspaces = [home / str(job.workspace_id) for job in (parts.running, parts.foreign)]
     shallow = [
-        state,
-        *(state / name for name in ("log", "database", "run", "witness", "cache", "storage", "program.py")),
-        *(home, home / "1", home / "2", foreign, foreign / "control", foreign / "out", running),
-        *(home / number / name for number in "12" for name in ("code", "datasets", "jobs")),
+        *stage.shallow,
+        *(home, *workspaces, foreign, foreign / "control", foreign / "out", running),
+        *(folder / name for folder in workspaces for name in ("code", "datasets", "jobs")),
     ]
-    own = {path for path in canaries.look_at([state]) if os.lstat(path).st_uid == uid}
+    own = {path for path in canaries.look_at([stage.ground]) if owner_of(path) == uid}
     return Watch(whole, shallow, frozenset(own))
 
 
@@ -243,15 +253,29 @@ def witnesses(stage: Stage) -> Iterator[tuple[Path, os.stat_result]]:
 
 def wrong_users(stage: Stage) -> list[str]:
     """Programs that ran as somebody who is no user of the installation's jobs, or in a group of others."""
-    found, known = [], range(BASE, BASE + 2**20)
+    found, base = [], stage.settings.uid_base
+    known = range(base, base + 2**20)
     for path, status in witnesses(stage):
         told = json.loads(path.read_text() or "{}")
         groups = {*told.get("gid", ()), *told.get("groups", ())}
-        if status.st_uid not in known and not (status.st_uid == SERVICE and stage.layout is SERVER):
+        if status.st_uid not in known and not (status.st_uid == stage.service[0] and stage.layout is SERVER):
             found.append(f"ran: a program as {status.st_uid} ({path.name})")
         elif status.st_uid in known and any(group not in known for group in groups):
             found.append(f"ran: a program of {status.st_uid} in the groups {sorted(groups)} ({path.name})")
     return found
+
+
+def status_of(path: str) -> os.stat_result | None:
+    """None where it has gone meanwhile."""
+    try:
+        return os.lstat(path)
+    except FileNotFoundError:
+        return None
+
+
+def owner_of(path: str) -> int:
+    status = status_of(path)
+    return -1 if status is None else status.st_uid
 
 
 def special_files(stage: Stage, uid: int) -> list[str]:
@@ -259,7 +283,9 @@ def special_files(stage: Stage, uid: int) -> list[str]:
     found = []
     for root, _, names in os.walk(stage.ground):
         for name in names:
-            status = os.lstat(path := os.path.join(root, name))
+            status = status_of(path := os.path.join(root, name))
+            if status is None:
+                continue
             is_special = stat.S_ISREG(status.st_mode) and status.st_mode & (stat.S_ISUID | stat.S_ISGID)
             if is_special and status.st_uid != uid and not path.startswith(str(stage.outside)):
                 found.append(f"made: {path} is {stat.filemode(status.st_mode)} of {status.st_uid}")
@@ -267,9 +293,10 @@ def special_files(stage: Stage, uid: int) -> list[str]:
 
 
 def leaked(stage: Stage) -> list[str]:
-    """Files of the storage in which stands what nobody but root and a person may read."""
+    """Files of the storage, or of images, in which stands what nobody but root and a person may read."""
     found = []
-    for root, _, names in os.walk(stage.settings.storage_dir):
+    folders = (stage.settings.storage_dir, stage.images)
+    for root, _, names in (each for folder in folders for each in os.walk(folder)):
         for name in names:
             path = Path(root, name)
             status = path.lstat()

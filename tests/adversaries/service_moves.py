@@ -494,7 +494,7 @@ def workspace_is_beyond_the_last(ground: Ground) -> None:
 @move(is_long=True)
 def training_is_elsewhere(ground: Ground) -> None:
     """Training and code version of the job are numbers that no folder has, or that lead to another workspace."""
-    ground.sql(f"update jobs set code_version = -1, training_id = 2 where id = {ground.job}")
+    ground.sql(f"update jobs set code_version = -1, training_id = training_id + 1 where id = {ground.job}")
     ground.ready()
 
 
@@ -521,7 +521,8 @@ def handle_is_another_process(ground: Ground) -> None:
 def foreign_job_is_lost(ground: Ground) -> None:
     """The rows know nothing of another person's job any more, so that its run counts as a stray one."""
     ground.sql(
-        "update attempts set ended_at = started_at where job_id in (select id from jobs where workspace_id = 2)"
+        "update attempts set ended_at = started_at where job_id in "
+        f"(select id from jobs where workspace_id = {ground.elsewhere})"
     )
     ground.ready()
 
@@ -558,7 +559,7 @@ def command_and_variables(ground: Ground) -> None:
 @move()
 def environment_is_ours(ground: Ground) -> None:
     """The training environment's row names a folder of ours, with a program of ours and a link to a file of root's."""
-    folder = Path(ground.state, "cache", "ours")
+    folder = Path(ground.cache, "ours")
     (folder / "bin").mkdir(parents=True)
     program = folder / "bin" / "python"
     program.write_text(f"#!/bin/sh\nexec {PYTHON} {ground.program} {ground.witness}\n")
@@ -572,7 +573,7 @@ def environment_is_ours(ground: Ground) -> None:
 @move(is_long=True)
 def environment_of_links(ground: Ground) -> None:
     """The training environment's row names the state folder, by a way that leads up."""
-    ground.sql(f"update environments set path = '{ground.state}/cache/../secrets'")
+    ground.sql(f"update environments set path = '{ground.cache}/../secrets'")
     ground.ready()
 
 
@@ -638,7 +639,7 @@ def repair_is_forged(ground: Ground) -> None:
 @move()
 def leftovers_are_links(ground: Ground) -> None:
     """What upkeep takes for old logs and versions are links to root's, and a row lists them as to be deleted."""
-    log, cache = Path(ground.state, "log"), Path(ground.state, "cache")
+    log, cache = Path(ground.state, "log"), Path(ground.cache)
     listed = []
     with suppress(OSError):
         for path in (
@@ -672,6 +673,80 @@ def access_log_is_a_link(ground: Ground) -> None:
     ground.ready()
 
 
+# Images that root builds.
+
+
+@move(builds=True)
+def images_are_a_link(ground: Ground) -> None:
+    """Where root builds images, now and in earlier versions, is a link into a folder of root's."""
+    refusing(lambda: link(Path(ground.images), ground.target))
+    refusing(lambda: link(Path(ground.cache, "images"), ground.target))
+    ground.ready()
+
+
+@move(builds=True)
+def files_of_a_build_are_links(ground: Ground) -> None:
+    """Lock, log and leftovers of a build of an image stand there as links to root's before it begins."""
+    for folder in map(Path, (ground.images, ground.cache)):
+        for name in (".training.lock", "build.log", f"wheels-{'d' * 12}.partial", "SHA256SUMS.json"):
+            refusing(lambda name=name, folder=folder: link(folder / name, ground.secret))  # type: ignore[misc]
+    ground.ready()
+
+
+@move(builds=True)
+def packages_of_an_image_are_links(ground: Ground) -> None:
+    """Packages that root takes for an image are links, second names and pipes, and so is the folder of them."""
+    folder = Path(ground.cache, f"wheels-{'e' * 12}")
+    with suppress(OSError):
+        Path(ground.cache, f"wheels-{'f' * 12}").symlink_to(ground.target)
+        folder.mkdir()
+        (folder / "numpy-1.whl").symlink_to(ground.secret)
+        (folder / "folder-1.whl").symlink_to(ground.target)
+        (folder / "up.tar.gz").symlink_to("../../outside/etc/shadow")
+        os.mkfifo(folder / "pipe-1.whl")
+    for number, path in enumerate((ground.secret, Path(ground.outside, "etc", "passwd"))):
+        with suppress(OSError):
+            os.link(path, folder / f"second-{number}.whl")
+    ground.ready()
+
+
+@move(builds=True, is_long=True)
+def packages_of_an_image_are_swapped(ground: Ground) -> None:
+    """Packages, and folders of them, turn into links to root's while root takes them for an image."""
+    folder, aside = Path(ground.cache, f"wheels-{'e' * 12}"), Path(ground.cache, "aside")
+    with suppress(OSError):
+        folder.mkdir()
+        for number in range(100):
+            (folder / f"package-{number:03}.whl").write_bytes(b"x" * 2**16)
+    ground.ready()
+    while ground.goes_on():
+        for number in range(100):
+            path = folder / f"package-{number:03}.whl"
+            with suppress(OSError):
+                path.unlink()
+                path.symlink_to(ground.secret)
+            with suppress(OSError):
+                path.unlink()
+                path.write_bytes(b"x")
+        with suppress(OSError):
+            folder.rename(aside)
+            folder.symlink_to(ground.target)
+        with suppress(OSError):
+            folder.unlink()
+            aside.rename(folder)
+
+
+@move(builds=True)
+def sources_of_an_image_are_ours(ground: Ground) -> None:
+    """An archive of sources lies beside the packages that root takes, and has a name by which one is compiled."""
+    folder = Path(ground.cache, f"wheels-{'e' * 12}")
+    with suppress(OSError):
+        folder.mkdir()
+    for name in ("horovod-0.0.1.tar.gz", "horovod-99.tar.gz", "numpy-99-py3-none-any.whl"):
+        (folder / name).write_text("ours")
+    ground.ready()
+
+
 @move(is_long=True)
 def facts_and_leases_are_forged(ground: Ground) -> None:
     """The rows by which the scheduler knows itself and how far it has written are ours."""
@@ -688,18 +763,21 @@ def facts_and_leases_are_forged(ground: Ground) -> None:
 
 
 def speak(ground: Ground, *commands: tuple[str | bytes, ...]) -> bytes:
-    """To Redis, in its own words."""
-    said = b""
-    for words in commands:
+    """To Redis, in its own words, until it has answered the last ones."""
+    said, address = b"", ground.redis
+    if "@" in address:
+        login, _, address = address.removeprefix("unix://").rpartition("@")
+        commands = (("AUTH", *login.split(":", 1)), *commands)
+    for words in (*commands, ("QUIT",)):
         said += b"*%d\r\n" % len(words)
         for word in words:
             content = word if isinstance(word, bytes) else word.encode()
             said += b"$%d\r\n%s\r\n" % (len(content), content)
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(5)
-        connection.connect(ground.redis)
+        connection.connect(address)
         connection.sendall(said)
-        return connection.recv(65536)
+        return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
 @move()
@@ -747,9 +825,26 @@ def messages_that_cannot_be_read(ground: Ground) -> None:
 @move()
 def repairs_are_asked_for_directly(ground: Ground) -> None:
     """We connect to the socket behind which repairs run, and to others of root's."""
-    for name in ("repair-run.sock", "nursery.sock", "docker.sock"):
+    for path in ground.sockets:
         with socket.socket(socket.AF_UNIX) as connection:
-            must_not(connection.connect, str(Path(ground.state, "run", name)))
+            must_not(connection.connect, path)
+    ground.ready()
+
+
+@move()
+def favours_are_asked_of_root(ground: Ground) -> None:
+    """Systemd, sudo and the like are asked to run a program of ours as root."""
+    program = [PYTHON, ground.program, ground.witness]
+    for words in (
+        ["systemd-run", "--no-ask-password", "--quiet", *program],
+        ["systemd-run", "--no-ask-password", "--quiet", "--uid=0", "--scope", *program],
+        ["systemctl", "--no-ask-password", "set-environment", f"BASH_ENV={ground.program}"],
+        ["sudo", "-n", *program],
+        ["runuser", "-u", "root", "--", *program],
+        ["pkexec", *program],
+    ):
+        with suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=5, check=False)
     ground.ready()
 
 
@@ -780,7 +875,17 @@ def what_root_runs_is_changed(ground: Ground) -> None:
         must_not(folder.rename, folder.with_name("of-ours"))
     for file in (state / "runtime").glob("*/*.py"):
         must_not(file.open, "r+")
+    for root in map(Path, ground.roots):
+        must_not((root / "of-ours").write_text, "x")
+        for path in (root, *(root / name for name in names_in(root))):
+            must_not(path.rename, path.with_name("of-ours"))
     ground.ready()
+
+
+def names_in(folder: Path) -> list[str]:
+    with suppress(OSError):
+        return os.listdir(folder)
+    return []
 
 
 @move(is_long=True)

@@ -19,9 +19,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pytest
 from sqlalchemy import select, text
 
 from cluster.domain.errors import GroundcrewError
@@ -46,7 +45,6 @@ from cluster.store.users import User
 from tests.adversaries.moves import LARGE
 from tests.adversaries.services import contents_of
 from tests.builders import a_job, a_node, a_training, a_user, a_workspace, add
-from tests.crash.partition import Pauses
 from worker.adapters.job_runtime import install_runtime
 from worker.executors.contract import Executor
 from worker.executors.factory import open_executor
@@ -54,6 +52,10 @@ from worker.executors.shim_fork_client import ForkedShimStarter
 from worker.executors.shim_start import ShimStarter as ShimLauncher
 from worker.executors.shim_systemd_unit import SystemdShimStarter
 from worker.scheduling.loop import SchedulerLoop
+from worker.scheduling.wakeup import Wakeup
+
+if TYPE_CHECKING:
+    import pytest
 
 REPOSITORY = Path(__file__).parents[2]
 BASE = 1_000_000_000 + (os.getpid() % 1000) * 2**20
@@ -98,6 +100,16 @@ class Layout:
         return self.name
 
 
+class Silence(Wakeup):
+    """Nobody rings: the scheduler's turns are the test's."""
+
+    def __init__(self) -> None:
+        pass
+
+    def wake(self) -> None:
+        pass
+
+
 SERVER = Layout("server", SERVICE)
 EMBEDDED = Layout("embedded", 0)
 
@@ -105,7 +117,7 @@ EMBEDDED = Layout("embedded", 0)
 class Services:
     """The services' process (`services.py`)."""
 
-    def __init__(self, user: int, tree: Path) -> None:
+    def __init__(self, user: int, tree: Path, group: int | None = None) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-B", "-m", "tests.adversaries.services"],
             cwd=tree,
@@ -114,7 +126,7 @@ class Services:
             stdout=subprocess.PIPE,
             text=True,
             user=user,
-            group=user,
+            group=user if group is None else group,
             extra_groups=[],
         )
         self.is_ready = False
@@ -216,6 +228,54 @@ class Stage:
         return self.ground / "outside"
 
     @property
+    def images(self) -> Path:
+        """Where root builds the default image."""
+        return self.ground / "images"
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """Folders of root's programs and settings, and of what installs them."""
+        return self.ground / "images", self.settings.runtime_dir
+
+    @property
+    def sockets(self) -> tuple[Path, ...]:
+        """Behind which there is power, and which are for others."""
+        return tuple(
+            self.ground / "run" / name for name in ("repair-run.sock", "nursery.sock", "docker.sock")
+        )
+
+    @property
+    def whole(self) -> list[Path]:
+        """Of what lies in these folders nothing may change."""
+        names = ("secrets", "runtime", "repairs", "telemetry", "backups", "environment")
+        return [self.outside, *(self.ground / name for name in names)]
+
+    @property
+    def shallow(self) -> list[Path]:
+        """Of these folders and files owner and mode may not change."""
+        names = ("log", "database", "run", "witness", "cache", "images", "storage", "program.py")
+        return [self.ground, *(self.ground / name for name in names)]
+
+    @property
+    def database(self) -> str:
+        """As moves are told of it, see `Ground`."""
+        return self.settings.database_url.removeprefix("sqlite:///")
+
+    @property
+    def redis(self) -> str:
+        return self.settings.redis_url.removeprefix("unix://")
+
+    @property
+    def slowness(self) -> float:
+        """So many times as long a job has for what services can prevent."""
+        return 1.0
+
+    @property
+    def service(self) -> tuple[int, int]:
+        """User and group that the adversary among the services has."""
+        return SERVICE, SERVICE
+
+    @property
     def uid(self) -> int:
         """Of the jobs that the adversary's person has submitted."""
         return self.settings.uid_base + self.person.id
@@ -255,6 +315,13 @@ class Stage:
     def read(self, job: Job) -> Job:
         with self.cluster.store.read() as session:
             return session.get_one(Job, job.id)
+
+    def held(self) -> dict[str, Any]:
+        """Columns by which a job waits for `let_go`: here nothing begins without a turn."""
+        return {}
+
+    def let_go(self, job: Job) -> None:
+        """The move stands: the job may begin."""
 
     def turn(self, does_all: bool = False) -> None:
         """One look of the scheduler at everything. What it cannot digest is written down, and it goes on.
@@ -354,7 +421,7 @@ def a_stage(
     migrated_file: Path,
     redis_url: str,
     services: Services,
-    patch: pytest.MonkeyPatch,
+    patch: "pytest.MonkeyPatch",
     spoil: Callable[[Path], None] | None = None,
 ) -> Iterator[Stage]:
     """Two workspaces with a person each; `spoil` changes what was installed for jobs (`runtime`), as a mutant does."""
@@ -393,6 +460,7 @@ def lay_out(ground: Path, layout: Layout, migrated_file: Path, redis_url: str) -
     make(ground / "repairs" / "records", None, WATCH, 0o700)
     make(ground / "run", None, WATCH, 0o2750)
     make(ground / "cache", None, service, 0o755)
+    make(ground / "images", None, 0, 0o755)
     make(ground / "storage", None, 0, 0o711)
     make(ground / "storage" / "workspaces", None, 0, 0o711)
     return Settings(
@@ -443,7 +511,7 @@ def open_stage(
         training=a_training(cluster, workspace, kind=TrainingKind.ADVANCED),
         other_training=a_training(cluster, elsewhere, kind=TrainingKind.ADVANCED),
         executor=executor,
-        scheduler=SchedulerLoop(cluster, executor, runtime, Pauses()),
+        scheduler=SchedulerLoop(cluster, executor, runtime, Silence()),
     )
     for each in (workspace, elsewhere):
         folders.ensure_workspace_folder(settings, each.id)

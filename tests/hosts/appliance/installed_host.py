@@ -25,6 +25,7 @@ SHARED_BY = (
     "test_console_of_servers",
     "test_copies_elsewhere",
     "test_restored_host",
+    "test_taken_over_services",
     "test_uninstall",
 )
 """One worker plays them, in this order: the first administrator is still to come in the first one, and the last one

@@ -17,6 +17,7 @@ from tests.hosts.appliance.test_repairs import mender as mender
 pytestmark = pytest.mark.long
 
 STATE = "/var/lib/groundcrew"
+CACHE = "/var/cache/groundcrew-services"
 BACKUPS = f"{STATE}/backups"
 STUCK = ask_rows(
     "insert into operations (kind, queue, state, steps, progress, requested_by, requested_at, fence, claims, "
@@ -107,14 +108,14 @@ SERVICES = (
 SMALL_DISK = f"""set -e; systemctl stop 'groundcrew-*'; size=$(du -sm {STATE} | cut -f1)
 mkdir -p /mnt/state; mount -t tmpfs -o size=$((size + 200))m,mode=0711 state /mnt/state; cp -a {STATE}/. /mnt/state/
 mount --bind /mnt/state {STATE}; systemctl start groundcrew-repair-run.socket {SERVICES}"""
-AS_BEFORE = f"""rm -rf /opt/groundcrew/0.1.0-111111111111 /var/cache/groundcrew/training-111111111111
+AS_BEFORE = f"""rm -rf /opt/groundcrew/0.1.0-111111111111 {CACHE}/training-111111111111
 systemctl stop 'groundcrew-*'; umount {STATE}; umount /mnt/state
 systemctl start groundcrew-repair-run.socket {SERVICES}"""
 LEFTOVERS = f"""set -e
 old() {{ mkdir -p $2/bin; dd if=/dev/zero of=$2/bin/python bs=1M count=5 status=none; touch -d $1 $2; }}
 old 2019-01-01 /opt/groundcrew/0.1.0-000000000000; old 2099-01-01 /opt/groundcrew/0.1.0-111111111111
-old 2019-01-01 /var/cache/groundcrew/training-000000000000; old 2099-01-01 /var/cache/groundcrew/training-111111111111
-chown -R groundcrew: /var/cache/groundcrew/training-[01]*
+old 2019-01-01 {CACHE}/training-000000000000; old 2099-01-01 {CACHE}/training-111111111111
+chown -R groundcrew: {CACHE}/training-[01]*
 free=$(df -m --output=avail {STATE} | tail -1)
 dd if=/dev/zero of={STATE}/log/operation-999999999.log bs=1M count=$((free - 8)) status=none
 chown groundcrew: {STATE}/log/operation-999999999.log; touch -d 2020-01-01 {STATE}/log/operation-999999999.log
@@ -139,7 +140,7 @@ def test_a_full_disk_is_freed_of_what_the_forecast_listed(full: Mender) -> None:
     mended = ask(full, Break("free-disk-space", "the disk full of leftovers", "true", typed=True))
     assert codes(mended.before) == {"check.no_leftovers.not", "check.disk_free.not"}, mended.before
     assert mended.verdict == "verified", (mended.checks, mended.tasks)
-    left = host.ask("ls /opt/groundcrew /var/cache/groundcrew").split()
+    left = host.ask(f"ls /opt/groundcrew {CACHE}").split()
     assert not [name for name in left if name.endswith(("-000000000000", ".gone"))]
     assert {"0.1.0-111111111111", "training-111111111111"} <= {*left}, "the newest other one stays"
     assert host.ask(f"cat {STATE}/storage/precious") == "digits"

@@ -89,7 +89,7 @@ BREAKS = [
     Break(
         "restore-training-environment",
         "the environment's folder deleted",
-        "rm -rf /var/cache/groundcrew/training-*",
+        "rm -rf /var/cache/groundcrew-services/training-*",
         is_long=True,
     ),
 ]

@@ -11,7 +11,9 @@ from tests.hosts.appliance.test_repairs import mender as mender
 
 pytestmark = pytest.mark.long
 
-HOLD_THE_CACHE = "systemd-run --unit another-build flock /var/cache/groundcrew/.training.lock sleep infinity"
+HOLD_THE_CACHE = (
+    "systemd-run --unit another-build flock /var/cache/groundcrew-services/.training.lock sleep infinity"
+)
 """A build waits for the end of another one, for ever."""
 OPEN_A_CONSOLE = "systemd-run --unit open-console sh -c 'sleep infinity | groundcrew-console'"
 """Somebody has left it open."""
@@ -26,7 +28,7 @@ def test_a_repair_at_work_ends_with_the_installation(mender: Mender, ansible_pro
     host.ask(OPEN_A_CONSOLE)
     try:
         host.wait_until(CONSOLE)
-        host.ask("rm -rf /var/cache/groundcrew/training-*")
+        host.ask("rm -rf /var/cache/groundcrew-services/training-*")
         mender.ask(REPAIR, [], is_look_ahead=False)
         host.wait_until(f"grep -sz worker.environments $({AT_WORK} | sed s/environ/cmdline/)", 120)
         taken_off = play_there(

@@ -189,7 +189,7 @@ class Testbed:
         lent = [
             word
             for folder in sorted(self.cache.glob("wheels-*"))
-            for word in ("-v", f"{folder}:/var/cache/groundcrew/{folder.name}:ro")
+            for word in ("-v", f"{folder}:/var/cache/groundcrew-services/{folder.name}:ro")
         ]
         return [
             *("--hostname", full, "--network", self.network, "--label", self.name, *RIGHTS, *lent),

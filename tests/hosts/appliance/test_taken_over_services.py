@@ -1,0 +1,94 @@
+"""The services' user of an installed host plays all its moves: against the scheduler, task workers and repairs there.
+
+Its rows are PostgreSQL's, and it speaks to Redis by the password of task workers. Afterwards the host's state and
+database are put back as they were.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.adversaries.service_moves import MOVES
+from tests.hosts.appliance.ansible_runs import ROOT, note
+from tests.hosts.appliance.repair_scenarios import Break, Mender
+from tests.hosts.appliance.test_repairs import host as host
+from tests.hosts.appliance.test_repairs import mender as mender
+from tests.hosts.appliance.testbed import Host
+
+pytestmark = pytest.mark.long
+
+SERVICES = (
+    "groundcrew-portal.socket groundcrew-stream.socket groundcrew-scheduler groundcrew-agent "
+    "groundcrew-repair-run.socket groundcrew-repair groundcrew-worker@general groundcrew-worker@images "
+    "groundcrew-worker@backups"
+)
+STOP = "systemctl stop 'groundcrew-*' 'gc-*' redis-server@groundcrew postgresql"
+START = f"systemctl reset-failed; systemctl start postgresql redis-server@groundcrew {SERVICES}"
+FOLDERS = "var/lib/groundcrew var/lib/postgresql"
+KEPT, TREE = "/var/tmp/before-moves.tar", "/var/tmp/moves"
+KEEP = f"{STOP}; tar -C / --xattrs --acls -cpf {KEPT} {FOLDERS} && {START}"
+PUT_BACK = (
+    f"{STOP}; cd /; rm -rf {FOLDERS}; tar -C / --xattrs --acls -xpf {KEPT} && rm -rf {KEPT} {TREE}; {START}"
+)
+SLOTS = "/run/systemd/system/groundcrew-agent.service.d/slots.conf"
+MORE_UNITS = f"""set -e; mkdir -p $(dirname {SLOTS})
+printf '[Service]\\nEnvironment=GROUNDCREW_CPU_SLOTS=6\\n' > {SLOTS}
+systemctl daemon-reload; systemctl restart groundcrew-agent"""
+"""Three jobs run at once, also on a small machine."""
+BRING = f"""set -e; rm -rf {TREE}; mkdir -p {TREE}/tests; cd {ROOT}/tests
+cp -r __init__.py builders.py adversaries {TREE}/tests; chmod -R a+rX {TREE}"""
+PLAY = f"""set -a; . /etc/groundcrew/groundcrew.env; . /etc/groundcrew/scheduler.env; cd {TREE}; PYTHONPATH={TREE}
+/opt/groundcrew/current/bin/python -B -m tests.adversaries.installed"""
+HEALTHY = "curl -sk https://localhost/health | grep -q ok"
+REPAIR = Break("restart-worker-agent", "", "true")
+LEAST_RUN = 15
+"""Moves that do not keep the job from running."""
+
+
+@pytest.fixture(scope="module")
+def installed_host(mender: Mender) -> Iterator[Host]:
+    """With units for three jobs; as it was, afterwards."""
+    host = mender.host
+    host.ask(KEEP)
+    try:
+        host.wait_until(HEALTHY)
+        host.ask(MORE_UNITS)
+        host.wait_until(
+            "runuser -u groundcrew -- psql -At groundcrew -c 'select count(*) from units' | grep -x 6"
+        )
+        host.ask(BRING)
+        yield host
+    finally:
+        host.ask(f"rm -rf {SLOTS}; systemctl daemon-reload")
+        host.ask(PUT_BACK)
+        host.wait_until(HEALTHY)
+
+
+@pytest.fixture(scope="module")
+def played(installed_host: Host) -> dict[str, dict[str, Any]]:
+    """By the name of the move."""
+    said = installed_host.ask(f"{PLAY} {TREE}")
+    lines = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    note(f"{len(lines)} moves on an installed host: {sum(line['seconds'] for line in lines):.0f} s")
+    return {line["move"]: line for line in lines}
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_nothing_changes_outside_of_what_is_the_services(
+    name: str, played: dict[str, dict[str, Any]]
+) -> None:
+    assert played[name]["changes"] == []
+
+
+def test_most_jobs_have_run_all_the_same(played: dict[str, dict[str, Any]]) -> None:
+    assert sum(each["has_run"] for each in played.values()) >= LEAST_RUN
+
+
+def test_a_repair_and_the_scheduler_go_on_and_the_machine_is_as_it_was(
+    played: dict[str, dict[str, Any]], installed_host: Host, mender: Mender
+) -> None:
+    assert mender.mend(REPAIR).verdict == "verified"
+    told = json.loads(installed_host.ask(f"{PLAY} compare"))
+    assert told == {"machine": [], "is_alive": True}
