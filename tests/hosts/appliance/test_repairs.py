@@ -1,6 +1,6 @@
 """Repairs on a host that site.yml has installed: broken for real, seen red, clicked or asked for over REST, and green.
 
-Installing takes most of the time, see one_host.py; GROUNDCREW_INSTALLED_HOST names a host that is there already.
+Installing takes most of the time, see installed_host.py; GROUNDCREW_INSTALLED_HOST names a host that is there already.
 """
 
 import json
