@@ -170,8 +170,10 @@ def has_test(source: Source, module: Module) -> bool:
 
 
 def test_files_of(source: Source, module: Module) -> list[Path]:
-    """`test_jobs.py` and `test_jobs_by_hand.py` belong to `jobs.py`, unless there is a `jobs_by_hand.py`."""
-    stem = Path(module.folder).name if module.stem == "__init__" else module.stem
+    """`test_jobs.py` and `test_jobs_by_hand.py` belong to `jobs.py`, unless there is a
+    `jobs_by_hand.py`; `test_main.py` belongs to `__main__.py`, and that of a package has its name."""
+    names = {"__init__": Path(module.folder).name, "__main__": "main"}
+    stem = names.get(module.stem, module.stem)
     longer = [
         other.stem
         for other in source.modules
@@ -196,7 +198,7 @@ def drives(source: Source, file: Path, module: Module) -> bool:
     """Pages, commands and programs are driven by an address or a command line; other tests import the module."""
     if module.folder.startswith(DRIVEN_FROM_OUTSIDE) or module.stem == "__main__":
         return True
-    if file.relative_to(source.root / "tests").parts[0] == "integration":
+    if file.relative_to(source.root / "tests").parts[0] in ("integration", "pages"):
         return True
     test = Module(str(file.relative_to(source.root)), file.read_text())
     return any(target.path == module.path for target, _ in source.imported(test))

@@ -8,7 +8,6 @@ from cluster.domain.states import UnitKind
 from cluster.services.storage import folders
 from cluster.store.environments import Environment
 from cluster.store.nodes import Unit
-from portal.api.schemas import VariableValue
 from tests.builders import a_user
 from tests.pages.portal.rest_lab import Lab
 
@@ -116,29 +115,6 @@ def test_what_is_not_a_json_object_is_refused_and_is_no_fault_of_ours(
     answer = lab.client.post("/api/v1/jobs", data=body, headers=headers)
     assert answer.status_code == status
     assert answer.content_type == "application/problem+json"
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"training_id": 1, "variables": {f"v{number}": number for number in range(30_000)}},
-        {"training_id": 1, "command": ["x"] * 60_000},
-    ],
-    ids=["an object", "a list"],
-)
-def test_more_values_than_anything_takes_are_refused_before_each_is_looked_at(
-    lab: Lab, body: dict[str, object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looked_at: list[object] = []
-    monkeypatch.setattr(
-        VariableValue, "_deserialize", lambda self, value, *rest, **more: looked_at.append(value)
-    )
-    answer = lab.client.post("/api/v1/jobs", json=body, headers=lab.headers())
-    assert answer.status_code == 422
-    assert looked_at == []
-    assert answer.json["detail"] == (
-        "The body has more than 20,000 values. Send less at once: nothing here takes so many."
-    )
 
 
 @pytest.mark.parametrize(

@@ -5,26 +5,19 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import structlog
 from click.testing import CliRunner, Result
-from sqlalchemy import update
 from werkzeug.serving import make_server
 
 from cluster.domain.states import JobState
 from cluster.services.storage import folders
-from cluster.store.jobs import Attempt, Job
-from cluster.store.nodes import Unit
-from cluster.store.users import ApiToken
+from cluster.store.jobs import Job
 from portal.cli import main
-from portal.cli.client import EXIT_AUTH
-from portal.cli.messages import KOREAN
-from portal.cli.queue import local
-from tests.builders import a_job, an_administrator, holding
+from tests.builders import an_administrator
 from tests.pages.portal.rest_lab import Lab
 
 Run = Callable[..., Result]
@@ -54,15 +47,6 @@ def run(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[R
     server.shutdown()
     thread.join(10)
     server.server_close()
-
-
-def test_a_token_that_was_revoked_is_said_to_be(run: Run, lab: Lab) -> None:
-    run("job", "list")
-    with lab.cluster.store.write() as session:
-        session.execute(update(ApiToken).values(revoked_at=lab.cluster.clock()))
-    said = run("job", "list", expected=EXIT_AUTH).stderr
-    assert "This token was revoked: by hand, or because the password or the role" in said
-    assert "groundcrew login" in said
 
 
 def submit(run: Run, *arguments: str) -> int:
@@ -185,12 +169,6 @@ def test_login_keeps_address_and_token_for_this_user_alone(
     assert "vision" in run("workspace", "list").stdout
 
 
-def test_the_command_speaks_korean(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LC_ALL", "ko_KR.UTF-8")
-    assert "작업공간" in run("workspace", "list").stdout
-    assert all(english != korean for english, korean in KOREAN.items())
-
-
 def test_a_node_is_drained_and_opened_again(lab: Lab, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run("node", "drain", "gpu01", "--reason", "memory", "--yes", expected=3)  # A member may not.
     token = lab.headers(an_administrator(lab.cluster))["Authorization"].removeprefix("Bearer ")
@@ -218,37 +196,3 @@ def test_memory_is_asked_for(run: Run) -> None:
     shown = json.loads(run("job", "show", str(job_id), "--output", "json").stdout)
     assert shown["memory_bytes"] == 1024**3 * 3 // 2
     run("job", "submit", "-t", "lenet", "--memory", "12 litres", expected=2)
-
-
-def test_the_queue_is_told_by_state(lab: Lab, run: Run) -> None:
-    with lab.cluster.store.read() as session:
-        units = list(session.query(Unit))
-    runs = a_job(lab.cluster, lab.training, lab.member, 2, JobState.RUNNING)
-    attempt = holding(lab.cluster, runs, units)
-    ends_at = lab.cluster.clock() + timedelta(minutes=30)
-    told = {"progress": 0.5, "expected_end_at": ends_at, "earliest_end_at": ends_at, "latest_end_at": ends_at}
-    with lab.cluster.store.write() as session:
-        session.execute(update(Attempt).where(Attempt.id == attempt.id).values(**told))
-    waits = a_job(lab.cluster, lab.training, lab.member)
-    running = run("queue", "--state", "running").stdout
-    assert f"job-{runs.id}" in running and "50%" in running and f"job-{waits.id}" not in running
-    waiting = run("queue", "--state", "waiting").stdout
-    assert f"job-{waits.id}" in waiting and f"job-{runs.id} ends" in waiting
-    assert f"job-{waits.id}" not in run("queue", "--state", "held").stdout
-
-
-def test_a_queue_that_goes_on_says_what_there_is_more_of(lab: Lab, run: Run) -> None:
-    with lab.cluster.store.read() as session:
-        units = list(session.query(Unit))
-    for unit in units[:2]:
-        holding(lab.cluster, a_job(lab.cluster, lab.training, lab.member, 1, JobState.RUNNING), [unit])
-        a_job(lab.cluster, lab.training, lab.member)
-    for state, said in (("running", "More jobs run"), ("waiting", "More jobs wait")):
-        assert said in run("queue", "--state", state, "--limit", "1").stderr
-
-
-def test_a_moment_of_another_day_says_which() -> None:
-    now = datetime.now().astimezone()
-    later = (now + timedelta(days=3)).astimezone()
-    assert (local(now.isoformat()), local(later.isoformat())) == (f"{now:%H:%M}", f"{later:%Y-%m-%d %H:%M}")
-    assert local(None) == ""

@@ -6,21 +6,13 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, create_engine, text
-from sqlalchemy.exc import DBAPIError
 
 from cluster.domain.errors import GroundcrewError
-from cluster.domain.people.actor import Actor
 from cluster.store import migrate
-from cluster.store.audit import add_audit_entry
-from cluster.store.base import UtcDateTime
-from cluster.store.engine import Store
 from cluster.store.migrations.draft import draft
 from cluster.store.tables import metadata
-from tests.conftest import Clock, settings_for
-from tests.databases import PostgresqlServer
+from tests.conftest import settings_for
 from tests.simultaneous_calls import at_once
 
 POSTGRESQL_SCHEMA = {
@@ -67,20 +59,6 @@ def clauses_of(sql: str) -> list[str]:
     return clauses
 
 
-def test_the_migrated_schema_is_what_the_rows_say(
-    store: Store, database_kind: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    with store.engine.connect() as connection:
-        migrated = describe(connection)
-    if database_kind == "sqlite":
-        built = declared_schema(f"sqlite:///{tmp_path}/declared.db")
-    else:
-        server: PostgresqlServer = request.getfixturevalue("postgresql")
-        with server.empty() as url:
-            built = declared_schema(url)
-    assert migrated == built
-
-
 def declared_schema(url: str) -> set[tuple[str, ...]]:
     engine = create_engine(url)
     with engine.begin() as connection:
@@ -88,17 +66,6 @@ def declared_schema(url: str) -> set[tuple[str, ...]]:
         schema = describe(connection)
     engine.dispose()
     return schema
-
-
-def test_alembic_sees_no_difference_either(store: Store) -> None:
-    def same_kind(
-        context: object, seen: object, column: object, seen_type: object, ours: object
-    ) -> bool | None:
-        return False if isinstance(ours, UtcDateTime) else None
-
-    with store.engine.connect() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": same_kind})
-        assert compare_metadata(context, metadata) == []
 
 
 def test_a_new_database_is_migrated_once(tmp_path: Path) -> None:
@@ -258,23 +225,3 @@ def test_two_starters_at_once_migrate_one_database(
     else:
         with request.getfixturevalue("postgresql").empty() as url:
             start_two(url)
-
-
-@pytest.mark.parametrize("change", ["update", "delete", "truncate or replace"])
-def test_audit_entries_can_only_be_added(store: Store, clock: Clock, change: str) -> None:
-    by_stealth = (
-        "INSERT OR REPLACE INTO audit_entries SELECT * FROM audit_entries"
-        if store.is_sqlite
-        else "TRUNCATE audit_entries"
-    )
-    statement = {
-        "update": "UPDATE audit_entries SET action = 'nothing'",
-        "delete": "DELETE FROM audit_entries",
-        "truncate or replace": by_stealth,
-    }[change]
-    with store.write() as session:
-        add_audit_entry(session, clock(), Actor(1, "minji"), "user.created", 2)
-    with pytest.raises(DBAPIError, match="append-only"), store.write() as session:
-        session.execute(text(statement))
-    with store.read() as session:
-        assert session.execute(text("SELECT action FROM audit_entries")).all() == [("user.created",)]

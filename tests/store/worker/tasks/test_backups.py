@@ -28,7 +28,6 @@ from tests.crash.sweep import start_child
 from worker.backups import dump, sqlite
 from worker.backups import postgresql as pg
 from worker.backups.drill import drill_newest_backup, no_scratch_check
-from worker.backups.restore import restore_backup
 from worker.tasks import backups as task
 from worker.tasks.run import run_claimed
 
@@ -105,9 +104,6 @@ def dies_at(lab: Cluster, number: int, work: Callable[[Cluster], None], log: Pat
     return os.waitstatus_to_exitcode(status) == -signal.SIGKILL
 
 
-ON_POSTGRESQL = pytest.param("postgresql", marks=pytest.mark.long)
-
-
 @pytest.mark.parametrize(
     ("database_kind", "step"),
     [
@@ -139,35 +135,8 @@ def test_a_night_that_is_killed_at_any_step_is_made_up_for_and_takes_nothing_wit
     assert 20 < number < MOST_POINTS - step, f"{number} points"
 
 
-@pytest.mark.parametrize("database_kind", ["sqlite", ON_POSTGRESQL], indirect=True)
-def test_a_restore_that_is_killed_at_any_step_leaves_a_whole_database(
-    lab: Cluster, clock: Clock, tmp_path: Path
-) -> None:
-    manifest = dump.make_backup(lab.settings, clock())
-    file = lab.settings.backups / manifest["name"]
-    an_administrator(lab, "minji")
-    lab.store.close()
-    for number in range(1, MOST_POINTS):
-        clock.move(seconds=2)
-        died = dies_at(lab, number, lambda child: restored_by(child, file), tmp_path / "log")
-        with closing(Store(lab.settings.database_url)) as store, store.read_columns() as connection:
-            names = {str(name) for (name,) in connection.exec_driver_sql("SELECT name FROM users")}
-            entries = connection.exec_driver_sql("SELECT count(*) FROM audit_entries").scalar_one()
-        # What was there, or what was put back and settled: the service's own row is made while it is settled.
-        assert names in ({"hjkim", "minji"}, {"hjkim", "groundcrew"}), f"at point {number}: {names}"
-        assert ("groundcrew" in names) is bool(entries)
-        if not died:
-            break
-    assert 5 < number < MOST_POINTS - 1 and names == {"hjkim", "groundcrew"}
-
-
 def claimed(number: int, child: Cluster) -> None:
     run_claimed(child, number)
-
-
-def restored_by(child: Cluster, file: Path) -> None:
-    child.store.close()
-    restore_backup(child.settings, file, child.clock)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from cluster.domain.queue.reasons import WaitingReason
 from cluster.domain.queue.start_estimate import StartEstimate
 from cluster.domain.queue.waiting_data import to_waiting_data
 from cluster.domain.states import JobState, UnitKind
-from cluster.words.translations import Translations, load_translations
+from cluster.words import sentences
 
 SEOUL = ZoneInfo("Asia/Seoul")
 NOW = datetime(2026, 11, 20, 5, 6, tzinfo=UTC)
@@ -83,15 +83,15 @@ def test_one_honest_sentence_per_waiting_job(
     reason: WaitingReason, outlook: StartEstimate, english: str, korean: str
 ) -> None:
     data = to_waiting_data(reason, outlook)
-    assert words.sentence(reason.code, data, "en", SEOUL, NOW) == english
-    assert words.sentence(reason.code, data, "ko", SEOUL, NOW) == korean
+    assert sentences.sentence(reason.code, data, "en", SEOUL, NOW) == english
+    assert sentences.sentence(reason.code, data, "ko", SEOUL, NOW) == korean
 
 
 @pytest.mark.parametrize("language", words.LANGUAGES)
 @pytest.mark.parametrize("code", sorted(reasons.REASONS))
 def test_a_reason_without_its_data_still_is_a_sentence(code: str, language: str) -> None:
-    assert words.sentence(code, {}, language).endswith(".")
-    assert words.sentence(code, None, language)
+    assert sentences.sentence(code, {}, language).endswith(".")
+    assert sentences.sentence(code, None, language)
 
 
 def test_on_a_machine_without_gpus_nobody_says_gpu() -> None:
@@ -106,7 +106,7 @@ def test_on_a_machine_without_gpus_nobody_says_gpu() -> None:
             "helps_units": 1,
         }
         for language in words.LANGUAGES:
-            assert "GPU" not in words.sentence(code, data, language)
+            assert "GPU" not in sentences.sentence(code, data, language)
 
 
 @pytest.mark.parametrize(
@@ -160,15 +160,15 @@ def test_on_a_machine_without_gpus_nobody_says_gpu() -> None:
     ],
 )
 def test_how_a_job_ended(code: str, data: dict[str, Any], english: str, korean: str) -> None:
-    assert words.sentence(code, data, "en") == english
-    assert words.sentence(code, data, "ko") == korean
+    assert sentences.sentence(code, data, "en") == english
+    assert sentences.sentence(code, data, "ko") == korean
 
 
 def test_every_meaning_of_an_exit_code_has_words_in_both_languages() -> None:
     for number in range(256):
         code, data = exits.meaning_of_status(number)
         for language in words.LANGUAGES:
-            sentence = words.sentence(code, data, language)
+            sentence = sentences.sentence(code, data, language)
             assert sentence != code
             assert "…" not in sentence
 
@@ -182,98 +182,82 @@ def test_every_meaning_of_an_exit_code_has_words_in_both_languages() -> None:
 )
 def test_english_counts_right(jobs: int, english: str, korean: str) -> None:
     data = {"jobs": jobs, "name": "digits"}
-    assert words.sentence("dataset.in_use", data, "en").startswith(english)
-    assert words.sentence("dataset.in_use", data, "ko").startswith(korean)
+    assert sentences.sentence("dataset.in_use", data, "en").startswith(english)
+    assert sentences.sentence("dataset.in_use", data, "ko").startswith(korean)
 
 
 def test_who_may_is_named() -> None:
     data = {"allowed": ["administrator", "manager"]}
-    assert words.sentence("forbidden.workspace.edit", data) == (
+    assert sentences.sentence("forbidden.workspace.edit", data) == (
         "Only administrators and the workspace's manager may edit this workspace."
     )
-    assert words.sentence("forbidden.workspace.edit", data, "ko") == (
+    assert sentences.sentence("forbidden.workspace.edit", data, "ko") == (
         "다음 사람만 이 작업공간을 고칠 수 있습니다: 관리자, 작업공간 관리자."
     )
 
 
 @pytest.mark.parametrize("language", [*words.LANGUAGES, "tlh"])
 def test_a_code_that_nobody_knows_is_shown_as_it_is(language: str) -> None:
-    assert words.sentence("no.such_code", {"a": 1}, language) == "no.such_code"
-    assert words.word("state.job", "dreaming", language) == "dreaming"
-    assert words.action_name("job.dreamt", language) == "job.dreamt"
-    assert words.step_name("dream", language) == "dream"
-    assert words.hint("no.such_code", None, language) == ""
-    assert words.title("no.such_code", language)
-    assert not words.has_words("no.such_code")
-    assert words.has_words("exit.finished")
+    assert sentences.sentence("no.such_code", {"a": 1}, language) == "no.such_code"
+    assert sentences.word("state.job", "dreaming", language) == "dreaming"
+    assert sentences.action_name("job.dreamt", language) == "job.dreamt"
+    assert sentences.step_name("dream", language) == "dream"
+    assert sentences.hint("no.such_code", None, language) == ""
+    assert sentences.title("no.such_code", language)
+    assert not sentences.has_words("no.such_code")
+    assert sentences.has_words("exit.finished")
 
 
 def test_data_that_do_not_fit_do_not_break_a_page() -> None:
-    assert "many" in words.sentence("dataset.in_use", {"jobs": "many", "name": "digits"})
-    assert "…" in words.sentence("workspace.units_over_capacity", {"units": 3, "kind": "abacus"})
-    assert words.sentence("waiting.environment_not_ready", {"name": "default", "progress": "soon"})
-    assert "later" in words.sentence("waiting.start.freed_at", {"starts_at": "later", "freed_by": 3})
-    assert words.sentence("value.not_a_choice", {"allowed": 5}) == "Choose one of 5."
+    assert "many" in sentences.sentence("dataset.in_use", {"jobs": "many", "name": "digits"})
+    assert "…" in sentences.sentence("workspace.units_over_capacity", {"units": 3, "kind": "abacus"})
+    assert sentences.sentence("waiting.environment_not_ready", {"name": "default", "progress": "soon"})
+    assert "later" in sentences.sentence("waiting.start.freed_at", {"starts_at": "later", "freed_by": 3})
+    assert sentences.sentence("value.not_a_choice", {"allowed": 5}) == "Choose one of 5."
 
 
 def test_braces_of_strangers_are_text() -> None:
-    assert "{0.__class__}" in words.sentence("name.taken", {"name": "{0.__class__}"})
+    assert "{0.__class__}" in sentences.sentence("name.taken", {"name": "{0.__class__}"})
 
 
 def test_words_for_values() -> None:
-    assert words.word("state.job", JobState.RUNNING) == "Running"
-    assert words.word("state.job", JobState.RUNNING, "ko") == "실행 중"
-    assert words.operation_name("environment.build", "ko") == "학습 환경 만들기"
-    assert words.action_name("job.submitted") == "Job submitted"
+    assert sentences.word("state.job", JobState.RUNNING) == "Running"
+    assert sentences.word("state.job", JobState.RUNNING, "ko") == "실행 중"
+    assert sentences.operation_name("environment.build", "ko") == "학습 환경 만들기"
+    assert sentences.action_name("job.submitted") == "Job submitted"
 
 
 def test_a_word_inside_a_sentence_is_said_in_its_language_too() -> None:
     assert (
-        words.sentence("job.not_now", {"state": "stopping"})
+        sentences.sentence("job.not_now", {"state": "stopping"})
         == "This is not possible in the present state: Stopping."
     )
     assert (
-        words.sentence("job.not_now", {"state": "stopping"}, "ko")
+        sentences.sentence("job.not_now", {"state": "stopping"}, "ko")
         == "지금 상태(멈추는 중)에서는 할 수 없습니다."
     )
 
 
 def test_titles_and_hints() -> None:
-    assert words.title("not_found.job", "ko") == "찾을 수 없습니다"
-    assert words.title("exit.killed") == "How it ended"
-    assert words.hint("exit.killed").startswith("The usual reason is too little memory.")
-    assert words.hint("exit.finished") == ""
-    assert words.hint("not_found.job") == "Check the address, or ask whoever gave it to you."
-
-
-def test_one_english_may_need_two_translations() -> None:
-    catalogue = Translations(
-        {(None, "Open"): ("열기",), ("state", "Open"): ("열림",), (None, "%d jobs"): ("%d건",)}
-    )
-    assert catalogue.gettext("Open") == "열기"
-    assert catalogue.pgettext("state", "Open") == "열림"
-    assert catalogue.pgettext("other", "Open") == "열기"
-    assert catalogue.gettext("Close") == "Close"
-    assert catalogue.ngettext("%d jobs", "%d jobs", 1) == "%d건"
-    assert [catalogue.ngettext("one", "many", n) for n in (0, 1, 2)] == ["many", "one", "many"]
-
-
-def test_a_language_without_files_is_empty(tmp_path: Any) -> None:
-    assert load_translations(tmp_path, "ko") == Translations({})
+    assert sentences.title("not_found.job", "ko") == "찾을 수 없습니다"
+    assert sentences.title("exit.killed") == "How it ended"
+    assert sentences.hint("exit.killed").startswith("The usual reason is too little memory.")
+    assert sentences.hint("exit.finished") == ""
+    assert sentences.hint("not_found.job") == "Check the address, or ask whoever gave it to you."
 
 
 def test_of_an_image_so_much_of_its_digest_is_said_as_tells_it_apart() -> None:
     data = {"node": "gpu01", "image": "lab:5000/training@sha256:" + "0123456789abcdef" * 4}
     assert (
-        words.sentence("kubernetes.image_not_pulled", data)
+        sentences.sentence("kubernetes.image_not_pulled", data)
         == "gpu01 cannot get image lab:5000/training@sha256:0123456789ab… from its registry."
     )
 
 
 def test_what_did_not_start_is_told_how_to_mend_its_cause_first() -> None:
     data = {"cause": "kubernetes.image_name_broken", "image": "?"}
-    assert words.hint("exit.not_started", data) == (
+    assert sentences.hint("exit.not_started", data) == (
         "An administrator corrects GROUNDCREW_KUBERNETES_IMAGE. "
         "Once that is mended, duplicate the job to try again."
     )
-    assert "the node's log" in words.hint("exit.not_started", {})
+    assert "the node's log" in sentences.hint("exit.not_started", {})

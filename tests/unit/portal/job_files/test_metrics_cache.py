@@ -1,20 +1,17 @@
 """Metrics, checkpoints and usage out of files that strangers wrote."""
 
 import json
-import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from cluster.files.checkpoints import best_checkpoint, list_checkpoints
 from portal.job_files import metrics_cache
 from portal.job_files.metrics import MAX_POINTS, JobMetrics
 from portal.job_files.metrics_cache import MetricsCache
 from portal.job_files.metrics_rows import LONGEST_LINE
 from portal.job_files.metrics_table import MAX_LINES
-from portal.job_files.usage import read_attempt_usage
 
 
 def row(step: int, epoch: float | None = None, time: float = 0.0, **scalars: float) -> str:
@@ -183,93 +180,7 @@ def test_what_is_kept_of_a_file_does_not_grow_with_it(
     assert len(metrics.table.lines) <= MAX_LINES
 
 
-TABLES = {
-    "an epoch each, with its last values": (
-        [(1, 0.5, 3.0), (2, 1.0, 2.0), (3, 1.5, 1.0)],
-        [(1, 2, 2.0), (2, 3, 1.0)],
-    ),
-    "without epochs each step": ([(1, None, 3.0), (2, None, 2.0)], [(None, 1, 3.0), (None, 2, 2.0)]),
-    "rows before the first epoch share a line": (
-        [(1, None, 9.0), (2, None, 8.0), (3, 1.0, 7.0)],
-        [(0, 2, 8.0), (1, 3, 7.0)],
-    ),
-}
-
-
-@pytest.mark.parametrize(("rows", "lines"), TABLES.values(), ids=TABLES)
-def test_rows_become_lines_to_read(
-    tmp_path: Path,
-    rows: list[tuple[int, float | None, float]],
-    lines: list[tuple[int | None, int, float]],
-) -> None:
-    text = "".join(row(step, epoch, 0.0, loss=loss) for step, epoch, loss in rows)
-    (tmp_path / "metrics.jsonl").write_text(text)
-    table = MetricsCache().read(tmp_path).table
-    assert [(line.epoch, line.step, line.values["loss"]) for line in table.lines] == lines
-
-
-def test_many_epochs_share_a_line(tmp_path: Path) -> None:
-    text = "".join(row(epoch * 10, epoch, 0.0, loss=epoch) for epoch in range(1, 301))
-    (tmp_path / "metrics.jsonl").write_text(text)
-    lines = MetricsCache().read(tmp_path).table.lines
-    assert len(lines) == 151
-    assert [(line.epoch, line.values["loss"]) for line in lines[:3]] == [(1, 1.0), (3, 3.0), (5, 5.0)]
-    assert (lines[-1].epoch, lines[-1].step) == (300, 3000)
-
-
 def test_a_link_instead_of_metrics_gives_none(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text(row(1, a=1.0))
     (tmp_path / "metrics.jsonl").symlink_to(tmp_path / "secret")
     assert MetricsCache().read(tmp_path) == JobMetrics()
-
-
-def test_checkpoints_come_newest_first_with_their_notes(tmp_path: Path) -> None:
-    folder = tmp_path / "checkpoints"
-    folder.mkdir()
-    for epoch, accuracy in ((1, 0.8), (2, 0.95), (3, 0.95), (10, 0.9)):
-        (folder / f"epoch-{epoch:04}.weights.h5").write_bytes(b"w" * epoch)
-        (folder / f"epoch-{epoch:04}.json").write_text(
-            json.dumps(
-                {"epoch": epoch, "step": epoch * 10, "scalars": {"accuracy/validation": accuracy, "x": 1e999}}
-            )
-        )
-    (folder / "later.pt").write_bytes(b"")
-    found = list_checkpoints(tmp_path)
-    assert [one.epoch for one in found] == [10, 3, 2, 1, None]
-    assert (found[0].size, found[0].step, dict(found[0].scalars)) == (10, 100, {"accuracy/validation": 0.9})
-    first_best = best_checkpoint(found, "accuracy/validation", highest=True)
-    assert first_best is not None
-    assert first_best.epoch == 2
-
-
-def test_a_hostile_checkpoint_folder_shows_nothing_of_elsewhere(tmp_path: Path) -> None:
-    folder = tmp_path / "checkpoints"
-    folder.mkdir()
-    (tmp_path / "groundcrew.db").write_text("secret")
-    (folder / "a.h5").symlink_to(tmp_path / "groundcrew.db")
-    os.mkfifo(folder / "b.h5")
-    (folder / "c.h5").mkdir()
-    (folder / "-rf").write_bytes(b"")
-    (folder / "한글.h5").write_bytes(b"")
-    (folder / "d.h5").write_bytes(b"ok")
-    (folder / "d.json").write_bytes(b"[" * 60_000)
-    assert [one.name for one in list_checkpoints(tmp_path)] == ["d.h5"]
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "checkpoints").symlink_to(folder)
-    assert list_checkpoints(tmp_path, "other") == []
-
-
-@pytest.mark.parametrize("text", ["", "[]", "null", "{", '{"cpu_seconds": "x", "rss_bytes": -1, "pid": 1.5}'])
-def test_usage_that_is_no_usage_is_unknown(tmp_path: Path, text: str) -> None:
-    (tmp_path / "usage.json").write_text(text)
-    usage = read_attempt_usage(tmp_path)
-    assert usage is None or (usage.cpu_seconds, usage.memory_bytes, usage.pid) == (None, None, None)
-
-
-def test_usage_is_seconds_and_bytes(tmp_path: Path) -> None:
-    (tmp_path / "usage.json").write_text(
-        json.dumps({"cpu_seconds": 12.5, "rss_bytes": 1024, "pid": 7, "processes": 3})
-    )
-    usage = read_attempt_usage(tmp_path)
-    assert usage is not None
-    assert (usage.cpu_seconds, usage.memory_bytes, usage.processes) == (12.5, 1024, 3)

@@ -1,13 +1,11 @@
 """Long work in turns: the same items come out, it ends in time, and nobody who waits for a file waits for another."""
 
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
 
-from cluster.cached_property import unlocked_cached_property
 from portal.job_files import time_slicing as pace_module
 from portal.job_files.time_slicing import TimeSlicer
 
@@ -91,30 +89,3 @@ def test_a_rest_goes_on_while_others_have_work(
     monkeypatch.setattr(pace_module, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep))
     pace_module.rest(0.003)
     assert slept == [0.003] * rests
-
-
-def test_what_is_computed_for_one_object_keeps_no_other_waiting() -> None:
-    begun, may_end = threading.Event(), threading.Event()
-
-    class Page:
-        def __init__(self, is_slow: bool) -> None:
-            self.is_slow = is_slow
-
-        @unlocked_cached_property
-        def content(self) -> object:
-            if self.is_slow:
-                begun.set()
-                may_end.wait(10)
-            return object()
-
-    slow, quick = Page(True), Page(False)
-    with ThreadPoolExecutor(2) as pool:
-        other = pool.submit(lambda: slow.content)
-        assert begun.wait(10)
-        content = pool.submit(lambda: quick.content)
-        try:
-            assert content.result(timeout=5) is quick.content
-            assert not other.done()
-        finally:
-            may_end.set()
-    assert slow.content is other.result()

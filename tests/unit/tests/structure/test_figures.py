@@ -11,7 +11,9 @@ from tests.structure.source import Source
 def tree(folder: Path, **files: str) -> Source:
     """`tree(folder, cluster__jobs="…")` writes cluster/jobs.py; a name that begins with `tests` is a test."""
     for name, text in files.items():
-        file = folder / f"{name.replace('__', '/')}.py"
+        parts = name.replace("____main__", "__MAIN").replace("____init__", "__INIT").split("__")
+        stem = {"MAIN": "__main__", "INIT": "__init__"}.get(parts[-1], parts[-1])
+        file = folder.joinpath(*parts[:-1], f"{stem}.py")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     return Source(folder)
@@ -114,6 +116,18 @@ def test_the_test_of_a_module_lies_at_its_path_and_imports_it(
 def test_pages_are_driven_by_their_address(tmp_path: Path) -> None:
     source = tree(tmp_path, portal__views__jobs=WORK, tests__pages__portal__views__test_jobs="")
     assert figures.has_test(source, source.by_name["portal.views.jobs"])
+
+
+def test_a_program_and_a_package_have_tests_too(tmp_path: Path) -> None:
+    source = tree(
+        tmp_path,
+        worker__images____main__=WORK,
+        worker__images____init__=WORK,
+        tests__unit__worker__images__test_main="",
+        tests__unit__worker__images__test_images="from worker import images\n",
+    )
+    paths = [module.path for module in source.modules if figures.has_test(source, module)]
+    assert paths == ["worker/images/__init__.py", "worker/images/__main__.py"]
 
 
 def test_a_fragment_is_short_and_has_one_importer_beside_it(tmp_path: Path) -> None:

@@ -2,25 +2,21 @@
 
 import hashlib
 import json
-import sqlite3
 import subprocess
-from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cluster.domain.backups.problems import BackupProblem
 from cluster.domain.errors import Unavailable
 from cluster.services.backups.manifests import read_backups
 from cluster.services.context import Cluster
 from cluster.store.audit import add_audit_entry
 from tests.builders import a_workspace, actor_of, an_administrator
-from worker.backups import retention
 from worker.backups.drill import drill_newest_backup
 from worker.backups.dump import make_backup, write_backup_manifest
-from worker.backups.sqlite import ROWS_PER_INSERT, SqliteDatabase
+from worker.backups.sqlite import ROWS_PER_INSERT
 
 NOW = datetime(2026, 11, 20, 18, 0, tzinfo=UTC)
 
@@ -36,14 +32,6 @@ def lab(light_cluster: Cluster) -> Cluster:
 def made(lab: Cluster) -> tuple[dict[str, Any], Path]:
     manifest = make_backup(lab.settings, NOW)
     return manifest, lab.settings.backups / manifest["name"]
-
-
-def test_a_backup_is_named_by_the_local_clock_and_is_readable_sql(lab: Cluster) -> None:
-    manifest, file = made(lab)
-    assert manifest["name"] == "groundcrew-20261121-030000.sql.zst"
-    text = subprocess.run(["zstd", "-dc", str(file)], capture_output=True, text=True, check=True).stdout
-    assert "CREATE TABLE users" in text
-    assert file.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_restored_backup_has_every_row(lab: Cluster) -> None:
@@ -69,43 +57,6 @@ def test_rows_of_a_table_are_read_back_together_and_each_has_a_line(lab: Cluster
     assert (proved["problem"], proved["rows"]["audit_entries"]) == ("", ROWS_PER_INSERT + 1)
 
 
-def test_who_writes_meanwhile_waits_for_nothing_and_its_commit_is_in_the_file_afterwards(
-    lab: Cluster,
-) -> None:
-    """Else the next commit would have to take in all that was written while the backup read."""
-    database = SqliteDatabase(lab.settings)
-    with closing(sqlite3.connect(database.file)) as living:  # A service that runs: closing takes nothing in.
-        living.execute("SELECT count(*) FROM users").fetchone()
-        with database.open_dump() as reading:
-            a_workspace(lab, name="meanwhile")
-            text = b"".join(reading.pieces)
-        alone = lab.settings.state_dir / "without its log.db"
-        alone.write_bytes(database.file.read_bytes())
-    assert b"'vision'" in text and b"'meanwhile'" not in text
-    with closing(sqlite3.connect(alone)) as found:
-        assert found.execute("SELECT name FROM workspaces ORDER BY id").fetchall() == [
-            ("vision",),
-            ("meanwhile",),
-        ]
-
-
-def test_what_a_killed_backup_has_left_goes_with_the_next_one(lab: Cluster) -> None:
-    database = lab.settings.state_dir / "database"
-    (database / ".backup-4711.db").touch()
-    (database / ".backup-4711.db-journal").touch()
-    (database / ".drill-abc").mkdir()
-    (database / "groundcrew.db").touch()
-    lab.settings.backups.mkdir(exist_ok=True)
-    (lab.settings.backups / "groundcrew-20261101-030000.sql.unfinished").touch()
-    _, file = made(lab)
-    assert [path.name for path in database.iterdir()] == ["groundcrew.db"]
-    assert {path.name for path in lab.settings.backups.iterdir()} == {
-        ".lock",
-        file.name,
-        f"{file.name}.json",
-    }
-
-
 def test_one_flipped_bit_is_found(lab: Cluster) -> None:
     _, file = made(lab)
     content = bytearray(file.read_bytes())
@@ -114,40 +65,10 @@ def test_one_flipped_bit_is_found(lab: Cluster) -> None:
     assert drill_newest_backup(lab.settings, NOW)["problem"] == {"code": "broken.changed", "data": {}}
 
 
-def flip_a_bit(file: Path) -> None:
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    file.write_bytes(content)
-
-
 def proved(lab: Cluster, when: datetime) -> Path:
     manifest = make_backup(lab.settings, when)
     drill_newest_backup(lab.settings, when)
     return lab.settings.backups / manifest["name"]
-
-
-def test_one_flipped_bit_in_yesterdays_file_is_found_tonight(lab: Cluster) -> None:
-    before, yesterday, tonight = (proved(lab, NOW + timedelta(days=day)) for day in range(3))
-    assert retention.mark_damaged(lab.settings) == []
-    flip_a_bit(yesterday)
-    assert retention.mark_damaged(lab.settings) == [yesterday.name]
-    states = {each.name: each.restored_at is not None for each in read_backups(lab.settings.backups)}
-    assert states == {before.name: True, yesterday.name: False, tonight.name: True}
-    assert [each.problem for each in read_backups(lab.settings.backups)] == [
-        None,
-        BackupProblem("broken.changed"),
-        None,
-    ]
-
-
-def test_what_is_surplus_goes_with_its_manifest(lab: Cluster) -> None:
-    first = proved(lab, NOW)
-    second = proved(lab, NOW + timedelta(hours=1))
-    assert retention.delete_surplus_backups(lab.settings) == [first.name]
-    assert {path.name for path in lab.settings.backups.glob("groundcrew-*")} == {
-        second.name,
-        f"{second.name}.json",
-    }
 
 
 def recompressed(lab: Cluster, change: Any) -> dict[str, Any]:
@@ -200,23 +121,3 @@ def test_what_lies_there_and_is_no_manifest_is_passed_over(lab: Cluster) -> None
     (folder / "groundcrew-x.sql.zst.json").write_text(json.dumps(manifest))
     (folder / "groundcrew-20261121-030002.sql.zst.json").write_text(json.dumps(manifest))
     assert [backup.name for backup in read_backups(folder)] == [manifest["name"]]
-
-
-def test_what_is_put_aside_leaves_every_commit_in_its_place(lab: Cluster) -> None:
-    """As a death between putting aside and replacing would find it."""
-    database = SqliteDatabase(lab.settings)
-    with closing(sqlite3.connect(database.file)) as living:
-        living.execute("PRAGMA journal_mode = WAL")
-        living.execute("CREATE TABLE kept (word TEXT)")
-        living.execute("INSERT INTO kept VALUES ('last')")
-        living.commit()
-        left = {suffix: Path(f"{database.file}{suffix}").read_bytes() for suffix in ("", "-wal")}
-    for suffix, content in left.items():
-        Path(f"{database.file}{suffix}").write_bytes(content)  # A process that was killed has closed nothing.
-    aside = database.keep_replaced_file("before-restore")
-    for file in (
-        database.file,
-        aside,
-    ):  # In this order: they share their bytes until the other takes its place.
-        with closing(sqlite3.connect(file)) as found:
-            assert found.execute("SELECT word FROM kept").fetchall() == [("last",)]

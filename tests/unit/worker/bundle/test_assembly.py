@@ -12,14 +12,10 @@ from worker.bootstrap.system_packages import PackageRequirement
 from worker.bundle import __main__ as command
 from worker.bundle import check
 from worker.bundle.assembly import assemble_bundle
-from worker.bundle.build import choose_programs
 from worker.bundle.build_cache import BuildCache, CollectingFailed
-from worker.bundle.go_programs import FOLDERS, PROGRAMS, find_module_folder
+from worker.bundle.go_programs import FOLDERS, find_module_folder
 from worker.bundle.manifest import BundleFileKind
-from worker.bundle.mirrors import MirrorClient
 from worker.bundle.sources import read_bundle_sources
-from worker.bundle.wheels import select_pinned_files
-from worker.oci.skopeo import parse_reference
 
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
 OLD = {"files/a_1.yaml": "old"}
@@ -131,25 +127,6 @@ def test_a_folder_that_is_known_by_another_name_is_replaced_where_it_lies(
     assert (tmp_path / "bundle").is_symlink() and content_of(tmp_path / "disk/bundle") == "new"
 
 
-def test_what_is_no_longer_pinned_stays_out(tmp_path: Path) -> None:
-    for name in ("numpy-1.whl", "numpy-2.whl", "horovod-0.tar.gz"):
-        (tmp_path / name).write_text(name)
-    pins = [
-        f"{name} --hash=sha256:{check.sha256_of(tmp_path / name)}"
-        for name in ("numpy-2.whl", "horovod-0.tar.gz")
-    ]
-    assert [file.name for file in select_pinned_files(tmp_path, pins)] == ["horovod-0.tar.gz", "numpy-2.whl"]
-
-
-def test_only_what_goes_into_the_wanted_parts_is_compiled() -> None:
-    sources = read_bundle_sources()
-    names = {part: {each.name for each in choose_programs([part], sources)} for part in command.BUNDLE_PARTS}
-    assert names["wheels"] == names["default-image"] == set()
-    assert names["manifests"] == {"kubectl"}
-    assert names["packages"] == {"kubeadm", "kubelet", "kubectl", "flannel"}
-    assert names["images"] == {each.name for each in PROGRAMS}
-
-
 class Recorder(BuildCache):
     def run(self, command: object, **options: object) -> str:
         self.cache.write_text(str(options["folder"]))
@@ -194,16 +171,6 @@ def test_a_mirror_without_an_address_is_refused(capsys: pytest.CaptureFixture[st
     with pytest.raises(SystemExit):
         command.main(["download", "/srv/bundle", "--instead", "registry.k8s.io"])
     assert "registry.k8s.io is not as" in capsys.readouterr().err
-
-
-def test_a_mirror_is_named_as_images_name_their_registry() -> None:
-    chosen = command.make_parser().parse_args(
-        ["download", "/b", "--instead", "docker.io=https://m/d", "ghcr.io=https://m/g"]
-    )
-    fetcher = MirrorClient(dict(chosen.instead))
-    asked = parse_reference("docker.io/mpioperator/mpi-operator:0.7.0")
-    assert fetcher.mirrored_url(f"https://{asked.host}/v2/") == "https://m/d/v2/"
-    assert fetcher.mirrored_url("https://ghcr.io/v2/") == "https://m/g/v2/"
 
 
 def test_an_installed_command_says_that_it_makes_no_bundles(

@@ -20,9 +20,8 @@ from cluster.store.repairs import RepairRun
 from tests.builders import a_node, actor_of, an_administrator
 from tests.unit.cluster.services.repairs.test_catalogue import with_a_broken_file
 from worker.console import menu
-from worker.console.installation_status import InstallationStatus, describe_limits, has_no_task_worker
+from worker.console.installation_status import InstallationStatus
 from worker.console.menu import ConsoleMenu
-from worker.console.prompt import parse_choice, print_line
 
 WELL = InstallationStatus(200, "", "", ())
 Types = Callable[..., None]
@@ -127,27 +126,3 @@ def test_a_run_that_was_given_up_is_closed_and_asked_for_anew(console: ConsoleMe
     again, closed = runs(console)
     assert (closed.id, closed.verdict) == (run.id, RepairVerdict.BROKEN)
     assert again.id != run.id and again.ended_at is None and again.reason == "once more"
-
-
-def test_only_the_embedded_set_needs_redis_for_a_repair(servers: Cluster, light_cluster: Cluster) -> None:
-    away = replace(WELL, redis_error="is away")
-    assert (
-        not has_no_task_worker(away, servers.settings) and list(describe_limits(away, servers.settings)) == []
-    )
-    assert has_no_task_worker(away, light_cluster.settings) and not has_no_task_worker(
-        WELL, light_cluster.settings
-    )
-    assert len(list(describe_limits(away, light_cluster.settings))) == 1
-
-
-def test_what_others_wrote_tells_the_terminal_nothing_but_its_letters(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    print_line("가\x1b]0;title\x07\x9b2J\udc80 b")
-    assert capsys.readouterr().out == "가\ufffd]0;title\ufffd\ufffd2J\ufffd b\n"
-
-
-def test_a_number_is_one_of_the_list() -> None:
-    assert [parse_choice(word, 3) for word in ("1", "3", "4", "0", "²", "-1", "1" * 5000, "")] == [
-        1, 3, None, None, None, None, None, None,
-    ]  # fmt: skip

@@ -4,7 +4,6 @@ import pytest
 
 from cluster.settings import Settings
 from worker.bootstrap.paths import InstallationPaths
-from worker.embedded.commands.options import parse_make_options
 from worker.embedded.settings_file import ensure_settings_file, read_settings_file, write_settings_file
 
 
@@ -53,29 +52,6 @@ def test_another_database_and_another_public_address_stay(places: InstallationPa
 def test_a_value_may_hold_an_equals_sign(tmp_path: Path) -> None:
     write_settings_file(tmp_path / "groundcrew.env", {"GROUNDCREW_SECRET_KEY": "a=b=="})
     assert read_settings_file(tmp_path / "groundcrew.env") == {"GROUNDCREW_SECRET_KEY": "a=b=="}
-
-
-@pytest.mark.parametrize("port", ["0", "65536", "http", "-1", "８４７０", ""])
-def test_a_port_that_is_none_is_refused_by_name(port: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        parse_make_options([f"--port={port}"])
-    assert f"PORT={port} is not a port" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("typed", "taken"), [("127.0.0.1", "127.0.0.1"), ("localhost", "127.0.0.1"), ("127.0.0.2", "127.0.0.2")]
-)
-def test_an_address_of_this_machine_may_be_named(typed: str, taken: str) -> None:
-    assert parse_make_options([f"--host={typed}"]).host == taken
-
-
-@pytest.mark.parametrize("typed", ["192.0.2.7", "0.0.0.0", "", "two words", "a/b", "nowhere.invalid"])
-def test_an_address_that_is_not_ours_is_refused_by_name(
-    typed: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        parse_make_options([f"--host={typed}"])
-    assert f"HOST={typed} is no address of this machine" in capsys.readouterr().err
 
 
 def test_another_address_means_tls_until_it_is_taken_back(places: InstallationPaths) -> None:

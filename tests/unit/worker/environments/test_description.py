@@ -9,7 +9,6 @@ import pytest
 
 from worker.environments.build_platform import (
     BuildPlatform,
-    read_build_platform,
     training_environment_digest,
     training_environment_path,
     wheel_folder_path,
@@ -20,7 +19,6 @@ from worker.environments.build_steps import (
     MakeProgressParser,
     PipProgressParser,
 )
-from worker.environments.command_runner import network_variables
 from worker.environments.description import DEFAULT, read_environment_description, select_pins
 
 MACHINE = BuildPlatform("debian-12", "x86_64", "glibc-2.36", ("avx", "fma"), "3.11")
@@ -112,26 +110,6 @@ def test_other_build_variables_need_other_wheels() -> None:
     compiled = dataclasses.replace(description.compiled, variables={"HOROVOD_WITH_MPI": "1"})
     other = dataclasses.replace(description, compiled=compiled)
     assert wheel_folder_path(other, MACHINE, Path()) != wheel_folder_path(description, MACHINE, Path())
-
-
-def test_this_machine_is_read() -> None:
-    machine = read_build_platform()
-    assert machine.libc.startswith("glibc-")
-    assert re.fullmatch(r"3\.\d+", machine.python)
-
-
-def test_of_the_callers_environment_only_the_way_to_the_index_is_kept() -> None:
-    given = {
-        "https_proxy": "a",
-        "HTTPS_PROXY": "b",
-        "PIP_INDEX_URL": "c",
-        "SSL_CERT_FILE": "d",
-        "PYTHONPATH": "no",
-        "PIP_TARGET": "no",
-        "GROUNDCREW_SECRET_KEY": "no",
-        "LD_PRELOAD": "no",
-    }
-    assert set(network_variables(given)) == {"https_proxy", "HTTPS_PROXY", "PIP_INDEX_URL", "SSL_CERT_FILE"}
 
 
 def test_the_compilers_lines_become_progress() -> None:

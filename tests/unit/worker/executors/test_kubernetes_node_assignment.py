@@ -11,7 +11,6 @@ from worker.executors.kubernetes import KubernetesExecutor
 from worker.kubernetes import object_names
 from worker.kubernetes.manifests.run_spec import GangKind, GangNode
 from worker.kubernetes.manifests.workloads import run_objects
-from worker.kubernetes.node_assignment import parse_assignment
 
 UNEVEN = (GangNode("gpu01", 2), GangNode("gpu02", 1))
 
@@ -32,14 +31,6 @@ def test_pods_of_an_uneven_gang_wait_until_they_are_told_their_node(gang: GangKi
     ]
     notes, pod = maker(TWO)
     assert object_names.UNITS not in notes and "schedulingGates" not in pod
-
-
-@pytest.mark.parametrize(
-    ("text", "places"),
-    [("gpu01=2,gpu02=1", ["gpu01", "gpu01", "gpu02"]), ("", []), ("gpu01", []), ("gpu01=x", []), ("=2", [])],
-)
-def test_places_are_read_as_they_are_written(text: str, places: list[str]) -> None:
-    assert parse_assignment(text) == places
 
 
 def test_each_waiting_pod_gets_the_node_of_its_number_once(

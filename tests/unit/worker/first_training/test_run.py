@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.states import DatasetState, EnvironmentState, JobState, OperationState, UnitKind
+from cluster.domain.states import DatasetState, EnvironmentState, JobState, UnitKind
 from cluster.services.context import Cluster
 from cluster.services.first_training import read_first_training, record_first_training
 from cluster.services.images.environments import ensure_default_environment
 from cluster.services.jobs.queries import read_job
-from cluster.services.operations import requests
 from cluster.services.people.users import service_actor
 from cluster.services.storage.folders import attempt_folder
 from cluster.services.workspaces import queries
@@ -20,10 +19,7 @@ from cluster.store.jobs import Job
 from cluster.store.workspaces import Workspace
 from tests.builders import a_job, a_node, a_training, a_workspace, holding
 from worker.first_training import run
-from worker.first_training.measurements import TrainingMeasurements, read_measurements, read_stderr_tail
-from worker.first_training.progress_bars import StageProgressBars
 from worker.first_training.run import (
-    FirstTrainingFailed,
     ensure_first_job,
     ensure_first_workspace,
     ensure_sample_dataset,
@@ -92,28 +88,6 @@ def test_gpus_without_an_environment_for_them_are_no_fault_of_the_machine(
         assert read_job(cluster, pilot, job.id).state is JobState.STOPPED
 
 
-def test_what_was_measured_is_read_up_to_the_last_whole_line(tmp_path: Path) -> None:
-    assert read_measurements(tmp_path) == TrainingMeasurements()
-    points = [
-        point(0, 0, epochs=4),
-        point(5, 0.5, speed=800),
-        point(9, 1, accuracy=0.5),
-        point(14, 1.5, speed=1000),
-    ]
-    write_metrics(tmp_path, *points)
-    with (tmp_path / "metrics.jsonl").open("a") as file:
-        file.write('{"step": 18, "epo')
-    measured = read_measurements(tmp_path)
-    assert measured == TrainingMeasurements(1, 4, 0.5, 900)
-    assert measured.share == 0.25
-
-
-def test_the_last_words_of_a_job_are_those_of_its_first_rank(tmp_path: Path) -> None:
-    assert read_stderr_tail(tmp_path) == ""
-    (tmp_path / "rank-0.stderr").write_text("\n".join(f"line {number}" for number in range(100)))
-    assert read_stderr_tail(tmp_path, lines=2) == "line 98\nline 99"
-
-
 def test_a_flight_that_has_landed_is_not_flown_again(
     light_cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -150,24 +124,6 @@ def test_where_every_unit_is_promised_it_does_not_fly_and_says_why(
     a_workspace(light_cluster, units=2)
     assert run_first_training(light_cluster) == 0
     assert "Every unit is held by a workspace" in capsys.readouterr().out
-
-
-def test_an_environment_that_cannot_be_built_is_said_with_its_page(
-    light_cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
-    a_node(light_cluster, units=2)
-    pilot = service_actor(light_cluster)
-    environment = ensure_default_environment(light_cluster, pilot, "d1", "/cache/training-d1")
-    assert environment.operation_id is not None
-    with light_cluster.store.write() as session:
-        operation = session.get_one(requests.Operation, environment.operation_id)
-        operation.state, operation.error_code = OperationState.FAILED, "environment.no_network"
-        session.get_one(Environment, environment.id).state = EnvironmentState.FAILED
-    with pytest.raises(FirstTrainingFailed):
-        run.wait_for_environment(light_cluster, pilot, StageProgressBars())
-    said = capsys.readouterr().err
-    assert "The package server does not answer." in said
-    assert f"/operations/{environment.operation_id}" in said
 
 
 def test_landed_it_says_the_numbers_and_frees_its_units(

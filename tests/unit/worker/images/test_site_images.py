@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,14 +9,10 @@ from pathlib import Path
 import pytest
 
 from cluster.domain.images import DefaultImage, LibraryVersion
-from worker.environments.command_runner import CommandRunner
 from worker.environments.errors import BuildFailed
 from worker.images import site_images
-from worker.images.__main__ import main
-from worker.images.description import read_variant
 from worker.images.image_record import write_image_record
 from worker.images.registry_storage import blob_path
-from worker.images.root_filesystem import RootFilesystem
 from worker.images.site_images import ImageSite, ensure_archives, list_archives, read_image_site
 from worker.images.site_registry import RegistryFailed, SiteRegistry
 from worker.oci.image_archive import ImageConfig, pack_folder_layer, write_image_archive
@@ -125,48 +120,6 @@ def test_an_archive_that_is_damaged_is_named(tmp_path: Path, content: bytes) -> 
 
 def test_settings_of_an_earlier_version_have_no_place_of_the_registrys_files(tmp_path: Path) -> None:
     assert a_site(tmp_path).storage is None
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [("{", "is damaged"), ("{}", "is damaged"), (None, "No such file")],
-)
-def test_settings_that_cannot_be_used_are_said_in_a_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], settings: str | None, said: str
-) -> None:
-    file = tmp_path / "images.json"
-    if settings is not None:
-        file.write_text(settings)
-    assert main(["missing", "--settings", str(file)]) == 1
-    (line,) = capsys.readouterr().err.splitlines()
-    assert said in line and str(file) in line
-
-
-def test_nobody_but_root_builds_and_is_told_so_in_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("os.geteuid", lambda: 1000)
-    assert main(["build", "--uv", "/bin/true", "--cache", str(tmp_path / "cache")]) == 1
-    assert "only root can build it" in capsys.readouterr().err
-    assert not (tmp_path / "cache").exists()
-
-
-def test_what_a_killed_build_leaves_mounted_is_nobodys(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """mmdebstrap mounts /proc and /sys below its folder, and cannot take them away once it is killed."""
-    ran: list[list[str]] = []
-
-    class Recorded(CommandRunner):
-        def run(self, command: Sequence[str | Path], **_: object) -> list[str]:  # type: ignore[override]
-            ran.append([str(word) for word in command])
-            return []
-
-    monkeypatch.setattr("worker.images.root_filesystem.list_apt_sources", lambda: [])
-    variant = read_variant("cpu")
-    root = RootFilesystem(tmp_path / "root", tmp_path, Recorded(tmp_path / "log", "mark"))
-    root.create(variant.system, variant.system.packages, lambda: None)
-    assert ran[0][: ran[0].index("mmdebstrap")] == ["unshare", "--mount", "--"]
 
 
 def test_an_unknown_variant_is_named(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from cluster.domain.errors import Refused
 from cluster.domain.jobs.resume_points import ResumePoint
-from cluster.domain.nodes.gpu_minors import gpu_minors_of
 from cluster.domain.states import DatasetKind, Launcher, TrainingKind, UnitKind
 from cluster.services.context import Cluster
 from cluster.settings import Settings
@@ -240,20 +239,6 @@ def test_a_row_of_somebody_who_is_none_of_our_users_starts_nothing(number: int, 
         patch.setattr(start_plan_builder, "WE_ARE_ROOT", True)
         start_plan_builder.job_identity(settings, job)
     assert (refused.value.code, refused.value.data["number"]) == (code, 100_000 + number)
-
-
-@pytest.mark.parametrize(
-    ("told", "expected"),
-    [
-        ({"GPU-a": 3, "GPU-b": 0}, {"GPU-a": 3}),
-        ({"GPU-a": "3"}, {}),
-        ({"GPU-a": 2**20}, {}),
-        ("garbage", {}),
-        (None, {}),
-    ],
-)
-def test_an_agent_tells_which_device_file_is_which_gpu(told: object, expected: dict[str, int]) -> None:
-    assert gpu_minors_of({"gpu_minors": told}, ["GPU-a"]) == expected
 
 
 def test_a_process_is_told_its_limits_and_its_device_files(light_cluster: Cluster) -> None:

@@ -7,19 +7,11 @@ import pytest
 from sqlalchemy import select, update
 
 from cluster import failpoints
-from cluster.domain.alerts import (
-    Alert,
-    AlertTopic,
-    AlertUrgency,
-    delivery_retry_delay,
-    is_notification_due,
-)
 from cluster.domain.errors import Refused
 from cluster.domain.names import check_mail_address
 from cluster.domain.states import NoticeChannel, NoticeState, OperationKind, OperationState
 from cluster.services.alerts import outbox
-from cluster.services.alerts.current_alerts import list_alerts
-from cluster.services.alerts.notifier import channels_for_alert, notify_people
+from cluster.services.alerts.notifier import notify_people
 from cluster.services.audit import entries as audit
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
@@ -27,7 +19,7 @@ from cluster.services.people import users
 from cluster.store.alerts import AlertOccurrence, Notification
 from cluster.store.nodes import Node
 from cluster.store.operations import Operation
-from tests.builders import a_node, a_user, actor_of, add, an_administrator
+from tests.builders import a_node, actor_of, add, an_administrator
 
 ADDRESS = "minji@lab.example"
 
@@ -131,39 +123,6 @@ def test_a_scheduler_that_lost_its_lease_tells_nobody(lab: Cluster, held: HeldLe
     assert written(lab) == []
 
 
-def test_a_way_that_does_not_work_is_tried_again_and_said_on_the_page(lab: Cluster, held: HeldLease) -> None:
-    move(lab, minutes=2)
-    notify_people(lab, held)
-    move(lab, minutes=1)
-    notify_people(lab, held)
-    (mail,) = outbox.list_due_notifications(lab, NoticeChannel.MAIL)
-    outbox.record_delivery_failure(lab, [mail], "ConnectionRefusedError")
-    assert outbox.list_due_notifications(lab, NoticeChannel.MAIL) == []
-    chief = actor_of(an_administrator(lab, name="reader"))
-    told = [each for each in list_alerts(lab, chief) if each.topic is AlertTopic.TELLING]
-    assert [dict(each.data) for each in told] == [{"channel": "mail", "error": "ConnectionRefusedError"}]
-    assert channels_for_alert(told[0], list(NoticeChannel)) == [NoticeChannel.WEBHOOK]
-    move(lab, minutes=1)
-    assert [each.id for each in outbox.list_due_notifications(lab, NoticeChannel.MAIL)] == [mail.id]
-    outbox.record_delivered(lab, [mail])
-    assert outbox.read_channel_errors(lab) == {}
-
-
-def test_after_a_day_nobody_tries_any_more(lab: Cluster, held: HeldLease) -> None:
-    move(lab, minutes=2)
-    notify_people(lab, held)
-    move(lab, minutes=1)
-    notify_people(lab, held)
-    move(lab, hours=25)
-    (mail,) = outbox.list_due_notifications(lab, NoticeChannel.MAIL)
-    outbox.record_delivery_failure(lab, [mail], "no")
-    move(lab, hours=2)
-    assert outbox.list_due_notifications(lab, NoticeChannel.MAIL) == []
-    assert NoticeChannel.MAIL in outbox.read_channel_errors(lab)
-    move(lab, hours=48)
-    assert NoticeChannel.MAIL not in outbox.read_channel_errors(lab)
-
-
 def test_a_way_that_the_settings_name_no_more_keeps_nobody_busy(lab: Cluster, held: HeldLease) -> None:
     move(lab, minutes=2)
     notify_people(lab, held)
@@ -225,31 +184,6 @@ def test_an_address_is_kept_and_taken_away_by_its_owner(cluster: Cluster) -> Non
 def test_an_address_that_could_begin_a_header_or_means_two_people_is_refused(typed: str) -> None:
     with pytest.raises(Refused):
         check_mail_address(typed)
-
-
-def test_the_same_thing_with_other_numbers_is_the_same() -> None:
-    one = Alert(AlertUrgency.CAUTION, AlertTopic.NODE, "attention.disk_full", 7, {"share": 0.91})
-    assert one.key == replace(one, data={"share": 0.99}).key != replace(one, subject=8).key
-
-
-def test_pauses_grow_to_an_hour() -> None:
-    assert [delivery_retry_delay(tries).total_seconds() / 60 for tries in (1, 2, 3, 4, 50)] == [
-        1,
-        5,
-        15,
-        60,
-        60,
-    ]
-
-
-def test_a_researcher_hears_nothing_of_nodes(cluster: Cluster) -> None:
-    a_node(cluster, 2, name="gpu07")
-    cluster.clock.move(minutes=5)  # type: ignore[attr-defined]
-    assert list_alerts(cluster, actor_of(a_user(cluster))) == []
-    now = cluster.clock()
-    assert not is_notification_due(now, None, now) and is_notification_due(
-        now - timedelta(minutes=1), None, now
-    )
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,11 @@ from datetime import time, timedelta
 import pytest
 from sqlalchemy import select
 
-from cluster.domain.states import OperationKind, OperationState
-from cluster.services.backups import manifests, requests
+from cluster.domain.states import OperationKind
+from cluster.services.backups import requests
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
-from cluster.services.operations import execution
-from cluster.store.audit import add_audit_entry
 from cluster.store.operations import Operation
-from tests.builders import actor_of, an_administrator
 from tests.conftest import Clock
 
 
@@ -58,29 +55,3 @@ def test_who_has_lost_the_lease_asks_for_nothing(nightly: Cluster, held: HeldLea
 def test_without_a_time_no_backup_is_asked_for(cluster: Cluster, held: HeldLease, clock: Clock) -> None:
     clock.move(days=3)
     assert requests.request_nightly_backup(cluster, held) is None
-
-
-def test_no_proof_is_said_once_a_night_has_passed(nightly: Cluster, held: HeldLease, clock: Clock) -> None:
-    actor = actor_of(an_administrator(nightly))
-    with nightly.store.write() as session:
-        add_audit_entry(session, clock(), actor, "user.created", 1)
-    assert not manifests.read_backup_status(nightly).is_too_old
-    clock.move(hours=27)
-    assert manifests.read_backup_status(nightly).is_too_old
-    assert manifests.read_backup_status(nightly).last_verified is None
-
-
-def test_the_newest_night_that_failed_is_known(nightly: Cluster, held: HeldLease, clock: Clock) -> None:
-    requests.request_nightly_backup(nightly, held)
-    clock.move(days=1)
-    operation = requests.request_nightly_backup(nightly, held)
-    assert operation is not None
-    claimed = execution.claim_operation(nightly, operation.id, "a worker")
-    assert claimed is not None
-    with nightly.store.write() as session:
-        execution.fail_operation(session, claimed.id, claimed.fence, clock(), "backup.none", {"folder": "/x"})
-    failed = manifests.read_backup_status(nightly).failed
-    assert failed is not None and failed.state is OperationState.FAILED
-    clock.move(days=1)
-    assert requests.request_nightly_backup(nightly, held) is not None
-    assert manifests.read_backup_status(nightly).failed is None

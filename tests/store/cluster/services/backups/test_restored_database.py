@@ -4,7 +4,6 @@ import json
 import shutil
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 from sqlalchemy import select
@@ -13,13 +12,13 @@ from sqlalchemy.engine import make_url
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.domain.states import JobState, NoticeChannel, OperationKind, OperationState
 from cluster.services.alerts import outbox
-from cluster.services.audit.seals import SealAnchor, check_audit, read_newest_seal, seal_entries
+from cluster.services.audit.seals import seal_entries
 from cluster.services.backups import manifests
 from cluster.services.context import Cluster
 from cluster.services.operations import requests
 from cluster.services.repairs.stuck_operations import count_stuck_operations, release_stuck_operations
 from cluster.store.alerts import AlertOccurrence, Notification
-from cluster.store.audit import AuditEntry, add_audit_entry
+from cluster.store.audit import add_audit_entry
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation
 from cluster.store.operations import Operation
@@ -36,11 +35,9 @@ from tests.builders import (
     an_administrator,
 )
 from tests.conftest import Clock
-from tests.store.audit_tampering import tamper
 from tests.store.restore_setup import backed_up, refusal, restored
 from tests.store.restore_setup import lab as lab
 from worker.backups import postgresql as pg
-from worker.backups.audit_anchors import anchors_in_backups
 from worker.backups.dump import write_backup_manifest
 
 
@@ -168,56 +165,6 @@ def test_no_number_is_given_out_twice(lab: Cluster) -> None:
         assert asked.id > 1000
     if not lab.store.is_sqlite:
         assert a_repair_run(lab, an_administrator(lab, "second")).id > 1000
-
-
-def test_the_access_log_begins_an_epoch_and_verifies(lab: Cluster, clock: Clock) -> None:
-    file = backed_up(lab)
-    life_goes_on(lab, clock)
-    backed_up(lab)  # Its anchor is of the life that is left.
-    clock.move(hours=1)
-    assert (
-        restored(lab, file).counts.epoch,
-        check_audit(lab, anchors_in_backups(lab.settings)).violation,
-    ) == (
-        2,
-        None,
-    )
-    clock.move(days=1)
-    backed_up(lab)
-    restored(lab, file)
-    assert check_audit(lab, anchors_in_backups(lab.settings)).violation is None
-    with lab.store.read() as session:
-        assert (
-            session.scalars(select(AuditEntry.action).order_by(AuditEntry.id.desc())).first() == "audit.epoch"
-        )
-
-
-def with_key(lab: Cluster, key: str) -> Cluster:
-    return replace(lab, settings=replace(lab.settings, audit_key=key))
-
-
-def test_without_the_old_key_the_old_epoch_is_kept_by_its_digest(lab: Cluster, clock: Clock) -> None:
-    file = backed_up(lab)
-    fresh = with_key(lab, "of the fresh machine")
-    assert restored(fresh, file).counts.audit == "audit.other_key"
-    assert check_audit(fresh, anchors_in_backups(fresh.settings)).violation is None
-    tamper(fresh.store, "UPDATE audit_entries SET actor_name = 'somebody' WHERE id = 2")
-    found = check_audit(fresh, anchors_in_backups(fresh.settings)).violation
-    assert found is not None and (found.code, found.data["epoch"]) == ("audit.epoch_changed", 2)
-    assert check_audit(with_key(lab, "a third one"), []).violation is not None
-
-
-def test_a_cut_end_cannot_be_passed_off_as_a_restore(lab: Cluster, clock: Clock) -> None:
-    life_goes_on(lab, clock)
-    anchor = read_newest_seal(lab)
-    assert anchor is not None
-    tamper(lab.store, "DELETE FROM audit_seals WHERE id = 2", "DELETE FROM audit_entries WHERE id > 3")
-    said = {"epoch": 2, "name": "x", "sha256": "x", "made_at": "2026-01-01T00:00:00+00:00", "seal": 1, "last": 3,
-            "digest": "x", "left": ["the night's"], "was": "", "mac": "0" * 64}  # fmt: skip
-    with lab.store.write() as session:
-        add_audit_entry(session, clock(), actor_of(an_administrator(lab)), "audit.epoch", None, **said)
-    found = check_audit(lab, [SealAnchor("the night's", *anchor, clock())]).violation
-    assert found is not None and found.code == "audit.cut"
 
 
 def test_what_is_no_whole_backup_of_ours_is_refused_by_name(lab: Cluster, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from cluster.domain.jobs.attempts import NodeFate
 from cluster.domain.jobs.exits import AttemptOutcome, ExitRecord
 from cluster.domain.jobs.resume_points import ResumePoint
 from cluster.domain.states import DesiredState, JobState
@@ -15,8 +14,8 @@ from cluster.services.jobs.live_attempts import list_live_attempts
 from cluster.services.leases import HeldLease, acquire_lease
 from cluster.services.queue.dispatch import place_waiting_jobs
 from cluster.store.jobs import Attempt, Job, JobEvent
-from cluster.store.nodes import Allocation, Node
-from tests.builders import a_job, a_node, a_training, a_workspace, add
+from cluster.store.nodes import Allocation
+from tests.builders import a_job, a_node, a_training, a_workspace
 from tests.conftest import Clock
 from tests.store.conftest import FINISHED, job_of
 
@@ -105,45 +104,6 @@ def test_use_is_summed_over_attempts(cluster: Cluster, held: HeldLease, clock: C
     assert ended.average_memory_bytes == 150
     with cluster.store.read() as session:
         assert session.get_one(Attempt, first).average_memory_bytes == 100
-
-
-def test_living_attempts_know_the_fate_of_their_nodes(
-    cluster: Cluster, held: HeldLease, clock: Clock
-) -> None:
-    job = a_job_with_tries(cluster, retries=3, grace_seconds=77)
-    a_run(cluster, held, job)
-    (living,) = list_live_attempts(cluster)
-    assert (living.node_fate, living.nodes, living.retries_left, living.grace_seconds) == (
-        NodeFate.SAME_BOOT,
-        1,
-        3,
-        77,
-    )
-    clock.move(seconds=21)
-    assert list_live_attempts(cluster)[0].node_fate is NodeFate.UNREACHABLE
-    with cluster.store.write() as session:
-        node = session.scalars(select(Node)).one()
-        node.lost_at, name = clock.now, node.name
-    assert (list_live_attempts(cluster)[0].node_fate, list_live_attempts(cluster)[0].fate_node) == (
-        NodeFate.LOST,
-        name,
-    )
-
-
-def test_a_gang_shares_the_fate_of_its_worst_node(cluster: Cluster, held: HeldLease, clock: Clock) -> None:
-    first, second = a_node(cluster, 1), a_node(cluster, 1)
-    training = a_training(cluster, a_workspace(cluster))
-    job = a_job(cluster, training, units=2, state=JobState.RUNNING, fence=1)
-    units = [*first.units, *second.units]
-    allocations = [Allocation(unit_id=unit.id, begun_at=clock.now) for unit in units]
-    add(
-        cluster,
-        Attempt(job_id=job.id, number=1, node_id=first.id, created_at=clock.now, allocations=allocations),
-    )
-    with cluster.store.write() as session:
-        session.get_one(Node, second.id).booted_at = clock.now + timedelta(seconds=1)
-    (living,) = list_live_attempts(cluster)
-    assert (living.nodes, living.node_fate, living.fate_node) == (2, NodeFate.REBOOTED, second.name)
 
 
 @pytest.mark.parametrize("late", [FINISHED, FAILED])

@@ -12,10 +12,8 @@ from cluster.services.jobs.progress import record_progress
 from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
 from cluster.services.nodes import drains
 from cluster.services.queue import queries
-from cluster.services.queue.dispatch import place_waiting_jobs
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Node
-from cluster.store.trainings import Training
 from cluster.words import sentence as say
 from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, an_administrator, holding
 from tests.conftest import Clock, RecordingBell
@@ -64,18 +62,6 @@ def test_the_start_of_who_waits_follows_from_the_progress_of_who_runs(
     assert affected.ends_at == outlook.starts_at
 
 
-def test_a_time_limit_ends_a_job_before_its_progress_does(
-    cluster: Cluster, held: HeldLease, clock: Clock
-) -> None:
-    _node, _running, attempt, waiting = a_full_node(cluster, time_limit_seconds=1200)
-    record_progress(cluster, held, {attempt.id: told(clock.now, 30)})
-    outlook = queries.read_waiting_explanation(cluster, waiting)[0].estimate
-    assert (outlook.starts_at, outlook.source) == (
-        clock.now + timedelta(minutes=20),
-        EstimateSource.TIME_LIMITS,
-    )
-
-
 def test_an_end_that_has_passed_is_none(cluster: Cluster, held: HeldLease, clock: Clock) -> None:
     node, _running, attempt, waiting = a_full_node(cluster)
     record_progress(cluster, held, {attempt.id: told(clock.now, 30)})
@@ -109,33 +95,3 @@ def test_who_lost_the_lease_writes_nothing(cluster: Cluster, held: HeldLease, cl
     assert acquire_lease(cluster, "scheduler", "another", LASTS)
     with pytest.raises(LeaseLost):
         record_progress(cluster, held, {attempt.id: told(clock.now, 30)})
-
-
-def test_earlier_runs_of_different_lengths_make_a_range(
-    cluster: Cluster, held: HeldLease, clock: Clock
-) -> None:
-    _node, running, _attempt, waiting = a_full_node(cluster)
-    training_id = running.training_id
-    for minutes in (10, 20, 40):
-        with cluster.store.write() as session:
-            session.add(
-                Job(
-                    workspace_id=running.workspace_id, training_id=training_id, user_id=running.user_id,
-                    name="earlier", state=JobState.FINISHED, units=2, launcher=running.launcher, command=[],
-                    submitted_at=clock.now - timedelta(hours=2), started_at=clock.now - timedelta(hours=2),
-                    ended_at=clock.now - timedelta(hours=2) + timedelta(minutes=minutes),
-                )
-            )  # fmt: skip
-    second = a_job(cluster, a_training_of(cluster, waiting), units=2)
-    place_waiting_jobs(cluster, held)
-    first, behind = (queries.read_waiting_explanation(cluster, job)[0].estimate for job in (waiting, second))
-    minutes = [round((moment - clock.now).total_seconds() / 60) for moment in
-               (first.starts_at, first.earliest_at, first.latest_at,
-                behind.starts_at, behind.earliest_at, behind.latest_at) if moment]  # fmt: skip
-    assert minutes == [20, 10, 40, 40, 20, 80]
-    assert first.source is behind.source is EstimateSource.HISTORY
-
-
-def a_training_of(cluster: Cluster, job: Job) -> Training:
-    with cluster.store.read() as session:
-        return session.get_one(Job, job.id).training

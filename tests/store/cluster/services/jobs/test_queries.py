@@ -7,25 +7,18 @@ from typing import Any
 import pytest
 
 from cluster.domain.errors import NotFound
-from cluster.domain.jobs.submission import JobRequest
 from cluster.domain.states import (
-    DatasetState,
     JobState,
     Launcher,
     Visibility,
 )
 from cluster.services.context import Cluster
-from cluster.services.images import environments
 from cluster.services.jobs import preview, queries, state_counts, submission
-from cluster.services.operations import execution
 from cluster.services.queue.queries import read_queue
 from tests.builders import (
-    a_dataset,
     a_job,
-    a_node,
     a_training,
     a_user,
-    a_workspace,
     actor_of,
     holding,
 )
@@ -78,30 +71,6 @@ def test_the_estimate_says_now_or_why_not(cluster: Cluster, lab: Lab) -> None:
     assert check(1) == (False, "waiting.ahead_in_queue")
 
 
-def test_a_job_waits_for_the_environment_and_for_its_data(cluster: Cluster) -> None:
-    manager = a_user(cluster)
-    a_node(cluster, 2)
-    workspace = a_workspace(cluster, manager)
-    training = a_training(cluster, workspace)
-    preparing = a_dataset(cluster, workspace, state=DatasetState.PREPARING)
-    request = JobRequest(name="one", units=1, dataset_id=preparing.id)
-
-    def reason() -> str | None:
-        found = preview.preview_submission(cluster, actor_of(manager), training.id, request).reason
-        return found.code if found else None
-
-    assert reason() == "waiting.dataset_not_ready"
-    request = replace(request, dataset_id=a_dataset(cluster, workspace).id)
-    assert reason() == "waiting.environment_not_ready"
-    environment = environments.ensure_default_environment(cluster, actor_of(manager), "d", "/e")
-    assert reason() == "waiting.environment_not_ready"
-    assert environment.operation_id is not None
-    operation = execution.claim_operation(cluster, environment.operation_id, "a worker")
-    assert operation is not None
-    environments.fail_build(cluster, operation.id, operation.fence, "environment.no_network", {})
-    assert reason() == "waiting.environment_failed"
-
-
 def test_the_queue_keeps_the_place_of_jobs_that_the_reader_may_not_see(
     cluster: Cluster, lab: Lab, clock: Clock
 ) -> None:
@@ -128,44 +97,3 @@ def test_the_queue_keeps_the_place_of_jobs_that_the_reader_may_not_see(
     assert [row.job.id if row.job else None for row in full.waiting] == [hidden.id, mine.id]
     reasons = [row.explanation.code for row in full.waiting]
     assert reasons == ["waiting.quota_used", "waiting.ahead_in_queue"]
-
-
-def test_jobs_of_a_workspace_outside_its_term_say_so(cluster: Cluster, lab: Lab, clock: Clock) -> None:
-    a_job(cluster, lab.training, lab.member)
-    clock.move(days=60)
-    assert read_queue(cluster, lab.actor).waiting[0].explanation.code == "waiting.workspace_expired"
-    clock.move(days=-61)
-    assert read_queue(cluster, lab.actor).waiting[0].explanation.code == "waiting.workspace_not_started"
-
-
-def test_a_silent_node_offers_nothing(cluster: Cluster, lab: Lab, clock: Clock) -> None:
-    clock.move(seconds=60)
-    estimate = preview.preview_submission(cluster, lab.actor, lab.training.id, lab.request)
-    assert estimate.reason is not None and estimate.reason.code == "waiting.node_unreachable"
-
-
-def test_the_time_limit_is_the_expected_end_where_nothing_else_is_known(
-    cluster: Cluster, lab: Lab, clock: Clock
-) -> None:
-    limited = a_job(cluster, lab.training, lab.member, state=JobState.RUNNING, time_limit_seconds=90)
-    holding(cluster, limited, lab.node.units[:1])
-    unlimited = a_job(cluster, lab.training, lab.member, state=JobState.RUNNING)
-    holding(cluster, unlimited, lab.node.units[1:])
-    ends = {run.job.id: run.ends_at for run in read_queue(cluster, lab.actor).running if run.job}
-    assert ends[unlimited.id] is None
-    limit = ends[limited.id]
-    assert limit is not None and (limit - clock()).total_seconds() == 90
-
-
-def test_an_end_that_has_passed_is_expected_no_more(cluster: Cluster, lab: Lab, clock: Clock) -> None:
-    quick = {"started_at": clock() - timedelta(seconds=20), "ended_at": clock()}
-    a_job(cluster, lab.training, state=JobState.FINISHED, **quick)
-    endless = a_job(cluster, lab.training, lab.member, state=JobState.RUNNING)
-    holding(cluster, endless, lab.node.units[:1])
-    limited = a_job(cluster, lab.training, lab.member, state=JobState.RUNNING, time_limit_seconds=90)
-    holding(cluster, limited, lab.node.units[1:])
-    clock.move(seconds=30)
-    ends = {run.job.id: run.ends_at for run in read_queue(cluster, lab.actor).running if run.job}
-    assert ends[endless.id] is None
-    limit = ends[limited.id]
-    assert limit is not None and (limit - clock()).total_seconds() == 60

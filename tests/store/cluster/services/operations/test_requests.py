@@ -12,7 +12,7 @@ from cluster.services.context import Cluster
 from cluster.services.images import environments
 from cluster.services.operations import execution, queries, requests
 from cluster.services.operations.requests import request_operation
-from cluster.services.operations.stale_operations import MAX_CLAIMS, requeue_stale_operations
+from cluster.services.operations.stale_operations import requeue_stale_operations
 from cluster.store.environments import Environment
 from cluster.store.operations import Operation
 from tests.builders import a_user, a_workspace, actor_of, an_administrator
@@ -80,35 +80,6 @@ def test_a_renewed_lease_is_not_taken_away(cluster: Cluster, clock: Clock) -> No
         assert execution.renew_operation(cluster, operation_id, operation.fence)
         requeue_stale_operations(cluster)
     assert read(cluster, operation_id).state is OperationState.RUNNING
-
-
-def test_one_that_is_dropped_again_and_again_waits_for_a_person(cluster: Cluster, clock: Clock) -> None:
-    operation_id = a_build(cluster)
-    for _ in range(MAX_CLAIMS):
-        claim(cluster, operation_id)
-        clock.now += execution.CLAIM_LASTS + timedelta(seconds=1)
-        requeue_stale_operations(cluster)
-    dropped = read(cluster, operation_id)
-    assert (dropped.state, dropped.error_code) == (OperationState.INTERRUPTED, "operation.dropped")
-    requests.retry_operation(cluster, actor_of(an_administrator(cluster)), operation_id)
-    assert claim(cluster, operation_id).fence == MAX_CLAIMS + 1
-
-
-def test_an_unheard_bell_is_rung_again_with_growing_pauses(
-    cluster: Cluster, clock: Clock, bell: RecordingBell
-) -> None:
-    a_build(cluster)
-    rings = []
-    for second in range(1, 61):
-        clock.move(seconds=1)
-        before = len(bell.enqueued)
-        requeue_stale_operations(cluster)
-        if len(bell.enqueued) > before:
-            rings.append(second)
-    assert rings[0] <= 3
-    pauses = [later - sooner for sooner, later in zip(rings, rings[1:], strict=False)]
-    assert pauses == sorted(pauses)
-    assert max(pauses) <= 11
 
 
 def test_steps_tell_what_is_done_what_goes_on_and_what_is_to_come(cluster: Cluster) -> None:

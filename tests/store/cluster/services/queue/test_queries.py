@@ -5,16 +5,14 @@ import threading
 from sqlalchemy import event, insert, select, text, update
 
 from cluster.domain.jobs.submission import JobRequest
-from cluster.domain.states import DatasetState, DesiredState, JobState, Launcher
+from cluster.domain.states import DesiredState, JobState, Launcher
 from cluster.services.context import Cluster
 from cluster.services.jobs import queries, submission
 from cluster.services.leases import HeldLease
 from cluster.services.nodes import drains
-from cluster.services.placement.snapshot import read_placement_snapshot
 from cluster.services.queue import queries as queue
 from cluster.services.queue.dispatch import place_waiting_jobs
 from cluster.services.queue.queries import QueueFilters
-from cluster.services.queue.totals import read_queue_totals, refresh_queue_totals
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation
 from cluster.store.trainings import Training
@@ -78,88 +76,6 @@ def test_everybodys_queue_begins_with_the_fronts_of_all_lines(cluster: Cluster, 
     assert len(seen) == len(set(seen))
 
 
-def test_who_is_ahead_is_exact_to_a_thousand(cluster: Cluster, held: HeldLease) -> None:
-    a_node(cluster, 1)
-    workspace = a_workspace(cluster, units=1)
-    training = a_training(cluster, workspace)
-    holding(cluster, a_job(cluster, training, state=JobState.RUNNING, time_limit_seconds=600),
-            a_node(cluster, 1).units)  # fmt: skip
-    many(cluster, training, 1003, time_limit_seconds=60)
-    with cluster.store.read() as session:
-        waiting = session.scalars(select(Job).where(Job.state == JobState.WAITING).order_by(Job.id)).all()
-    refresh_queue_totals(cluster, held)
-    told = {
-        place: queue.read_waiting_explanation(cluster, waiting[place])[0]
-        for place in (0, 199, 200, 1000, 1002)
-    }
-    assert told[0].code == "waiting.quota_used"
-    assert (told[199].estimate.ahead, told[199].estimate.starts_at is not None) == (199, True)
-    assert (told[200].estimate.ahead, told[200].estimate.source) == (200, "totals")
-    assert (told[1000].estimate.ahead, told[1000].estimate.is_more_ahead) == (1000, False)
-    assert (told[1002].estimate.ahead, told[1002].estimate.is_more_ahead) == (1000, True)
-    assert told[1002].estimate.earliest_at and told[1002].estimate.latest_at
-    assert told[199].estimate.starts_at < told[1002].estimate.earliest_at < told[1002].estimate.latest_at
-    counts = {one.code: (one.count, one.is_more) for one in queue.read_queue_summary(cluster, []).counts}
-    assert counts == {"waiting.ahead_in_queue": (1000, True), "waiting.quota_used": (1, False)}
-
-
-def test_who_stands_behind_jobs_without_data_alone_is_the_front_in_lists_too(
-    cluster: Cluster, held: HeldLease
-) -> None:
-    node = a_node(cluster, 1)
-    workspace = a_workspace(cluster, units=2)
-    training = a_training(cluster, workspace)
-    holding(cluster, a_job(cluster, training, state=JobState.RUNNING), node.units)
-    preparing = a_dataset(cluster, workspace, state=DatasetState.PREPARING)
-    for _ in range(3):
-        a_job(cluster, training, dataset_id=preparing.id)
-    front, behind = a_job(cluster, training), a_job(cluster, training)
-    told = queue.read_waiting_explanations(cluster, [front, behind])
-    assert told[front.id].code == "waiting.not_enough_units"
-    assert (told[behind.id].code, told[behind.id].estimate.first_ahead) == (
-        "waiting.ahead_in_queue",
-        front.id,
-    )
-
-
-def test_reasons_are_counted_and_chosen(cluster: Cluster, held: HeldLease) -> None:
-    a_node(cluster, 1)
-    workspace = a_workspace(cluster, units=1)
-    training = a_training(cluster, workspace)
-    holding(cluster, a_job(cluster, training, state=JobState.RUNNING), a_node(cluster, 1).units)
-    front = a_job(cluster, training)
-    behind = [a_job(cluster, training) for _ in range(2)]
-    on_hold = a_job(cluster, training, held_at=cluster.clock(), held_by=workspace.manager_id)
-    preparing = a_dataset(cluster, workspace, state="preparing")
-    data = a_job(cluster, training, dataset_id=preparing.id)
-    person = actor_of(an_administrator(cluster))
-    expected = {
-        "waiting.quota_used": [front.id],
-        "waiting.ahead_in_queue": [job.id for job in behind],
-        "waiting.on_hold": [on_hold.id],
-        "waiting.dataset_not_ready": [data.id],
-    }
-    counts = {one.code: one.count for one in queue.read_queue_summary(cluster, []).counts}
-    assert counts == {code: len(ids) for code, ids in expected.items()}
-    for code, ids in expected.items():
-        view = queue.read_queue(cluster, person, QueueFilters(reason=code))
-        assert [row.id for row in view.waiting] == ids
-        assert {row.explanation.code for row in view.waiting} == {code}
-    assert queue.read_queue(cluster, person, QueueFilters(reason="no.such")).waiting == []
-
-
-def test_a_line_is_read_as_deep_as_its_quota_lets_it_start(cluster: Cluster, held: HeldLease) -> None:
-    a_node(cluster, 6)
-    full, wide = (a_training(cluster, a_workspace(cluster, units=units)) for units in (1, 4))
-    many(cluster, full, 5)
-    assert len(place_waiting_jobs(cluster, held)) == 1
-    many(cluster, wide, 9)
-    assert len(place_waiting_jobs(cluster, held)) == 4
-    with cluster.store.read() as session:
-        looked_at = read_placement_snapshot(cluster, session).jobs.values()
-    assert sorted(job.workspace_id for job in looked_at) == [full.workspace_id] * 2 + [wide.workspace_id] * 2
-
-
 def test_where_units_came_free_the_queue_is_looked_at_once(cluster: Cluster, held: HeldLease) -> None:
     a_node(cluster, 1)
     a_job(cluster, a_training(cluster, a_workspace(cluster, units=1)))
@@ -202,19 +118,6 @@ def test_of_200_at_once_for_the_last_unit_one_wins(cluster: Cluster, held: HeldL
         assert len(session.scalars(select(Attempt)).all()) == 1
         assert len(session.scalars(select(Allocation).where(Allocation.ended_at.is_(None))).all()) == 1
     assert (len(states), states.count(JobState.STARTING), states.count(JobState.WAITING)) == (200, 1, 199)
-
-
-def test_totals_tell_how_much_waits(cluster: Cluster, held: HeldLease) -> None:
-    training = a_training(cluster, a_workspace(cluster))
-    many(cluster, training, 3, time_limit_seconds=60)
-    many(cluster, training, 2, units=2)
-    assert refresh_queue_totals(cluster, held)
-    assert not refresh_queue_totals(cluster, held)
-    with cluster.store.read() as session:
-        totals = {
-            (one.units, one.count, one.seconds) for one in read_queue_totals(session, training.workspace_id)
-        }
-    assert totals == {(1, 3, 60.0), (2, 2, None)}
 
 
 def test_no_statement_of_the_hot_path_reads_jobs_without_an_index(cluster: Cluster, held: HeldLease) -> None:

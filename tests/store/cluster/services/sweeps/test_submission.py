@@ -8,24 +8,18 @@ import pytest
 from sqlalchemy import func, select
 
 from cluster.domain.errors import NotFound, Refused
-from cluster.domain.jobs.exits import AttemptOutcome
 from cluster.domain.jobs.submission import JobRequest
 from cluster.domain.states import DatasetState, JobState, Launcher, TrainingKind, Visibility
 from cluster.domain.sweeps.plan import MAX_SWEEP_JOBS, SweepKind, SweepRequest
 from cluster.services.context import Cluster
 from cluster.services.jobs import submission as jobs
-from cluster.services.queue.dispatch import place_waiting_jobs
-from cluster.services.sweeps import queries
 from cluster.services.sweeps import submission as sweeps
 from cluster.store.audit import AuditEntry
 from cluster.store.jobs import Job, JobEvent, Sweep, first_position
-from cluster.store.trainings import Training
 from cluster.store.users import User
 from tests.builders import a_dataset, a_job, a_training, actor_of
 from tests.conftest import RecordingBell
 from tests.store.sweep_setup import Lab
-
-WELL = AttemptOutcome(JobState.FINISHED, "exit.finished", {"exit_code": 0}, 0)
 
 
 @pytest.fixture
@@ -137,32 +131,6 @@ def test_a_preview_says_how_many_and_how_long_and_makes_nothing(lab: Lab) -> Non
     assert (found.seconds, found.unit_hours, found.is_limit) == (1800, 3.0, False)
     with lab.cluster.store.read() as session:
         assert session.scalar(select(func.count(Sweep.id))) == 0
-
-
-def test_no_more_run_at_once_than_the_sweep_allows(lab: Lab) -> None:
-    held = lab.hold()
-    sweep = lab.submit({"seed": "1..5"}, most_at_once=2)
-    alone = jobs.submit_job(lab.cluster, actor_of(lab.member), lab.training.id, lab.request().job)
-    assert len(place_waiting_jobs(lab.cluster, held)) == 3
-    assert lab.states(sweep) == ["starting", "starting", "waiting", "waiting", "waiting"]
-    waiting = lab.jobs(sweep)[2]
-    assert (waiting.waiting_code, (waiting.waiting_data or {})["most"]) == ("waiting.sweep_limit", 2)
-    with lab.cluster.store.read() as session:
-        assert session.get_one(Job, alone.id).state is JobState.STARTING
-    assert place_waiting_jobs(lab.cluster, held) == []
-    lab.end(held, lab.jobs(sweep)[0], WELL)
-    assert len(place_waiting_jobs(lab.cluster, held)) == 1
-    assert lab.states(sweep) == ["finished", "starting", "starting", "waiting", "waiting"]
-
-
-def test_whoever_sees_the_training_sees_its_sweeps(lab: Lab) -> None:
-    with lab.cluster.store.write() as session:
-        session.get_one(Training, lab.training.id).visibility = Visibility.PRIVATE
-        session.get_one(Training, lab.training.id).members = [session.get_one(User, lab.member.id)]
-    sweep = lab.submit()
-    assert queries.read_sweep(lab.cluster, actor_of(lab.manager), sweep.id).id == sweep.id
-    with pytest.raises(NotFound):
-        queries.read_sweep(lab.cluster, actor_of(lab.other), sweep.id)
 
 
 def test_ten_thousand_jobs_are_one_short_transaction(lab: Lab) -> None:

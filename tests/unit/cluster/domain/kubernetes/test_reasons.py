@@ -8,10 +8,9 @@ import pytest
 import yaml
 
 from cluster import words
-from cluster.domain.kubernetes.api_objects import parse_quantity, requested_units
 from cluster.domain.kubernetes.kubelet_messages import reason_of_pod
 from cluster.domain.kubernetes.kueue_messages import reason_of_workload
-from cluster.domain.kubernetes.node_conditions import node_pressures, reason_of_node
+from cluster.domain.kubernetes.node_conditions import reason_of_node
 from cluster.domain.kubernetes.reasons import KUBERNETES_REASONS, KubernetesReason, kubernetes_reason_data
 
 FOLDER = Path(__file__).parents[4] / "data" / "kubernetes"
@@ -97,52 +96,3 @@ def test_no_sentence_repeats_a_controller(thing: Case, read: Read, means: Case |
 def test_every_reason_has_a_message_of_its_own() -> None:
     said = {param.values[2]["code"] for param in CASES if param.values[2]}  # type: ignore[index]
     assert said == set(KUBERNETES_REASONS)
-
-
-def test_evicted_counts_more_than_an_older_admission() -> None:
-    conditions = [
-        {"type": "Admitted", "status": "True", "reason": "Admitted", "message": ""},
-        {"type": "Evicted", "status": "True", "reason": "ClusterQueueStopped", "message": ""},
-    ]
-    reason = reason_of_workload({"status": {"conditions": conditions}})
-    assert reason is not None and reason.code == "kubernetes.queue_stopped"
-
-
-def test_a_workload_that_nobody_has_looked_at_has_no_reason() -> None:
-    assert reason_of_workload({"metadata": {"name": "x"}}) is None
-    assert reason_of_workload({"status": {"conditions": []}}) is None
-
-
-def test_a_node_that_never_reported_is_silent() -> None:
-    reason = reason_of_node({"metadata": {"name": "gpu01"}})
-    assert reason is not None and kubernetes_reason_data(reason) == {"node": "gpu01"}
-
-
-def test_a_node_says_what_it_runs_short_of() -> None:
-    conditions = [
-        {"type": "MemoryPressure", "status": "True"},
-        {"type": "DiskPressure", "status": "False"},
-        {"type": "PIDPressure", "status": "Unknown"},
-    ]
-    assert node_pressures({"status": {"conditions": conditions}}) == ("memory",)
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [("2", 2), ("500m", 0.5), ("4Gi", 4 * 2**30), ("1k", 1000), (None, 0), (3, 3), ("", 0), ("x", 0)],
-)
-def test_quantities_are_numbers(text: object, number: float) -> None:
-    assert float(parse_quantity(text)) == number
-
-
-def test_a_pod_asks_for_the_sum_of_its_containers_or_its_largest_preparation() -> None:
-    pod = {
-        "spec": {
-            "containers": [{"resources": LIMITS}, {"resources": {"requests": {"nvidia.com/gpu": 1}}}, {}],
-            "initContainers": [{"resources": {"limits": {"nvidia.com/gpu": "4"}}}],
-        }
-    }
-    assert requested_units(pod, "nvidia.com/gpu") == 4
-    del pod["spec"]["initContainers"]
-    assert requested_units(pod, "nvidia.com/gpu") == 3
-    assert requested_units({"spec": {"containers": [{}]}}, "nvidia.com/gpu") == 0

@@ -5,11 +5,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from cluster.domain.placement.deep_queue_estimate import QueuedShapeTotal, estimate_start_range
 from cluster.domain.placement.scheduling_pass import PlacementInput
 from cluster.domain.placement.start_forecast import StartForecast, forecast_starts
-from cluster.domain.placement.types import JobToPlace, Placement, RunningOnNode, WorkspaceQuota
-from cluster.domain.placement.what_if import StartSuggestion, suggest_changes
+from cluster.domain.placement.types import JobToPlace, RunningOnNode, WorkspaceQuota
+from cluster.domain.placement.what_if import StartSuggestion
 from cluster.domain.queue.start_estimate import (
     MAX_AHEAD_COUNTED,
     EstimateSource,
@@ -80,47 +79,11 @@ def test_where_nobody_else_comes_the_forecast_comes_true(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ahead", "earliest", "latest"),
-    [
-        ([QueuedShapeTotal(1, 100, 60.0)], 1500, 1560),
-        ([QueuedShapeTotal(4, 10, 60.0)], 600, 2460),
-        ([], 0, 0),
-    ],
-)
-def test_deep_in_the_queue_a_range_is_told(ahead: list[QueuedShapeTotal], earliest: int, latest: int) -> None:
-    found = estimate_start_range(7, ahead, [], 4, BEGIN)
-    assert found == StartForecast(7, None, at(earliest), at(latest), EstimateSource.TOTALS)
-
-
-def test_totals_tell_nothing_where_a_length_is_not_known() -> None:
-    assert estimate_start_range(7, [QueuedShapeTotal(1, 3, None)], [], 4, BEGIN) is None
-    assert estimate_start_range(7, [], [run(9, 2, None)], 4, BEGIN) is None
-    assert estimate_start_range(7, [QueuedShapeTotal(5, 1, 60.0)], [], 4, BEGIN) is None
-
-
-@pytest.mark.parametrize(
     ("ahead", "told", "is_more"), [(0, 0, False), (1000, 1000, False), (1001, 1000, True)]
 )
 def test_ahead_is_exact_to_a_thousand(ahead: int, told: int, is_more: bool) -> None:
     assert with_jobs_ahead(StartEstimate(), ahead) == StartEstimate(ahead=told, is_more_ahead=is_more)
     assert MAX_AHEAD_COUNTED == 1000
-
-
-def test_fewer_units_or_a_time_limit_help() -> None:
-    """Two units are free for 600 s: then the foremost job is promised all four."""
-    first, second = head(1, 4), head(2, 2, None)
-    waiting = board([first, second], [run(9, 2, 600)])
-    assert suggest_changes(waiting, first) == StartSuggestion(units=2)
-    assert suggest_changes(waiting, second) == StartSuggestion(time_limit_seconds=600)
-    assert suggest_changes(waiting, second, grace=30.0) == StartSuggestion(time_limit_seconds=540)
-    assert suggest_changes(waiting, replace(second, seconds=900.0)) is None
-    followed = [first, replace(second, limit_seconds=570.0)]
-    assert any(isinstance(told, Placement) for told in waiting.decide(followed))
-
-
-def test_who_starts_anyway_needs_no_advice() -> None:
-    starting = head(1, 2)
-    assert suggest_changes(board([starting], []), starting) is None
 
 
 def test_a_promise_tells_the_start_better_than_a_forecast() -> None:

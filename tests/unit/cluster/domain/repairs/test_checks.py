@@ -1,20 +1,13 @@
 """What repairs of servers are decided by: units and doors of each host, and playbooks that nobody has touched."""
 
-import hashlib
-import json
-import os
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cluster.domain.errors import Unavailable
 from cluster.domain.repairs.check_results import CheckFacts
 from cluster.domain.repairs.checks import evaluate_check
 from cluster.domain.repairs.definition import CheckKind, RepairCheck
-from worker.adapters.installed_playbooks import check_installed_playbooks
-from worker.repairs import host_probe
 
 SINCE = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 GOOD = {"load": "loaded", "active": "active", "enabled": "enabled", "since": SINCE.timestamp() + 5}
@@ -72,44 +65,6 @@ def test_a_door_answers_well_or_not(status: int | None, is_ok: bool) -> None:
     assert evaluate_check(DOOR, seen({"/run/portal.sock": status}), SINCE).is_ok is is_ok
 
 
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
-    folder = tmp_path / "ansible"
-    (folder / "repairs").mkdir(parents=True)
-    (folder / "repairs" / "one.yml").write_text("one")
-    digest = hashlib.sha256(b"one").hexdigest()
-    (folder / "MANIFEST").write_text(f"{digest}  repairs/one.yml\n")
-    for path in (folder, *folder.rglob("*")):
-        path.chmod(0o755 if path.is_dir() else 0o644)
-    return folder
-
-
-def test_playbooks_as_they_were_installed_may_run(tree: Path) -> None:
-    check_installed_playbooks(tree, os.getuid())
-
-
-def test_playbooks_that_were_changed_added_removed_or_handed_over_may_not(tree: Path) -> None:
-    file = tree / "repairs" / "one.yml"
-    changes = {
-        "changed": lambda: file.write_text("two"),
-        "added": lambda: (tree / "repairs" / "two.yml").write_text("two"),
-        "removed": lambda: file.unlink(),
-        "writable": lambda: file.chmod(0o666),
-        "no manifest": lambda: (tree / "MANIFEST").unlink(),
-    }
-    for change in changes.values():
-        change()
-        with pytest.raises(Unavailable) as refused:
-            check_installed_playbooks(tree, os.getuid())
-        assert refused.value.code == "repair.tree_changed"
-        for path in tree.rglob("*.yml"):
-            path.unlink()
-        file.write_text("one")
-        file.chmod(0o644)
-    with pytest.raises(Unavailable):
-        check_installed_playbooks(tree, os.getuid() + 1)
-
-
 def site(status: int | None, seconds_left: float | None) -> CheckFacts:
     return CheckFacts(hosts={"gpu01": {"site": {"status": status, "seconds_left": seconds_left}}})
 
@@ -137,25 +92,6 @@ def test_the_site_answers_well_or_not(status: int | None, is_ok: bool) -> None:
 def test_a_machine_has_started_anew_since_the_repair_or_not(seconds: float, is_ok: bool) -> None:
     facts = CheckFacts(hosts={"gpu01": {"started": SINCE.timestamp() + seconds}})
     assert evaluate_check(RepairCheck(CheckKind.HOST_STARTED), facts, SINCE).is_ok is is_ok
-
-
-def test_when_a_unit_began_is_counted_back_from_when_its_host_told_its_age(tmp_path: Path) -> None:
-    """Whatever hour the host believes in."""
-    state = {"units": {PORTAL: GOOD | {"age": 4.0}, "off.service": {"age": None}}, "age": 60.0}
-    events = tmp_path / "artifacts" / "run" / "job_events"
-    events.mkdir(parents=True)
-    told = {
-        "event": "runner_on_ok",
-        "created": (SINCE + timedelta(seconds=10)).isoformat(),
-        "event_data": {"task": host_probe.PROBE_TASK, "host": "gpu01", "res": state},
-    }
-    (events / f"1-{'0' * 8}-0000-0000-0000-{'0' * 12}.json").write_text(json.dumps(told))
-    (tmp_path / "exit.json").write_text(json.dumps({"end": "ran", "rc": 0, "status": "successful"}))
-    seen = host_probe.read_probe(tmp_path, ["gpu01"])["gpu01"]
-    assert seen is not None
-    begun = {name: unit["since"] for name, unit in seen["units"].items()}
-    assert begun == {PORTAL: SINCE.timestamp() + 6, "off.service": 0.0}
-    assert seen["started"] == SINCE.timestamp() - 50
 
 
 @pytest.mark.parametrize(

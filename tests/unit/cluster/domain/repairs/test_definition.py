@@ -20,13 +20,6 @@ from cluster.domain.repairs.definition import (
     parse_repair,
     typical_seconds,
 )
-from cluster.domain.repairs.run_matrix import (
-    HostTaskState,
-    RepairVerdict,
-    build_task_matrix,
-    decide_verdict,
-    share_of_tasks_done,
-)
 
 NOW = datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
 PLAYBOOK = [{"tasks": [{"name": "Stop it"}, {"name": "Start it"}]}]
@@ -121,68 +114,6 @@ def test_a_host_that_ansible_could_read_otherwise_is_refused(name: str) -> None:
 
 def test_the_middle_of_the_last_runs_is_what_it_takes() -> None:
     assert (typical_seconds([9.0, 3.0, 4.0]), typical_seconds([])) == (4.0, None)
-
-
-def an_event(kind: str, task: str, host: str = "lab", line: int = 0, **data: Any) -> dict[str, Any]:
-    return {"event": kind, "start_line": line, "event_data": {"task": task, "host": host, **data}}
-
-
-def test_events_become_one_line_per_task_and_one_cell_per_host() -> None:
-    events = [
-        {"event": "playbook_on_start", "event_data": {}},
-        an_event("runner_on_start", "Stop it"),
-        an_event("runner_on_ok", "Stop it", line=4, res={"changed": True}, duration=1.234),
-        an_event("runner_on_start", "Start it"),
-        an_event("runner_on_failed", "Start it", line=7, res={"stderr": "no room"}, duration=0.5),
-    ]
-    stop, start, rest = build_task_matrix(events, ["Stop it", "Start it", "Look"])
-    assert (stop.hosts, stop.lines, stop.seconds) == ({"lab": HostTaskState.CHANGED}, {"lab": 5}, 1.23)
-    assert (start.hosts, start.output) == ({"lab": HostTaskState.FAILED}, {"lab": "no room"})
-    assert rest.hosts == {}
-    assert share_of_tasks_done([stop, start, rest]) == pytest.approx(2 / 3)
-
-
-def test_what_a_host_said_is_kept_without_signs_that_only_a_terminal_knows() -> None:
-    event = an_event("runner_on_failed", "Look", res={"stderr": "\x1b[31mno\0 room\udc80\n\t가"})
-    (task,) = build_task_matrix([event], ["Look"])
-    assert task.output == {"lab": "\ufffd[31mno\ufffd room\ufffd\n\t가"}
-
-
-def test_of_a_task_that_did_several_things_each_that_went_wrong_is_told() -> None:
-    results = [
-        {"item": "nginx.service", "changed": True},
-        {
-            "item": "portal.socket",
-            "unreachable": True,
-            "msg": "Timeout (42s) waiting for privilege escalation prompt",
-        },
-        {"item": "stream.socket", "failed": True, "msg": "is masked"},
-    ]
-    res = {"msg": "All items completed", "results": results}
-    (task,) = build_task_matrix([an_event("runner_on_unreachable", "Open", res=res)], ["Open"])
-    assert task.output["lab"].splitlines() == [
-        "portal.socket: Timeout (42s) waiting for privilege escalation prompt",
-        "stream.socket: is masked",
-    ]
-
-
-def test_a_failure_that_the_playbook_expects_is_none() -> None:
-    (task,) = build_task_matrix([an_event("runner_on_failed", "Look", ignore_errors=True)], ["Look"])
-    assert task.hosts == {"lab": HostTaskState.OK}
-
-
-@pytest.mark.parametrize(
-    ("answers", "was_cancelled", "verdict"),
-    [
-        ([True, True], False, RepairVerdict.VERIFIED),
-        ([True, False], False, RepairVerdict.NOT_VERIFIED),
-        ([False], True, RepairVerdict.CANCELLED),
-        ([True], True, RepairVerdict.VERIFIED),
-        ([], False, RepairVerdict.NOT_VERIFIED),
-    ],
-)
-def test_the_checks_decide(answers: list[bool], was_cancelled: bool, verdict: RepairVerdict) -> None:
-    assert decide_verdict([{"is_ok": answer} for answer in answers], was_cancelled) is verdict
 
 
 def test_a_service_that_started_within_the_second_of_the_run_is_a_new_one() -> None:

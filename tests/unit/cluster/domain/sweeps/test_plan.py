@@ -191,14 +191,6 @@ def test_values_stand_in_the_names(plan: SweepPlan, names: list[str]) -> None:
     assert sweep_job_names("lenet", plan) == names
 
 
-def test_long_names_become_short_ones_and_then_numbers() -> None:
-    plan = grid(
-        learning_rate=(0.1, 0.05), hidden_units=(128,), weight_decay_of_all=(0.001, 0.01), momentum=(0.9, 0)
-    )
-    assert sweep_job_names("lenet", plan)[0] == "lenet-lr=0.1-wdoa=0.001-mom=0.9"
-    assert sweep_job_names("x" * 60, plan)[1] == "x" * 20 + "-2-lr=0.1-wdoa=0.001-mom=0"
-
-
 texts = st.text(min_size=1, max_size=80).filter(str.strip)
 plans = st.one_of(
     st.dictionaries(

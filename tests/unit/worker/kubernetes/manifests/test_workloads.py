@@ -71,19 +71,6 @@ def test_the_objects_are_the_recorded_ones(name: str) -> None:
     assert json.loads(json.dumps(made)) == json.loads((RECORDED / f"{name}.json").read_text())
 
 
-@pytest.mark.parametrize(
-    ("exported", "server", "root"),
-    [
-        ("nas01:/", "nas01", ""),
-        ("10.0.0.9:/a:b", "10.0.0.9", "/a:b"),
-        ("[fd00::9]:/export", "fd00::9", "/export"),
-    ],
-)
-def test_an_export_is_read_as_nfs_writes_it(exported: str, server: str, root: str) -> None:
-    volume = next(volume_objects(replace(RUN, exported=exported, shown=RUN.shown[:1])))
-    assert volume["spec"]["nfs"] == {"server": server, "path": f"{root}/workspaces/3"}
-
-
 def pods_in(thing: Any) -> Iterator[dict[str, Any]]:
     """Every pod's specification below."""
     if isinstance(thing, dict):

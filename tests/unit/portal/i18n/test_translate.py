@@ -1,4 +1,4 @@
-"""How pages write times, amounts and sentences, in both languages."""
+"""Times, numbers and texts in the reader's language and the installation's time zone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check of the repair that puts default images back: red while one is lost or nobody knows."""
+"""What a check of the default images tells by its result."""
 
 from datetime import UTC, datetime
 from typing import Any

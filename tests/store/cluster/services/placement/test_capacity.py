@@ -1,0 +1,56 @@
+"""Which units placement may count on, and when those that are taken come free."""
+
+from datetime import timedelta
+
+import pytest
+
+from cluster.domain.states import (
+    JobState,
+)
+from cluster.services.context import Cluster
+from cluster.services.jobs import preview
+from cluster.services.queue.queries import read_queue
+from tests.builders import (
+    a_job,
+    holding,
+)
+from tests.conftest import Clock
+from tests.store.job_setup import Lab, a_lab
+
+
+@pytest.fixture
+def lab(cluster: Cluster) -> Lab:
+    return a_lab(cluster)
+
+
+def test_a_silent_node_offers_nothing(cluster: Cluster, lab: Lab, clock: Clock) -> None:
+    clock.move(seconds=60)
+    estimate = preview.preview_submission(cluster, lab.actor, lab.training.id, lab.request)
+    assert estimate.reason is not None and estimate.reason.code == "waiting.node_unreachable"
+
+
+def test_the_time_limit_is_the_expected_end_where_nothing_else_is_known(
+    cluster: Cluster, lab: Lab, clock: Clock
+) -> None:
+    limited = a_job(cluster, lab.training, lab.member, state=JobState.RUNNING, time_limit_seconds=90)
+    holding(cluster, limited, lab.node.units[:1])
+    unlimited = a_job(cluster, lab.training, lab.member, state=JobState.RUNNING)
+    holding(cluster, unlimited, lab.node.units[1:])
+    ends = {run.job.id: run.ends_at for run in read_queue(cluster, lab.actor).running if run.job}
+    assert ends[unlimited.id] is None
+    limit = ends[limited.id]
+    assert limit is not None and (limit - clock()).total_seconds() == 90
+
+
+def test_an_end_that_has_passed_is_expected_no_more(cluster: Cluster, lab: Lab, clock: Clock) -> None:
+    quick = {"started_at": clock() - timedelta(seconds=20), "ended_at": clock()}
+    a_job(cluster, lab.training, state=JobState.FINISHED, **quick)
+    endless = a_job(cluster, lab.training, lab.member, state=JobState.RUNNING)
+    holding(cluster, endless, lab.node.units[:1])
+    limited = a_job(cluster, lab.training, lab.member, state=JobState.RUNNING, time_limit_seconds=90)
+    holding(cluster, limited, lab.node.units[1:])
+    clock.move(seconds=30)
+    ends = {run.job.id: run.ends_at for run in read_queue(cluster, lab.actor).running if run.job}
+    assert ends[endless.id] is None
+    limit = ends[limited.id]
+    assert limit is not None and (limit - clock()).total_seconds() == 60

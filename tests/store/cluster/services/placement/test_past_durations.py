@@ -1,0 +1,72 @@
+"""Earlier runs say how long a job takes."""
+
+from datetime import datetime, timedelta
+
+from cluster.domain.jobs.progress import ProgressEstimate
+from cluster.domain.queue.start_estimate import EstimateSource
+from cluster.domain.states import JobState
+from cluster.services.context import Cluster
+from cluster.services.jobs.progress import record_progress
+from cluster.services.leases import HeldLease
+from cluster.services.queue import queries
+from cluster.services.queue.dispatch import place_waiting_jobs
+from cluster.store.jobs import Attempt, Job
+from cluster.store.nodes import Node
+from cluster.store.trainings import Training
+from tests.builders import a_job, a_node, a_training, a_workspace, holding
+from tests.conftest import Clock
+
+
+def a_full_node(cluster: Cluster, **columns: object) -> tuple[Node, Job, Attempt, Job]:
+    """(node, the job on all of it, its attempt, the job that waits for it)."""
+    node = a_node(cluster, 2, name="alpha")
+    training = a_training(cluster, a_workspace(cluster, units=2))
+    running = a_job(cluster, training, units=2, state=JobState.RUNNING, **columns)
+    return node, running, holding(cluster, running, node.units), a_job(cluster, training, units=2)
+
+
+def told(now: datetime, minutes: int) -> ProgressEstimate:
+    ends = [now + timedelta(minutes=minutes * share) for share in (1, 0.8, 1.5)]
+    return ProgressEstimate(0.5, *ends)
+
+
+def test_a_time_limit_ends_a_job_before_its_progress_does(
+    cluster: Cluster, held: HeldLease, clock: Clock
+) -> None:
+    _node, _running, attempt, waiting = a_full_node(cluster, time_limit_seconds=1200)
+    record_progress(cluster, held, {attempt.id: told(clock.now, 30)})
+    outlook = queries.read_waiting_explanation(cluster, waiting)[0].estimate
+    assert (outlook.starts_at, outlook.source) == (
+        clock.now + timedelta(minutes=20),
+        EstimateSource.TIME_LIMITS,
+    )
+
+
+def test_earlier_runs_of_different_lengths_make_a_range(
+    cluster: Cluster, held: HeldLease, clock: Clock
+) -> None:
+    _node, running, _attempt, waiting = a_full_node(cluster)
+    training_id = running.training_id
+    for minutes in (10, 20, 40):
+        with cluster.store.write() as session:
+            session.add(
+                Job(
+                    workspace_id=running.workspace_id, training_id=training_id, user_id=running.user_id,
+                    name="earlier", state=JobState.FINISHED, units=2, launcher=running.launcher, command=[],
+                    submitted_at=clock.now - timedelta(hours=2), started_at=clock.now - timedelta(hours=2),
+                    ended_at=clock.now - timedelta(hours=2) + timedelta(minutes=minutes),
+                )
+            )  # fmt: skip
+    second = a_job(cluster, a_training_of(cluster, waiting), units=2)
+    place_waiting_jobs(cluster, held)
+    first, behind = (queries.read_waiting_explanation(cluster, job)[0].estimate for job in (waiting, second))
+    minutes = [round((moment - clock.now).total_seconds() / 60) for moment in
+               (first.starts_at, first.earliest_at, first.latest_at,
+                behind.starts_at, behind.earliest_at, behind.latest_at) if moment]  # fmt: skip
+    assert minutes == [20, 10, 40, 40, 20, 80]
+    assert first.source is behind.source is EstimateSource.HISTORY
+
+
+def a_training_of(cluster: Cluster, job: Job) -> Training:
+    with cluster.store.read() as session:
+        return session.get_one(Job, job.id).training
