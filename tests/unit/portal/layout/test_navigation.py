@@ -1,0 +1,24 @@
+"""The navigation marks the entry of the page that is shown, with its counts."""
+
+import pytest
+
+from portal.layout.navigation import NavigationGroup, NavigationItem, NavigationUser, PageLayout, _marked
+
+GROUPS = (
+    NavigationGroup(None, (NavigationItem("home", "Home", "/"), NavigationItem("jobs", "Jobs", "/jobs"))),
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "current"), [("/", "Home"), ("/jobs", "Jobs"), ("/jobs/7", "Jobs"), ("/jobsite", None)]
+)
+def test_the_entry_with_the_longest_path_is_the_current_one(path: str, current: str | None) -> None:
+    (group,) = _marked(path, {"/jobs": 45}, {"/": 2}, GROUPS)
+    assert [entry.word for entry in group.entries if entry.current] == ([current] if current else [])
+    assert [(entry.count, entry.calls) for entry in group.entries] == [(None, 2), (45, 0)]
+
+
+def test_the_menu_tells_the_most_that_needs_a_person() -> None:
+    assert PageLayout(groups=_marked("/", {}, {"/": 2, "/jobs": 3}, GROUPS)).calls == 3
+    assert PageLayout().calls == 0
+    assert NavigationUser("minji").initials == "MI"
