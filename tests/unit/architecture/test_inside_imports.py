@@ -40,8 +40,8 @@ def test_it_imports_the_standard_library_and_its_neighbours_alone(path: Path) ->
     [
         "import numpy",
         "from cluster.files import safe_files",
-        "from worker.inside import shim_tree",
-        "from . import shim_tree",
+        "from worker.inside import shim_process_tree",
+        "from . import shim_process_tree",
         "def late():\n    import psutil",
         "from dataclasses import dataclass",
     ],

@@ -14,11 +14,11 @@ GROUPS = (
 )
 def test_the_entry_with_the_longest_path_is_the_current_one(path: str, current: str | None) -> None:
     (group,) = _marked(path, {"/jobs": 45}, {"/": 2}, GROUPS)
-    assert [entry.word for entry in group.entries if entry.current] == ([current] if current else [])
-    assert [(entry.count, entry.calls) for entry in group.entries] == [(None, 2), (45, 0)]
+    assert [entry.label for entry in group.items if entry.is_current] == ([current] if current else [])
+    assert [(entry.count, entry.alert_count) for entry in group.items] == [(None, 2), (45, 0)]
 
 
 def test_the_menu_tells_the_most_that_needs_a_person() -> None:
-    assert PageLayout(groups=_marked("/", {}, {"/": 2, "/jobs": 3}, GROUPS)).calls == 3
-    assert PageLayout().calls == 0
+    assert PageLayout(groups=_marked("/", {}, {"/": 2, "/jobs": 3}, GROUPS)).alert_count == 3
+    assert PageLayout().alert_count == 0
     assert NavigationUser("minji").initials == "MI"
