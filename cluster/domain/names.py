@@ -31,7 +31,7 @@ def check_user_name(value: str, field: str = "name") -> str:
 
 
 def check_workspace_name(value: str, field: str = "name") -> str:
-    """3 to 20 of a–z 0–9 hyphen (W1); raises Refused."""
+    """3 to 20 of a–z 0–9 hyphen; raises Refused."""
     return _check_name(value, field, 3, 20)
 
 

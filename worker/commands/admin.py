@@ -1,4 +1,4 @@
-"""The commands that the installer and administrators run on the master: ``python -m worker admin version|drain|…``.
+"""The commands that the installer and administrators run on the master: ``python -m worker appliance version|drain|…``.
 
 Each command is safe to repeat and answers with one line of JSON in which `changed` says whether it did anything;
 `first-flight` is for a person and says how it goes.

@@ -1,6 +1,6 @@
 """The RQ worker accepts exactly one function with one number, because a queue entry names code by its path.
 
-What is not exactly `run_operation(<id>)` is put into quarantine unread, logged, and never resolved (S8).
+What is not exactly `run_operation(<id>)` is put into quarantine unread, logged, and never resolved.
 RQ's retries, callbacks, webhooks, time limits and remote commands are off: the operation's row decides.
 """
 

@@ -138,8 +138,7 @@ def find_log_file(cluster: Cluster, actor: Actor, day: str) -> AuditLogFile:
 
 def delete_log_file(cluster: Cluster, actor: Actor, day: str) -> None:
     """Writes one audit entry before (with the file's line count and SHA-256) and one after; a deletion that was
-    killed lacks the second.
-    lacks that. The sealed entries stay in the database.
+    killed lacks the second. The sealed entries stay in the database.
 
     Raises Forbidden, NotFound, Conflict for today's file, to which more is to come; Unavailable where the disk
     refuses, which is an entry too.

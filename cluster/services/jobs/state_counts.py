@@ -39,8 +39,8 @@ def has_state(state: JobState) -> ColumnElement[bool]:
 
 def visible_jobs_in_state(actor: Actor, state: JobState) -> list[Select[Any]]:
     """For users other than administrators only their own workspaces are read: the jobs that wait and the held jobs of
-    each have an index.
-    who is held. Of the other states there are few jobs."""
+    each have an index. Of the other states there are few jobs.
+    """
     some = select(Job.id).where(has_state(state))
     if actor.is_administrator:
         # In the index's order: where most rows wait, PostgreSQL would else begin with the table.

@@ -36,7 +36,7 @@ def load_workspace(session: Session, actor: Actor, workspace_id: int) -> Workspa
 
 
 def require_active_workspace(cluster: Cluster, workspace: Workspace, field: str) -> None:
-    """Raises Refused on `field` before the term and after its end: what is there stays readable (W2)."""
+    """Raises Refused on `field` before the term and after its end: what is there stays readable."""
     zone = cluster.settings.zone
     state = workspace_state(workspace, cluster.clock(), zone)
     if state is WorkspaceState.SCHEDULED:

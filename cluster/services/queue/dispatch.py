@@ -39,8 +39,6 @@ def place_waiting_jobs(
 
     Reads before it locks, so that an unchanged queue costs no write. If an event has just arrived, or units have come
     free (`has_freed`), a change is likely and it locks at once. Raises LeaseLost.
-    most likely is news, and one look is enough where a lock holds up nobody. Where units have just come free
-    (`has_freed`) there would be a second look under the lock anyway. Raises LeaseLost.
     """
     if not has_freed and (not is_rung or cluster.store.is_sqlite):
         with cluster.store.read() as session:

@@ -12,9 +12,9 @@ from tests.hosts.appliance import testbed as testbeds
 from tests.hosts.appliance.ansible_runs import CACHE, ROOT
 from tests.hosts.appliance.testbed import Testbed, quoted
 
-SUITE = "tests/integration/executors"
-OTHERS = "not docker and not simulated and not nursery"
-"""Executors and launchers that have their own place in this suite."""
+SUITE = "tests/integration/worker/executors"
+OTHERS = "not docker and not simulated"
+"""Executors that have their own place in this suite."""
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_the_contract_of_the_process_executor_holds_for_transient_units(bed: Tes
         "-m",
         "",
     ]
-    words += [f"--ignore={SUITE}/test_{name}.py" for name in ("containers", "simulated", "nursery")]
+    words += [f"--ignore={SUITE}/test_{name}.py" for name in ("docker", "simulated", "shim_fork_client")]
     done = host.run(f"cd {ROOT} && GROUNDCREW_TEST_LAUNCHER=systemd {LENT}={program} {quoted(*words)}")
     counted = re.search(r"^(\d+) passed", done.stdout, re.M)
     assert done.returncode == 0 and counted, done.stdout[-6000:]
