@@ -9,7 +9,7 @@ from tests.structure.source import Source
 
 
 def tree(folder: Path, **files: str) -> Source:
-    """`tree(folder, cluster__jobs="…")` writes cluster/jobs.py; a name that begins with `tests` is a test."""
+    """A name like `cluster__jobs__queue` is a path without its suffix; one that begins with `tests` is a test."""
     for name, text in files.items():
         parts = name.replace("____main__", "__MAIN").replace("____init__", "__INIT").split("__")
         stem = {"MAIN": "__main__", "INIT": "__init__"}.get(parts[-1], parts[-1])
