@@ -16,6 +16,7 @@ OWN_TRANSACTIONS = {STORE / "engine.py", STORE / "migrate.py"}
 LISTED = [
     *(ROOT / "cluster" / "services").rglob("*.py"),
     *(ROOT / "worker" / "tasks").rglob("*.py"),
+    *(ROOT / "worker" / "repairs").rglob("*.py"),
     *(ROOT / "portal" / "api").rglob("*.py"),
     *(ROOT / "portal" / "views").rglob("*.py"),
     ROOT / "worker" / "scheduling" / "loop.py",

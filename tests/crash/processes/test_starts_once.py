@@ -44,7 +44,7 @@ TELLS = "import os\nopen('begun', 'a').write(str(os.getpid()) + chr(10))\n"
 def make_them_meet(runtime: Path) -> None:
     """Both shims are on their way before one of them can create `started`."""
     shim = runtime / "shim.py"
-    before = "    handle = {\n"
+    before = "    handle: Dict[str, Any] = {\n"
     text = shim.read_text()
     assert text.count(before) == 1
     shim.write_text(text.replace(before, MEETING + before))

@@ -72,17 +72,17 @@ def found_codes() -> list[Found]:
 
 
 def said_in_templates() -> list[Found]:
-    """Codes and groups of words that stand in templates: say("…"), word_for("group", …)."""
+    """Codes and groups of words that stand in templates: sentence_for("…"), word_for("group", …)."""
     found: list[Found] = []
     for path in sorted((ROOT / "portal").rglob("*.html")):
         text = path.read_text(encoding="utf-8")
         for name, code in SAID.findall(text):
-            group = "group" if name == "word_for" else "title" if name == "title_of" else "sentence"
+            group = "group" if name == "word_for" else "title" if name == "title_for" else "sentence"
             found.append(Found(code, str(path.relative_to(ROOT)), group))
     return found
 
 
-SAID = re.compile(r"""\b(say|hint_for|title_of|word_for)\(["']([a-z_]+(?:\.[a-z_]+)+)["']""")
+SAID = re.compile(r"""\b(sentence_for|hint_for|title_for|word_for)\(["']([a-z_]+(?:\.[a-z_]+)+)["']""")
 
 
 def called(path: Path, call: ast.Call, errors: dict[str, int]) -> Iterator[Found]:
@@ -94,10 +94,10 @@ def called(path: Path, call: ast.Call, errors: dict[str, int]) -> Iterator[Found
     elif name == "NotFound":
         for kind in texts(argument(call, 0, "kind")):
             yield Found(f"not_found.{kind}", place, data=frozenset({"id"}))
-    elif name in ("say", "sentence", "word", "word_for"):
+    elif name in ("sentence", "localized_sentence", "word", "localized_word"):
         for code in texts(argument(call, 0, "code")):
             if SHAPE.fullmatch(code):
-                yield Found(code, place, "group" if name.startswith("word") else "sentence")
+                yield Found(code, place, "group" if name.endswith("word") else "sentence")
     elif name in ("add_audit_entry", "audit_entry_columns"):
         for code in texts(argument(call, 3 if name == "add_audit_entry" else 2, "action")):
             yield Found(code, place, "action")

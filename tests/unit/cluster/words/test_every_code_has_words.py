@@ -66,6 +66,8 @@ def test_the_scan_finds_what_is_there() -> None:
     codes = {found.code for found in FOUND}
     assert {"name.reserved", "sign_in.wrong", "not_found.job", "job.submitted", "exit.lost"} <= codes
     assert {found.group for found in FOUND} >= {"sentence", "action"}
+    assert {"kubernetes.closed", "kubernetes.resource"} <= codes, "what pages say of themselves"
+    assert {"repair.under_way", "audit.kind"} <= {found.code for found in said_in_templates()}
 
 
 def test_every_code_that_somebody_raises_or_writes_has_words() -> None:
