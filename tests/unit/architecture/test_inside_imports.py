@@ -35,6 +35,11 @@ def test_it_imports_the_standard_library_and_its_neighbours_alone(path: Path) ->
     assert forbidden_names(path.read_text()) == set()
 
 
+def test_what_a_training_imports_needs_no_neighbour() -> None:
+    source = (INSIDE_FOLDER / "groundcrew_job.py").read_text()
+    assert set(imported_names(source)) <= sys.stdlib_module_names - SINCE_PYTHON_3_6
+
+
 @pytest.mark.parametrize(
     "source",
     [
