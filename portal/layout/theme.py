@@ -23,7 +23,7 @@ def chosen_theme() -> str | None:
 
 
 def current_theme() -> str:
-    """Light or dark as far as the server knows; js/first.js puts the system's wish where nobody chose."""
+    """Light or dark as far as the server knows; js/initial_theme.js puts the system's wish where nobody chose."""
     return chosen_theme() or "light"
 
 

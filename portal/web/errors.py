@@ -131,7 +131,7 @@ def problem_response(
         if status == 401:
             response.headers["WWW-Authenticate"] = "Bearer"
     else:
-        page = "errors/_piece.html" if is_fragment_request() else "errors/page.html"
+        page = "errors/_fragment.html" if is_fragment_request() else "errors/page.html"
         response = make_response(
             render_template(
                 page,
