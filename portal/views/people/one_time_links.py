@@ -35,7 +35,9 @@ def set_password(token: str) -> ResponseReturnValue:
     except NotFound:
         return render_template("one_time_links/expired.html"), 404
     except Refused as refusal:
-        return render_template("one_time_links/page.html", user=user, errors=forms.error_messages(refusal)), 422
+        return render_template(
+            "one_time_links/page.html", user=user, errors=forms.error_messages(refusal)
+        ), 422
     if user.password_hash:
         flash(_("The password is changed; open sessions have ended, and API tokens are revoked."), "ok")
     signed_in = sessions.begin_session(
