@@ -48,7 +48,7 @@ def icon_sprite_url() -> str:
 
 
 def stream_start_id() -> str:
-    """Where the stream of a page that is rendered now begins: what rings until it is open is told then.
+    """The id after which the stream of a page rendered now begins: it delivers what is published until it opens.
 
     Redis makes the ids of its entries of milliseconds; one second is for clocks that differ a little.
     """

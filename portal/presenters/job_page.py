@@ -28,8 +28,8 @@ from portal.job_files.metrics_cache import MetricsCache
 from portal.job_files.start_plan import StartPlanFile, read_start_plan_file
 from portal.job_files.usage import AttemptUsage, read_attempt_usage
 
-METRICS_CACHE = "metrics_reader"
-CSV_SLOTS = "csv_places"
+METRICS_CACHE = "metrics_cache"
+CSV_SLOTS = "csv_slots"
 
 ACCURACY = "accuracy/validation"
 LOSS = "loss/validation"

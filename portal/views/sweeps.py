@@ -66,7 +66,7 @@ def read_view(sweep_id: int) -> SweepView:
 
 
 def current_sweep_url_with(**changes: object) -> str:
-    """As filters.same_page, with all the curves that were chosen."""
+    """As query_params.current_url_with, with all the curves that were chosen."""
     return query_params.current_url_with(**{"show": request.args.getlist("show"), **changes})
 
 

@@ -110,7 +110,7 @@ def problem_response(
     field: str = "",
     shapes: Sequence[dict[str, str]] = (),
 ) -> Response:
-    """HTML for pages, a piece for htmx, RFC 9457 for REST. `shapes` are fields of a wrong shape."""
+    """HTML for pages, a fragment for htmx, RFC 9457 for REST. `shapes` are fields of a wrong shape."""
     sentence = localized_sentence(code, data)
     if is_api_request():
         body: dict[str, object] = {

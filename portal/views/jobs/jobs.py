@@ -64,7 +64,7 @@ def index() -> Response:
 def page(job_id: int) -> Response:
     """`?tab=` is the part shown, `?attempt=` the try whose files are shown (the newest otherwise).
 
-    htmx asks for one of the pieces that move: the head, the run sheet, or the tab. A waiting job's
+    htmx asks for one of the fragments that change: the head, the facts, or the tab. A waiting job's
     overview, its way through the queue, is followed by the graphs when it starts.
     """
     cluster, actor = current_cluster(), current_actor()
