@@ -55,8 +55,8 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     )
     app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True}
     app.extensions["cluster"] = cluster
-    app.extensions["doorbell"] = EventHub(settings.redis_url)
-    app.extensions["stream_places"] = StreamSlots()
+    app.extensions["event_hub"] = EventHub(settings.redis_url)
+    app.extensions["stream_slots"] = StreamSlots()
     request_log.init_app(app)
     concurrency_limit.init_app(app)
     read_connection.init_app(app)

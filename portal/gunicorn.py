@@ -49,7 +49,7 @@ def post_fork(server: Any, worker: Any) -> None:
 def post_worker_init(worker: Any) -> None:
     """Streams end by themselves when this process is told to stop."""
     sys.setswitchinterval(SWITCH_SECONDS)
-    worker.wsgi.extensions["stream_places"].is_closing = lambda: not worker.alive
+    worker.wsgi.extensions["stream_slots"].is_closing = lambda: not worker.alive
     stay_open(worker.wsgi.extensions["cluster"].store)
     freeze_startup_objects()
 

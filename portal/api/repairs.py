@@ -11,7 +11,7 @@ from cluster.store.repairs import RepairRun
 from portal.api.blueprint import ApiBlueprint, describe_sentence
 from portal.api.repair_schemas import ForecastAnswer, ForecastQuery, RepairBody, RepairList, RepairRunAnswer
 from portal.i18n.translate import request_language
-from portal.web.chosen_nodes import parse_node_ids
+from portal.web.query_params import parse_node_ids
 from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint(

@@ -13,7 +13,7 @@ SEARCHED_BYTES = 64 * 1024 * 1024
 PROBLEM_SEARCH_BYTES = 4 * 1024 * 1024
 ERROR = re.compile(rb"\b(ERROR|FATAL|CRITICAL|Traceback|[A-Z]\w{0,60}(Error|Exception):)|\berror:")
 WARNING = re.compile(rb"\bWARN(ING)?\b|\bwarning:|\b[A-Z]\w{0,60}Warning:")
-"""What the viewer tints, see static/js/log_text.js."""
+"""What the viewer tints, see static/js/log_lines.js."""
 ERROR_WORDS = (b"ERROR", b"FATAL", b"CRITICAL", b"Traceback", b"Error:", b"Exception:", b"error:")
 WARNING_WORDS = (b"WARN", b"warning:", b"Warning:")
 """One of them is in whatever the expression finds. A block without them is passed over some twenty times as fast."""

@@ -15,7 +15,7 @@ from portal.i18n.translate import _
 
 @dataclass(frozen=True)
 class NavigationItem:
-    """One line of the rail; `count` says how many there are, `calls` how many need a person."""
+    """One link of the navigation: `count` is how many there are, `alert_count` how many need a person."""
 
     icon: str
     label: str

@@ -23,7 +23,7 @@ def chosen_theme() -> str | None:
 
 
 def current_theme() -> str:
-    """Light or dark as far as the server knows; js/first.js puts the system's wish where nobody chose."""
+    """Light or dark as far as the server knows; js/initial_theme.js puts the system's wish where nobody chose."""
     return chosen_theme() or "light"
 
 
@@ -48,7 +48,7 @@ def icon_sprite_url() -> str:
 
 
 def stream_start_id() -> str:
-    """Where the stream of a page that is rendered now begins: what rings until it is open is told then.
+    """The id after which the stream of a page rendered now begins: it delivers what is published until it opens.
 
     Redis makes the ids of its entries of milliseconds; one second is for clocks that differ a little.
     """

@@ -55,7 +55,7 @@ class EventHub:
             self.tabs.add(listener)
             if self.reader is None:
                 # Begun with the first tab, so that it is a thread of the serving process, not of its parent.
-                self.reader = threading.Thread(target=self.read_forever, name="doorbell", daemon=True)
+                self.reader = threading.Thread(target=self.read_forever, name="event-hub", daemon=True)
                 self.reader.start()
         try:
             yield listener
@@ -70,9 +70,9 @@ class EventHub:
         while True:
             try:
                 last = last or newest_event_id(connection)
-                for ring in read_events_after(connection, last, BLOCK_MS):
-                    last = ring.id
-                    self.deliver(ring)
+                for event in read_events_after(connection, last, BLOCK_MS):
+                    last = event.id
+                    self.deliver(event)
                 is_silent = False
             except redis.RedisError as error:
                 if not is_silent:
@@ -80,12 +80,12 @@ class EventHub:
                 is_silent = True
                 time.sleep(RETRY_SECONDS)
 
-    def deliver(self, ring: BusEvent) -> None:
+    def deliver(self, event: BusEvent) -> None:
         with self.lock:
             listeners = list(self.tabs)
         for listener in listeners:
             try:
-                listener.events.put_nowait(ring)
+                listener.events.put_nowait(event)
             except queue.Full:
                 listener.has_overflowed = True
 

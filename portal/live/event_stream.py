@@ -87,13 +87,13 @@ class TabStream:
     topics: frozenset[str]
     job_ids: tuple[int, ...]
     last_event_id: str = ""
-    """The ring that the browser heard last, or where its page was rendered."""
+    """The event that the browser received last, or where its page was rendered."""
     is_disconnected: Callable[[], bool] = lambda: False
 
     def events(self, places: StreamSlots) -> Generator[str, None, None]:
         """Text of the stream. Ends when the session does, or when the tab cannot keep up (it comes back).
 
-        Takes its place with the first piece: one that never begins holds none. Raises TooManyStreams.
+        Takes its slot with the first event: a stream that never begins holds none. Raises TooManyStreams.
         """
         with places.hold_slot(self.actor.user_id), self.event_hub.subscribe() as listener:
             yield f"retry: {RETRY_MS}\n\n"
@@ -117,16 +117,16 @@ class TabStream:
                 yield format_event("beat", {})
             for watch in watched:
                 yield from self.file_growth_events(watch)
-            rings = wait_for_events(listener, FILES_SECONDS if watched else IDLE_SECONDS)
-            if any(ring.topic == "jobs" for ring in rings):
+            events = wait_for_events(listener, FILES_SECONDS if watched else IDLE_SECONDS)
+            if any(event.topic == "jobs" for event in events):
                 check_at = 0.0
-            yield from self.newest_per_row(rings)
+            yield from self.newest_per_row(events)
 
-    def newest_per_row(self, rings: list[BusEvent]) -> Iterator[str]:
-        """One event per row, however often it rang; the last id counts."""
-        newest = {(ring.topic, ring.row_id): ring for ring in rings if ring.topic in self.topics}
-        for ring in sorted(newest.values(), key=lambda ring: tuple(map(int, ring.id.split("-")))):
-            yield format_event(ring.topic, {"id": ring.row_id}, ring.id)
+    def newest_per_row(self, events: list[BusEvent]) -> Iterator[str]:
+        """One event per row, however often it was published; the last id counts."""
+        newest = {(event.topic, event.row_id): event for event in events if event.topic in self.topics}
+        for event in sorted(newest.values(), key=lambda event: tuple(map(int, event.id.split("-")))):
+            yield format_event(event.topic, {"id": event.row_id}, event.id)
 
     def refresh_watched_job(self, watch: WatchedJob) -> bool:
         """False where the person may no longer see the job. A new attempt has files of its own."""
@@ -190,14 +190,14 @@ def make_disconnect_check(environ: Mapping[str, Any]) -> Callable[[], bool]:
 
 
 def wait_for_events(listener: TabQueue, pause: float) -> list[BusEvent]:
-    """Waits at most `pause` seconds for a ring, then takes all that are there."""
+    """Waits at most `pause` seconds for an event, then takes all that are there."""
     try:
-        rings = [listener.events.get(timeout=pause)]
+        events = [listener.events.get(timeout=pause)]
     except queue.Empty:
         return []
     while not listener.events.empty():
-        rings.append(listener.events.get_nowait())
-    return rings
+        events.append(listener.events.get_nowait())
+    return events
 
 
 def format_event(name: str, data: dict[str, Any], identity: str = "") -> str:

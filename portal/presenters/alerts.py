@@ -14,7 +14,7 @@ from portal.i18n.translate import _
 from portal.web.request_context import current_actor, current_cluster, read_once
 
 BOLD_DATA = ("job", "node", "name", "pod")
-"""Names in the data of a concern."""
+"""Names in the data of an alert."""
 BUTTON_LABELS = {
     AlertTopic.JOB: N_("See job"),
     AlertTopic.OPERATION: N_("See what failed"),
@@ -52,15 +52,15 @@ class AlertLine:
     button_label: str = ""
     state_word: str | None = None
     navigation_path: str = "/"
-    """The rail's entry that counts it too."""
+    """The path of the navigation item that counts it too."""
 
 
 def read_alert_lines() -> list[AlertLine]:
-    """Read once per request: the page and the rail show the same."""
-    if "attention" not in g:
+    """Read once per request: the page and the navigation show the same."""
+    if "alert_lines" not in g:
         found = list_alerts(current_cluster(), current_actor(), read_once)
-        g.attention = [alert_line(concern) for concern in found]
-    lines: list[AlertLine] = g.attention
+        g.alert_lines = [alert_line(alert) for alert in found]
+    lines: list[AlertLine] = g.alert_lines
     return lines
 
 
@@ -70,23 +70,23 @@ def executor_alert_lines() -> Iterator[AlertLine]:
         yield from map(alert_line, start_outage_alerts(current_cluster()))
 
 
-def alert_line(concern: Alert) -> AlertLine:
+def alert_line(alert: Alert) -> AlertLine:
     is_administrator = current_actor().is_administrator
-    extends = concern.topic is AlertTopic.WORKSPACE and is_administrator
-    path = alert_path(concern, is_administrator)
+    extends = alert.topic is AlertTopic.WORKSPACE and is_administrator
+    path = alert_path(alert, is_administrator)
     return AlertLine(
-        concern.urgency.value,
-        embolden_names(localized_sentence(concern.code, concern.data), concern),
-        " · ".join(localized_sentence(detail.code, detail.data) for detail in concern.details),
+        alert.urgency.value,
+        embolden_names(localized_sentence(alert.code, alert.data), alert),
+        " · ".join(localized_sentence(detail.code, detail.data) for detail in alert.details),
         path or None,
-        (_("Extend") if extends else _(BUTTON_LABELS[concern.topic])) if path else "",
-        navigation_path=NAVIGATION_PATHS.get(concern.topic, "/"),
+        (_("Extend") if extends else _(BUTTON_LABELS[alert.topic])) if path else "",
+        navigation_path=NAVIGATION_PATHS.get(alert.topic, "/"),
     )
 
 
-def embolden_names(sentence: str, concern: Alert) -> Markup:
+def embolden_names(sentence: str, alert: Alert) -> Markup:
     """The sentence with its names in bold."""
     text = escape(sentence)
-    for name in [str(concern.data[key]) for key in BOLD_DATA if key in concern.data]:
+    for name in [str(alert.data[key]) for key in BOLD_DATA if key in alert.data]:
         text = Markup(text.replace(escape(name), Markup("<b>%s</b>") % name, 1))
     return text

@@ -3,6 +3,7 @@ per request."""
 
 import shlex
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +13,8 @@ from flask import current_app
 
 from cluster.cached_property import unlocked_cached_property
 from cluster.domain.errors import NotFound
+from cluster.domain.jobs import accounting
+from cluster.domain.jobs.accounting import JobStateChange, UnitHolding
 from cluster.domain.states import LIVE_JOB_STATES, JobState
 from cluster.files.checkpoints import CheckpointFile, list_checkpoints
 from cluster.files.checkpoints import best_checkpoint as best_checkpoint
@@ -24,10 +27,14 @@ from portal.job_files.metrics import JobMetrics
 from portal.job_files.metrics_cache import MetricsCache
 from portal.job_files.start_plan import StartPlanFile, read_start_plan_file
 from portal.job_files.usage import AttemptUsage, read_attempt_usage
-from portal.presenters import job_progress, job_times
 
-METRICS_CACHE = "metrics_reader"
-CSV_SLOTS = "csv_places"
+METRICS_CACHE = "metrics_cache"
+CSV_SLOTS = "csv_slots"
+
+ACCURACY = "accuracy/validation"
+LOSS = "loss/validation"
+SPEED = "images_per_second"
+EPOCHS = "epochs"
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,30 @@ class UnitsOnNode:
 
     node: str
     units: int
+
+
+@dataclass(frozen=True)
+class EpochProgress:
+    """Epochs may be parts of one; `share_done` is 0 to 1; None where the program does not say."""
+
+    epoch: float | None
+    epochs: float | None
+    ends_at: datetime | None = None
+
+    @property
+    def share_done(self) -> float | None:
+        if self.epoch is None or not self.epochs:
+            return None
+        return min(1.0, max(0.0, self.epoch / self.epochs))
+
+
+@dataclass(frozen=True)
+class BestMetric:
+    """`metric` tells what it is: an accuracy is best at its highest, a loss at its lowest."""
+
+    metric: str
+    value: float
+    epoch: float | None
 
 
 @dataclass(frozen=True)
@@ -80,18 +111,18 @@ class JobView:
         return reader.read(self.root, *self.out)
 
     @unlocked_cached_property
-    def progress(self) -> job_progress.EpochProgress:
+    def progress(self) -> EpochProgress:
         is_running = self.is_newest and self.job.state is JobState.RUNNING
         ends_at = self.attempt.expected_end_at if is_running and self.attempt else None
-        return job_progress.epoch_progress(self.metrics, self.now, ends_at)
+        return epoch_progress(self.metrics, self.now, ends_at)
 
     @unlocked_cached_property
-    def best(self) -> job_progress.BestMetric | None:
-        return job_progress.best_metric(self.metrics)
+    def best(self) -> BestMetric | None:
+        return best_metric(self.metrics)
 
     @property
     def speed(self) -> float | None:
-        return self.metrics.last(job_progress.SPEED)
+        return self.metrics.last(SPEED)
 
     @unlocked_cached_property
     def usage(self) -> AttemptUsage | None:
@@ -116,7 +147,7 @@ class JobView:
 
     @property
     def best_checkpoint(self) -> CheckpointFile | None:
-        return best_checkpoint(self.checkpoints, job_progress.ACCURACY, highest=True)
+        return best_checkpoint(self.checkpoints, ACCURACY, highest=True)
 
     @property
     def units(self) -> list[Any]:
@@ -129,19 +160,19 @@ class JobView:
 
     @property
     def unit_hours(self) -> float:
-        return job_times.job_unit_hours(self.job.attempts, self.now)
+        return job_unit_hours(self.job.attempts, self.now)
 
     @property
     def waited(self) -> float:
-        return job_times.job_waited_seconds(self.job, self.now)
+        return job_waited_seconds(self.job, self.now)
 
     @property
     def ran(self) -> float | None:
-        return job_times.job_ran_seconds(self.job, self.now)
+        return job_ran_seconds(self.job, self.now)
 
     @property
     def seconds_by_state(self) -> list[tuple[str, float]]:
-        return job_times.job_seconds_by_state(self.job, self.now)
+        return job_seconds_by_state(self.job, self.now)
 
     @property
     def is_simulated(self) -> bool:
@@ -165,6 +196,47 @@ def units_on_nodes(attempt: Attempt) -> list[UnitsOnNode]:
     first = attempt.node.name
     others = [name for name in counts if name != first]
     return [UnitsOnNode(name, counts[name]) for name in (first, *others)]
+
+
+def epoch_progress(metrics: JobMetrics, now: datetime, expected_end_at: datetime | None) -> EpochProgress:
+    """`expected_end_at`: what the row says, as every page does; None for one that does not run."""
+    epochs = metrics.last(EPOCHS)
+    if metrics.last_epoch is None:
+        return EpochProgress(None, epochs)
+    return EpochProgress(metrics.last_epoch, epochs, max(now, expected_end_at) if expected_end_at else None)
+
+
+def best_metric(metrics: JobMetrics) -> BestMetric | None:
+    for metric, is_highest in ((ACCURACY, True), (LOSS, False)):
+        found = metrics.best(metric, highest=is_highest)
+        if found:
+            return BestMetric(metric, *found)
+    return None
+
+
+def job_seconds_by_state(job: Job, now: datetime) -> list[tuple[str, float]]:
+    """(state, seconds) in the order in which they first came; ended states take no time."""
+    changes = [JobStateChange(event.at, JobState(event.state)) for event in job.events]
+    changes = changes or [JobStateChange(job.submitted_at, job.state)]
+    spent = accounting.seconds_in_states(changes, job.ended_at, now)
+    return [(state.value, seconds) for state, seconds in spent.items()]
+
+
+def job_unit_hours(attempts: Sequence[Attempt], now: datetime) -> float:
+    """Units times hours that they were held, over all attempts."""
+    holdings = [
+        UnitHolding(1, held.begun_at, held.ended_at) for attempt in attempts for held in attempt.allocations
+    ]
+    return accounting.unit_hours(holdings, now)
+
+
+def job_waited_seconds(job: Job, now: datetime) -> float:
+    return ((job.dispatched_at or job.ended_at or now) - job.submitted_at).total_seconds()
+
+
+def job_ran_seconds(job: Job, now: datetime) -> float | None:
+    """From the first start to the end; None where it never started."""
+    return ((job.ended_at or now) - job.started_at).total_seconds() if job.started_at else None
 
 
 def read_job_view(cluster: Cluster, job: Job, number: int | None) -> JobView:

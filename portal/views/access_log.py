@@ -102,7 +102,7 @@ def page() -> ResponseReturnValue:
         kinds=KINDS,
         outcomes=OUTCOMES,
         can_verify=has_repair_catalogue(cluster),
-        same_page=query_params.current_url_with,
+        current_url_with=query_params.current_url_with,
     )
 
 

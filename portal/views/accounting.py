@@ -62,7 +62,7 @@ def page() -> str | Response:
         chosen=query_params.id_param("workspace"),
         earlier=month.before() if month > accounting.read_first_month(cluster) else None,
         later=month.next() if month < now else None,
-        same_page=query_params.current_url_with,
+        current_url_with=query_params.current_url_with,
     )
 
 

@@ -52,7 +52,7 @@ def is_node_healthy(node: NodeView) -> bool:
 @blueprint.get("/nodes/<int:node_id>")
 def page(node_id: int) -> ResponseReturnValue:
     node = queries.read_node(current_cluster(), current_actor(), node_id)
-    return render_template("nodes/_node.html" if is_fragment_request() else "nodes/page.html", node=node)
+    return render_template("nodes/_details.html" if is_fragment_request() else "nodes/page.html", node=node)
 
 
 @blueprint.get("/nodes/<int:node_id>/drain")

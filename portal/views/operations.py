@@ -37,8 +37,8 @@ def index() -> ResponseReturnValue:
         is_open={"open": True, "ended": False}.get(only),
     )
     shown, has_more = found[:PAGE_LENGTH], len(found) > PAGE_LENGTH
-    piece = "operations/_list.html" if is_fragment_request() else "operations/list.html"
-    return render_template(piece, operations=shown, only=only, has_more=has_more)
+    template = "operations/_list.html" if is_fragment_request() else "operations/list.html"
+    return render_template(template, operations=shown, only=only, has_more=has_more)
 
 
 @blueprint.get("/operations/<int:operation_id>")
@@ -46,9 +46,9 @@ def page(operation_id: int) -> ResponseReturnValue:
     operation = queries.read_operation(current_cluster(), current_actor(), operation_id)
     if operation.kind == OperationKind.REPAIR and current_actor().is_administrator:
         return redirect(url_for("repairs.run", run_id=operation.subject_id), 303)
-    piece = "operations/_operation.html" if is_fragment_request() else "operations/page.html"
+    template = "operations/_operation.html" if is_fragment_request() else "operations/page.html"
     return render_template(
-        piece,
+        template,
         operation=operation,
         steps=[step_row(step, operation) for step in operation.steps],
         is_open=operation.state in OPEN_STATES,

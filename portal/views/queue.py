@@ -43,7 +43,7 @@ def page() -> Response:
         workspaces=read_once(places.list_workspace_summaries),
         next_after=queue_page.format_queue_cursor(view.next_after),
         next_run=queue_page.format_queue_cursor(view.next_after_run),
-        same_page=query_params.current_url_with,
+        current_url_with=query_params.current_url_with,
         links=queue_page.QueueLinks(),
         people=queue_page.list_job_owners(view, actor, wanted.user_id),
         next_start=queue_page.next_expected_start(waiting, wanted, now),

@@ -26,7 +26,7 @@ from portal.i18n.messages import N_, localized_error, localized_sentence
 from portal.i18n.translate import _, request_language
 from portal.job_files.log_chunks import read_log_chunk
 from portal.web import forms
-from portal.web.chosen_nodes import parse_node_ids
+from portal.web.query_params import parse_node_ids
 from portal.web.request_context import current_actor, current_cluster, is_fragment_request
 
 blueprint = Blueprint("repairs", __name__)

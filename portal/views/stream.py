@@ -1,8 +1,8 @@
 """`/stream`, the Server-Sent Events of one open tab: events of the bus, growth of job files, heartbeats.
 
 Events: `<topic>` {"id"} · `log` {"job", "attempt", "sizes": {file: bytes}} · `metrics` {"job", "attempt",
-"size"} · `beat` {} · `end` {} (the session is over). Content never travels here: whoever hears a ring asks
-for the page's piece, and permissions are checked there.
+"size"} · `beat` {} · `end` {} (the session is over). Content never travels here: the page asks for its
+fragment after an event, and permissions are checked there.
 """
 
 from flask import Blueprint, Response, current_app, g, request
@@ -37,7 +37,7 @@ RETRY_AFTER_SECONDS = 30
 def stream() -> ResponseReturnValue:
     """`topics` is a list with commas: names, and `job:<id>` for the files of a job that is seen.
 
-    `since` is where a page was rendered; a browser that comes back by itself names the last ring it heard.
+    `since` is where a page was rendered; a browser that comes back by itself names the last event it received.
     A refusal is a line of text: browsers show none of it, and it comes as often as they ask again.
     """
     cluster, actor = current_cluster(), current_actor()
@@ -48,12 +48,12 @@ def stream() -> ResponseReturnValue:
         raise Refused("topics", "stream.unknown_topic", topics=sorted(topics - TOPICS)[:5])
     for job_id in watched:
         queries.read_job(cluster, actor, job_id)
-    places: StreamSlots = current_app.extensions["stream_places"]
+    slots: StreamSlots = current_app.extensions["stream_slots"]
     tab = TabStream(
         cluster=cluster,
         actor=actor,
         token=current_user.token,
-        event_hub=current_app.extensions["doorbell"],
+        event_hub=current_app.extensions["event_hub"],
         topics=topics,
         job_ids=tuple(watched),
         last_event_id=request.headers.get("Last-Event-ID") or request.args.get("since", ""),
@@ -62,7 +62,7 @@ def stream() -> ResponseReturnValue:
     if request.method == "HEAD":
         return Response(mimetype=MIMETYPE)
     try:
-        g.begun_stream = StartedStream(tab.events(places))
+        g.begun_stream = StartedStream(tab.events(slots))
     except TooManyStreams as refusal:
         status = 429 if refusal.code == "stream.too_many" else 503
         answer = Response(

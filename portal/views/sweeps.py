@@ -38,7 +38,7 @@ def page(sweep_id: int) -> Response:
     lines = read_chosen_results(view)
     return render_page_or_fragment(
         "sweeps/page.html",
-        f"sweeps/_{query_params.choice_param('piece', ('head', 'table'), 'table')}.html",
+        f"sweeps/_{query_params.choice_param('fragment', ('head', 'table'), 'table')}.html",
         sweep=view.sweep,
         view=view,
         lines=lines,
@@ -47,7 +47,7 @@ def page(sweep_id: int) -> Response:
         parts=max(1, -(-len(view.results) // PAGE_LENGTH)),
         may_stop=stops.can_stop_sweep(current_actor(), view.sweep) and view.is_live,
         best_value=lambda entry, metric: best_value(entry.results, metric),
-        same_page=current_sweep_url_with,
+        current_url_with=current_sweep_url_with,
         toggled=lambda job_id: toggle_curve(lines, job_id),
     )
 
@@ -66,7 +66,7 @@ def read_view(sweep_id: int) -> SweepView:
 
 
 def current_sweep_url_with(**changes: object) -> str:
-    """As filters.same_page, with all the curves that were chosen."""
+    """As query_params.current_url_with, with all the curves that were chosen."""
     return query_params.current_url_with(**{"show": request.args.getlist("show"), **changes})
 
 

@@ -78,7 +78,7 @@ class ConcurrencyLimiter:
 
 
 def init_app(app: Flask) -> None:
-    app.extensions["fair_share"] = ConcurrencyLimiter()
+    app.extensions["concurrency_limiter"] = ConcurrencyLimiter()
     app.before_request(acquire_slot)
     app.after_request(note_refused_stream)
     app.teardown_request(release_slot)
@@ -89,7 +89,7 @@ def acquire_slot() -> Response | None:
     key = client_key()
     if key is None or request.endpoint in (ARCHIVE_ENDPOINT, "static"):
         return None
-    share: ConcurrencyLimiter = current_app.extensions["fair_share"]
+    share: ConcurrencyLimiter = current_app.extensions["concurrency_limiter"]
     if request.endpoint == STREAM_ENDPOINT:
         g.is_refused_again = request.method == "GET" and share.is_refused_for_now(key)
         return Response(status=429) if g.is_refused_again else None
@@ -105,7 +105,7 @@ def acquire_slot() -> Response | None:
 def release_slot(_problem: BaseException | None) -> None:
     key: bytes | None = g.pop("share_of", None)
     if key is not None:
-        current_app.extensions["fair_share"].release(key)
+        current_app.extensions["concurrency_limiter"].release(key)
 
 
 def note_refused_stream(response: Response) -> Response:
@@ -113,7 +113,7 @@ def note_refused_stream(response: Response) -> Response:
     if request.endpoint == STREAM_ENDPOINT and response.status_code == 429:
         key = client_key()
         if key is not None and not g.get("is_refused_again"):
-            current_app.extensions["fair_share"].note_refusal(key)
+            current_app.extensions["concurrency_limiter"].note_refusal(key)
         response.headers.setdefault("Retry-After", "30")
     return response
 

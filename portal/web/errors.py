@@ -110,7 +110,7 @@ def problem_response(
     field: str = "",
     shapes: Sequence[dict[str, str]] = (),
 ) -> Response:
-    """HTML for pages, a piece for htmx, RFC 9457 for REST. `shapes` are fields of a wrong shape."""
+    """HTML for pages, a fragment for htmx, RFC 9457 for REST. `shapes` are fields of a wrong shape."""
     sentence = localized_sentence(code, data)
     if is_api_request():
         body: dict[str, object] = {
@@ -131,7 +131,7 @@ def problem_response(
         if status == 401:
             response.headers["WWW-Authenticate"] = "Bearer"
     else:
-        page = "errors/_piece.html" if is_fragment_request() else "errors/page.html"
+        page = "errors/_fragment.html" if is_fragment_request() else "errors/page.html"
         response = make_response(
             render_template(
                 page,

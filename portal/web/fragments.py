@@ -8,8 +8,8 @@ from werkzeug.wrappers import Response
 from portal.web.request_context import is_fragment_request
 
 
-def render_page_or_fragment(page: str, piece: str, status: int = 200, **values: Any) -> Response:
-    """`page` includes `piece`; both may come from the same address, so that caches are told apart."""
-    response = make_response(render_template(piece if is_fragment_request() else page, **values), status)
+def render_page_or_fragment(page: str, fragment: str, status: int = 200, **values: Any) -> Response:
+    """`page` includes `fragment`; both may come from the same address, so that caches are told apart."""
+    response = make_response(render_template(fragment if is_fragment_request() else page, **values), status)
     response.headers.add("Vary", "HX-Request")
     return response

@@ -42,3 +42,14 @@ def current_url_with(**changes: object) -> str:
     return url_for(
         request.endpoint, **{key: value for key, value in values.items() if value not in (None, "")}
     )
+
+
+def parse_node_ids(text: str) -> list[int]:
+    """Parse ids separated by commas; anything that is not an id becomes 0, which no node has."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    return [parse_node_id(word) for word in words]
+
+
+def parse_node_id(word: str) -> int:
+    number = int(word) if word.isascii() and word.isdigit() and len(word) < 12 else 0
+    return number if number <= LARGEST_ID else 0

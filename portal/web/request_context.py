@@ -37,7 +37,7 @@ def current_actor() -> Actor:
 
 
 def read_once(read: Callable[[Cluster, Actor], Shown]) -> Shown:
-    """A service's list as this person sees it, read once per request: page, sign and rail show the same."""
+    """A service's list for this person, read once per request: page, alert panel and navigation show the same."""
     known: dict[object, Shown] = g.setdefault("read", {})
     if read not in known:
         known[read] = read(current_cluster(), current_actor())
@@ -72,5 +72,5 @@ def is_api_request() -> bool:
 
 
 def is_fragment_request() -> bool:
-    """htmx wants a piece of the page; going back in the browser's history wants the whole one."""
+    """htmx asks for a fragment of the page; going back in the browser's history wants the whole one."""
     return "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers

@@ -64,7 +64,7 @@ def page_layout() -> PageLayout:
 def add_pages(app: Flask) -> None:
     @app.get("/")
     def board() -> str:
-        return render_template("components/board.html", sample=sample())
+        return render_template("components/dashboard.html", sample=sample())
 
     @app.get("/components")
     def components() -> str:
@@ -72,7 +72,7 @@ def add_pages(app: Flask) -> None:
 
     @app.get("/gate")
     def gate() -> str:
-        return render_template("components/gate.html")
+        return render_template("components/sign_in.html")
 
     @app.get("/job")
     def job() -> str:

@@ -1,7 +1,7 @@
 // Live graphs with uPlot. Colours come from the CSS variables when drawn, so a change of theme draws again.
 
 const MORE_MS = 500; // until a large file that nobody has asked for before is read to its end
-const CHECK_MS = 3_000; // safety net beside the doorbell, only while the tab is seen and the job goes on
+const CHECK_MS = 3_000; // safety net beside the event stream, only while the tab is seen and the job goes on
 const DASHES = { 1: [], 2: [5, 2.5], 3: [1.5, 2.5], 4: [7, 2, 1.5, 2], 5: [3, 1.5], 6: [9, 3] };
 const FEW_POINTS = 12;
 
@@ -259,7 +259,7 @@ class Panel {
       this.update();
       if (data.is_whole === false && this.root.isConnected) setTimeout(() => this.load(), MORE_MS);
     } catch {
-      // The next ring or the next check asks again; the live mark says that the portal is away.
+      // The next event or the next check asks again; the live mark says that the portal is away.
     }
   }
 

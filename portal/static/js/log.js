@@ -362,7 +362,7 @@ const roots = document.querySelectorAll("[data-log]");
 if (roots.length) {
   // The version in this module's own address goes on to the ones it needs, so that an update reaches all of them.
   const { search } = new URL(import.meta.url);
-  const [text, finding] = await Promise.all([import(`./log_text.js${search}`), import(`./log_find.js${search}`)]);
+  const [text, finding] = await Promise.all([import(`./log_lines.js${search}`), import(`./log_search.js${search}`)]);
   ({ level, shown, write } = text);
   ({ Finder } = finding);
   for (const root of roots) new Log(root);

@@ -24,7 +24,7 @@ from portal.web.request_context import current_actor, current_cluster, read_once
 
 TABS = ("overview", "log", "checkpoints", "settings", "history")
 STATES = {state.value: (state,) for state in JobState} | {"living": LIVE_JOB_STATES}
-FRAGMENTS = ("head", "sheet", "overview")
+FRAGMENTS = ("head", "facts", "overview")
 PAGE_LENGTH = 50
 
 blueprint = Blueprint("jobs", __name__)
@@ -56,7 +56,7 @@ def index() -> Response:
         chosen=chosen,
         workspaces=read_once(queries.list_workspace_summaries),
         training=trainings.read_training(cluster, actor, chosen["training"]) if chosen["training"] else None,
-        same_page=query_params.current_url_with,
+        current_url_with=query_params.current_url_with,
     )
 
 
@@ -64,17 +64,17 @@ def index() -> Response:
 def page(job_id: int) -> Response:
     """`?tab=` is the part shown, `?attempt=` the try whose files are shown (the newest otherwise).
 
-    htmx asks for one of the pieces that move: the head, the run sheet, or the tab. A waiting job's
+    htmx asks for one of the fragments that change: the head, the facts, or the tab. A waiting job's
     overview, its way through the queue, is followed by the graphs when it starts.
     """
     cluster, actor = current_cluster(), current_actor()
     job = job_queries.read_job(cluster, actor, job_id)
     tab = query_params.choice_param("tab", TABS, "overview")
     view = read_job_view(cluster, job, query_params.id_param("attempt"))
-    piece = query_params.choice_param("piece", FRAGMENTS, tab)
+    fragment = query_params.choice_param("fragment", FRAGMENTS, tab)
     return render_page_or_fragment(
         "jobs/page.html",
-        f"jobs/_{piece}.html",
+        f"jobs/_{fragment}.html",
         job=job,
         view=view,
         tab=tab,
@@ -86,7 +86,7 @@ def page(job_id: int) -> Response:
         else [],
         may_stop=stop_requests.can_stop_job(actor, job) and job.state in LIVE_JOB_STATES,
         may_delete_files=can_offer_file_deletion(job),
-        same_page=query_params.current_url_with,
+        current_url_with=query_params.current_url_with,
     )
 
 

@@ -19,8 +19,8 @@ def form(token: str) -> ResponseReturnValue:
     try:
         user = passwords.read_password_link(current_cluster(), token)
     except NotFound:
-        return render_template("links/dead.html"), 404
-    response = make_response(render_template("links/page.html", user=user, errors={}))
+        return render_template("one_time_links/expired.html"), 404
+    response = make_response(render_template("one_time_links/page.html", user=user, errors={}))
     response.headers["Referrer-Policy"] = "no-referrer"
     return response
 
@@ -33,9 +33,11 @@ def set_password(token: str) -> ResponseReturnValue:
         forms.require_known_fields("username", "password")
         passwords.use_password_link(cluster, token, password, client_address())
     except NotFound:
-        return render_template("links/dead.html"), 404
+        return render_template("one_time_links/expired.html"), 404
     except Refused as refusal:
-        return render_template("links/page.html", user=user, errors=forms.error_messages(refusal)), 422
+        return render_template(
+            "one_time_links/page.html", user=user, errors=forms.error_messages(refusal)
+        ), 422
     if user.password_hash:
         flash(_("The password is changed; open sessions have ended, and API tokens are revoked."), "ok")
     signed_in = sessions.begin_session(

@@ -28,12 +28,12 @@ class SilentDoorbell:
 @pytest.fixture
 def app(light_cluster: Cluster) -> Flask:
     app = create_app(light_cluster)
-    app.extensions["doorbell"] = SilentDoorbell()
+    app.extensions["event_hub"] = SilentDoorbell()
     return app
 
 
 def taken(app: Flask) -> int:
-    places: StreamSlots = app.extensions["stream_places"]
+    places: StreamSlots = app.extensions["stream_slots"]
     return places.used_by_person.total()
 
 
@@ -108,7 +108,7 @@ def test_refused_requests_take_no_place(app: Flask, light_cluster: Cluster) -> N
 
 
 def test_all_places_together_are_fewer_than_threads(app: Flask, light_cluster: Cluster) -> None:
-    places: StreamSlots = app.extensions["stream_places"]
+    places: StreamSlots = app.extensions["stream_slots"]
     places.used_by_person.update(
         {-person: MAX_STREAMS_PER_PERSON for person in range(1, 1 + MAX_STREAMS // MAX_STREAMS_PER_PERSON)}
     )

@@ -21,7 +21,7 @@ GREEDY, OTHER = b"greedy", b"other"
 @pytest.fixture
 def app(light_cluster: Cluster) -> Flask:
     app = create_app(light_cluster)
-    app.extensions["doorbell"] = SilentDoorbell()
+    app.extensions["event_hub"] = SilentDoorbell()
     return app
 
 
@@ -99,7 +99,7 @@ def test_every_request_gives_its_place_back_and_a_refusal_names_the_way_out(
     client = browser(app, a_user(light_cluster))
     for path in ("/", "/no-such-page", "/jobs/999"):
         client.get(path)
-    share: ConcurrencyLimiter = app.extensions["fair_share"]
+    share: ConcurrencyLimiter = app.extensions["concurrency_limiter"]
     assert share.slots_by_client == {}
     monkeypatch.setattr(concurrency_limit, "MAX_OPEN_REQUESTS", 0)
     for path, kind in (("/", "text/html"), ("/api/v1/jobs", "application/problem+json")):

@@ -154,7 +154,7 @@ def test_a_small_file_that_is_large_is_not_read(tmp_path: Path) -> None:
 LETTERS = "AaZz_09 .-:\t\x1b\r\u00e9\ud55c"
 
 
-PAGE_SCRIPT = Path(__file__).parents[4] / "portal" / "static" / "js" / "log_text.js"
+PAGE_SCRIPT = Path(__file__).parents[4] / "portal" / "static" / "js" / "log_lines.js"
 EACH_LETTER = """
 const { level, shown } = await import(process.argv[2]);
 const found = JSON.parse(process.argv[3]).map((letter) => {
@@ -172,9 +172,9 @@ def test_the_pages_script_shows_a_line_of_one_letter_at_once(tmp_path: Path) -> 
     if node is None:
         pytest.skip("no node, which runs the page's script outside a browser")
     (tmp_path / "each.mjs").write_text(EACH_LETTER)
-    (tmp_path / "log_text.mjs").write_text(PAGE_SCRIPT.read_text())
+    (tmp_path / "log_lines.mjs").write_text(PAGE_SCRIPT.read_text())
     letters = [letter for letter in LETTERS if letter != "\x1b"]
-    command = [node, str(tmp_path / "each.mjs"), str(tmp_path / "log_text.mjs"), json.dumps(letters)]
+    command = [node, str(tmp_path / "each.mjs"), str(tmp_path / "log_lines.mjs"), json.dumps(letters)]
     done = subprocess.run(["prlimit", "--cpu=20", *command], capture_output=True, text=True, check=True)
     for letter, (line, with_end, error, length) in zip(letters, json.loads(done.stdout), strict=True):
         assert (line, with_end) == ("", ""), letter

@@ -5,7 +5,7 @@ from flask import Flask
 
 from cluster.domain.errors import Refused
 from cluster.store.base import LARGEST_ID
-from portal.web.query_params import choice_param, current_url_with, id_param, parse_id
+from portal.web.query_params import choice_param, current_url_with, id_param, parse_id, parse_node_ids
 
 
 @pytest.fixture
@@ -40,3 +40,21 @@ def test_links_change_some_filters_and_keep_the_others(app: Flask) -> None:
     with app.test_request_context("/jobs/4?state=waiting&after=9"):
         assert id_param("after") == 9
         assert current_url_with(after=None, page=2) == "/jobs/4?state=waiting&page=2"
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("", []),
+        (" , ,", []),
+        ("3", [3]),
+        ("3, 1,2", [3, 1, 2]),
+        ("gpu01,2", [0, 2]),
+        ("-1,1.5,٣", [0, 0, 0]),
+        (str(LARGEST_ID), [LARGEST_ID]),
+        (str(LARGEST_ID + 1), [0]),
+        ("9" * 5000, [0]),
+    ],
+)
+def test_what_is_no_id_is_a_node_that_there_is_not(text: str, ids: list[int]) -> None:
+    assert parse_node_ids(text) == ids

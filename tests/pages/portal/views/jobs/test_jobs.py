@@ -74,11 +74,13 @@ def test_the_head_says_how_far_it_is_and_when_it_ends(lab: Lab) -> None:
 
 def test_the_head_alone_is_a_piece_for_the_live_page(lab: Lab) -> None:
     job = lab.a_running_job()
-    for piece in ("head", "sheet"):
-        answer = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}?piece={piece}", headers={"HX-Request": "true"})
+    for fragment in ("head", "facts"):
+        answer = lab.browser(lab.seoyeon).get(
+            f"/jobs/{job.id}?fragment={fragment}", headers={"HX-Request": "true"}
+        )
         assert answer.status_code == 200
         assert "<html" not in answer.text
-    assert lab.browser(lab.seoyeon).get(f"/jobs/{job.id}?piece=other").status_code in (200, 422)
+    assert lab.browser(lab.seoyeon).get(f"/jobs/{job.id}?fragment=other").status_code in (200, 422)
 
 
 def test_an_ended_job_says_why_and_what_to_do(lab: Lab) -> None:
@@ -360,7 +362,7 @@ def test_the_way_through_the_queue_is_followed_by_the_graphs(lab: Lab) -> None:
     """An open page of a waiting job asks for its overview again; that of one which runs has graphs and asks no more."""
     browser = lab.browser(lab.seoyeon)
     waiting, running = a_job(lab.cluster, lab.lenet), lab.a_running_job()
-    asks = "piece=overview"
+    asks = "fragment=overview"
     piece = browser.get(f"/jobs/{waiting.id}?{asks}", headers={"HX-Request": "true"}).text
     assert asks in piece and "Its way through the queue" in piece
     piece = browser.get(f"/jobs/{running.id}?{asks}", headers={"HX-Request": "true"}).text
