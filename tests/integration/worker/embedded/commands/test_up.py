@@ -49,7 +49,7 @@ def test_the_second_time_nothing_is_started_again(installation: Installation) ->
 
 def test_a_service_that_was_stopped_is_started_again(installation: Installation) -> None:
     installation.ensure_up()
-    SupervisorClient(installation.places).ask("stopProcess", "redis_error", True)
+    SupervisorClient(installation.places).call("stopProcess", "redis", True)
     installation.up()
     assert installation.pids()["redis"] > 0
 
@@ -234,7 +234,7 @@ def test_the_terminal_speaks_korean_where_its_locale_does(installation: Installa
 
 def test_make_down_leaves_no_process_and_make_reset_no_file(installation: Installation) -> None:
     installation.ensure_up()
-    tree = psutil.Process(SupervisorClient(installation.places).pid()).child_pids(recursive=True)
+    tree = psutil.Process(SupervisorClient(installation.places).read_pid()).children(recursive=True)
     done = installation.make("down")
     assert done.returncode == 0, done.stderr
     assert not [each for each in tree if each.is_running()]
