@@ -48,7 +48,10 @@ def settings() -> set[str]:
 
 def commands(group: click.Group, before: tuple[str, ...] = ()) -> Iterator[str]:
     """Each command with all its options."""
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
         if isinstance(command, click.Group):
             yield from commands(command, (*before, name))
         else:
