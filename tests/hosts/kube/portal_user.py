@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 
-from tests.crash.checker import violations
-from tests.crash.row_snapshot import TABLES, Seen, as_moment
+from tests.crash.invariants.checker import violations
+from tests.crash.invariants.row_snapshot import TABLES, Seen, as_moment
 from tests.hosts.appliance.conftest import note
 from tests.hosts.appliance.repair_scenarios import ask_rows, in_python, make_token
 from tests.hosts.kube.conftest import Cluster

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.crash.job_names import CAST
+from tests.crash.scenario.job_names import CAST
 from worker.executors.simulated_cluster import SimulatedCluster
 from worker.executors.simulated_run import Behaviour, SimulatedRun
 

@@ -9,7 +9,7 @@ import psycopg
 from sqlalchemy import URL
 
 from cluster.failpoints import external_call
-from tests.crash.execution_log import Journal
+from tests.crash.invariants.execution_log import Journal
 
 PATIENCE = 3.0
 """Seconds of the wall's time, on a machine that has other work to do."""

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import datetime
 
-from tests.crash.row_snapshot import Record, Seen
+from tests.crash.invariants.row_snapshot import Record, Seen
 
 LIVING = {"waiting", "starting", "running", "stopping"}
 HOLDING = LIVING - {"waiting"}

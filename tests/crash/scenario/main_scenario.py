@@ -9,7 +9,7 @@ from cluster.domain.sweeps.plan import SweepRequest
 from cluster.services.sweeps import stops, submission
 from cluster.services.workspaces import lifecycle
 from cluster.store.trainings import Training
-from tests.crash.actors import Stage
+from tests.crash.scenario.actors import Stage
 
 Step = Callable[[Stage], object]
 
