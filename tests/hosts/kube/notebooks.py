@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tests.hosts.appliance.repair_scenarios import in_python
-from tests.hosts.appliance.testbed import Host
+from tests.hosts.machines.testbed import Host
 
 UNIT = "groundcrew-scheduler"
 SETTINGS = f"/run/systemd/system/{UNIT}.service.d"

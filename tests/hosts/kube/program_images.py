@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.container_engine import command_line
-from tests.hosts.appliance.testbed import Host
+from tests.hosts.machines.testbed import Host
 from worker.oci.layers import (
     RunSettings,
     add_file_to_layer,

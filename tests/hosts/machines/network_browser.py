@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.browser.conftest import NO_CHROMIUM, find_chromium, launched
-from tests.hosts.appliance.host_image import docker
+from tests.hosts.machines.host_image import docker
 
 
 @contextmanager

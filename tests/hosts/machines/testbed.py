@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from tests.container_engine import read_mtu
-from tests.hosts.appliance.host_image import docker
+from tests.hosts.machines.host_image import docker
 
 BOOTS_WITHIN = 120
 """Seconds."""

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from tests.hosts.appliance.ansible_runs import ROOT, Played, play_there
-from tests.hosts.appliance.testbed import Host
+from tests.hosts.appliance.installer.ansible_runs import ROOT, Played, play_there
+from tests.hosts.machines.testbed import Host
 
 CALLBACKS = ROOT / "tests" / "hosts" / "appliance" / "callbacks"
 

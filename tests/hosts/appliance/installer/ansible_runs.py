@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.container_engine import command_line
-from tests.hosts.appliance.testbed import Host, Testbed
+from tests.hosts.machines.testbed import Host, Testbed
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 CACHE = Path("/var/cache/groundcrew")
 RECAP = re.compile(r"^(\S+)\s+: ok=(\d+)\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.M)
 COSTS = ROOT / "tests" / "output" / "hosts.txt"

@@ -1,6 +1,6 @@
 """What a host has, to compare it before and after."""
 
-from tests.hosts.appliance.testbed import Host
+from tests.hosts.machines.testbed import Host
 
 PASSING = (
     "grep -v -E '/(apt|dpkg|dbus|timers|journal)/|-$|ld.so.cache|/[.]ansible|/[.]sudo_as_admin_successful$"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.appliance.ansible_runs import CACHE, ROOT, Played, play_there
-from tests.hosts.appliance.host_image import docker
-from tests.hosts.appliance.killed_runs import play_killed
-from tests.hosts.appliance.testbed import Host, testbed
+from tests.hosts.appliance.installer.ansible_runs import CACHE, ROOT, Played, play_there
+from tests.hosts.appliance.installer.killed_runs import play_killed
+from tests.hosts.machines.host_image import docker
+from tests.hosts.machines.testbed import Host, testbed
 
 KILLED_IN = (
     "base : Let the host know itself and the master by name",
