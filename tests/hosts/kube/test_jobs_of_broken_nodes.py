@@ -8,10 +8,10 @@ from contextlib import contextmanager
 import pytest
 
 from tests.hosts.kube.conftest import Cluster
-from tests.hosts.kube.gangs import checkpoints, fly, goes_on, goes_through, runs
-from tests.hosts.kube.gangs import job as job
-from tests.hosts.kube.gangs import pilot as pilot
-from tests.hosts.kube.portal_user import END_WORKSPACE, Pilot, measured
+from tests.hosts.kube.scenarios.gangs import checkpoints, fly, goes_on, goes_through, runs
+from tests.hosts.kube.scenarios.gangs import job as job
+from tests.hosts.kube.scenarios.gangs import pilot as pilot
+from tests.hosts.kube.scenarios.portal_user import END_WORKSPACE, Pilot, measured
 from tests.hosts.machines.testbed import Host
 
 pytestmark = pytest.mark.long

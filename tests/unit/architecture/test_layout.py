@@ -10,7 +10,6 @@ from tests.structure.source import Source
 
 CROWDED = {
     "tests",  # what the kinds of tests share
-    "tests/hosts/kube",
 }
 CLASS_NAMES_OF_TWO_MODULES = {"Layer"}
 """Two writers of image archives, each with layers of its own."""

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator
 
 import pytest
 
-from tests.hosts.kube import portal_user as pilots
 from tests.hosts.kube.conftest import Cluster
-from tests.hosts.kube.portal_user import END_WORKSPACE, MAKE_CODE, MAKE_MODEL, Pilot, measured
-from tests.hosts.kube.programs_of_jobs import SAVES
+from tests.hosts.kube.scenarios import portal_user as pilots
+from tests.hosts.kube.scenarios.portal_user import END_WORKSPACE, MAKE_CODE, MAKE_MODEL, Pilot, measured
+from tests.hosts.kube.workloads.programs_of_jobs import SAVES
 
 GOOD = 0.95
 UNITS = 4

@@ -1,6 +1,6 @@
 """What the tests put into the cluster."""
 
-from tests.hosts.kube.program_images import PROBE, STAND_IN
+from tests.hosts.kube.workloads.program_images import PROBE, STAND_IN
 
 GPUS = "nvidia.com/gpu"
 DEVICES = f"""
