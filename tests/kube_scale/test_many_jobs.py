@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.kubernetes.throughput import measure
-from tests.compiled_programs import NOT_BUILT, NotCompiled, find_programs
+from tests.kubernetes.compiled_programs import NOT_BUILT, NotCompiled, find_programs
 from tests.kwok.program import compile_kwok
 
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "measurements" / "kubernetes.md"

@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tests.api_server import ADMINISTRATOR
 from tests.bench.bench_installation import wait_until
 from tests.bench.kubernetes.simulated_cluster import City, a_city
 from tests.bench.kubernetes.submissions import (
@@ -35,7 +34,8 @@ from tests.bench.kubernetes.submissions import (
     same_as,
 )
 from tests.bench.machine import busy_share
-from tests.kubernetes_events import Gone, watch
+from tests.kubernetes.api_server import ADMINISTRATOR
+from tests.kubernetes.events import Gone, watch
 from tests.kwok.program import compile_kwok
 from worker.kubernetes import object_names
 from worker.kubernetes.api_client import ApiUnreachable, KubernetesApi, KubernetesObject

@@ -24,7 +24,6 @@ from cluster.services.nodes import node_tokens, queries
 from cluster.services.people import api_tokens
 from cluster.settings import Settings
 from cluster.store.workspaces import Workspace
-from tests.api_server import SCHEDULER, ApiServer, api_server, mpi_operator
 from tests.bench.bench_installation import is_environment_ready, wait_until
 from tests.bench.programs import PROGRAMS
 from tests.bench.rest_clients import Client
@@ -33,6 +32,7 @@ from tests.databases import DURABLE, postgresql_server
 from tests.installation import Installation, an_installation
 from tests.kube_api.access import give_access
 from tests.kube_api.kueue import JOBS, MPI_JOBS, kueue
+from tests.kubernetes.api_server import SCHEDULER, ApiServer, api_server, mpi_operator
 from tests.kwok.nodes import add_nodes, simulated_nodes
 from tests.kwok.player import Player
 from worker.composition import open_cluster

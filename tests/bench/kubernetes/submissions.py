@@ -10,10 +10,10 @@ from typing import Any
 import yaml
 
 from cluster.domain.kubernetes.workspace_namespace import GPU_RESOURCE, WorkspaceNamespace
-from tests.api_server import ADMINISTRATOR
 from tests.bench.kubernetes.simulated_cluster import IMAGE, City
 from tests.bench.rest_clients import Client
-from tests.compiled_programs import find_programs
+from tests.kubernetes.api_server import ADMINISTRATOR
+from tests.kubernetes.compiled_programs import find_programs
 from worker.kubernetes import object_names
 from worker.kubernetes.api_client import KubernetesObject
 from worker.kubernetes.object_kinds import object_head

@@ -5,7 +5,7 @@ import hashlib
 import subprocess
 from pathlib import Path
 
-from tests.container_engine import command_line, ensure_engine
+from tests.containers.engine import command_line, ensure_engine
 from tests.hosts import bare_machine
 
 FOLDER = Path(__file__).parent / "image"

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from tests.container_engine import read_mtu
+from tests.containers.engine import read_mtu
 from tests.hosts.machines.host_image import docker
 
 BOOTS_WITHIN = 120

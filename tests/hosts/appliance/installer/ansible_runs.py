@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.container_engine import command_line
+from tests.containers.engine import command_line
 from tests.hosts.machines.testbed import Host, Testbed
 
 ROOT = Path(__file__).resolve().parents[4]

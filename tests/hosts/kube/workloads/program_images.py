@@ -5,7 +5,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.container_engine import command_line
+from tests.containers.engine import command_line
 from tests.hosts.machines.testbed import Host
 from worker.oci.layers import (
     RunSettings,

@@ -10,7 +10,7 @@ import pytest
 
 from cluster.domain.images import DefaultImage
 from tests.conftest import IS_CI
-from tests.container_engine import SOCKET, ensure_engine
+from tests.containers.engine import SOCKET, ensure_engine
 from worker.bootstrap.paths import find_installation_paths
 from worker.bootstrap.system_packages import IMAGE_BUILD_PACKAGES, ensure_packages
 from worker.images.build import build_image

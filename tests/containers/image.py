@@ -17,7 +17,7 @@ import docker
 import pytest
 
 from tests.conftest import IS_CI
-from tests.container_engine import CACHE, SOCKET, ensure_engine
+from tests.containers.engine import CACHE, SOCKET, ensure_engine
 from tests.hosts.bare_machine import bring_what_the_site_gives_every_machine
 from worker.bootstrap.system_packages import TEST_PACKAGES, ensure_packages
 

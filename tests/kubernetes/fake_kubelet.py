@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tests.pod_namespaces import start_container
+from tests.kubernetes.pod_namespaces import start_container
 from worker.kubernetes import object_names
 from worker.kubernetes.api_client import (
     ApiConflict,

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.container_engine import PATH, answers, ensure_engine
+from tests.containers.engine import PATH, answers, ensure_engine
 
 STARTS_WITHIN = 60
 """Seconds."""

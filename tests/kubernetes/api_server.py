@@ -16,8 +16,8 @@ from typing import Any
 
 import yaml
 
-from tests.compiled_programs import find_manifests, find_programs
 from tests.free_ports import free_port
+from tests.kubernetes.compiled_programs import find_manifests, find_programs
 from tests.unit.roles.rendering import render, value_of
 from worker.kubernetes.api_client import ApiRefused, ApiUnreachable, KubernetesApi
 
