@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.hosts.appliance.ansible_runs import Played, note, play_there
 from tests.hosts.appliance.conftest import UNITS_OF_THE_MASTER
 from tests.hosts.appliance.first_sign_in import enter
-from tests.hosts.appliance.testbed import Host
+from tests.hosts.appliance.installer.ansible_runs import Played, note, play_there
+from tests.hosts.machines.testbed import Host
 
 MOST_EXPOSED = 2.0
 """On the scale of `systemd-analyze security`; what each unit still may do is listed in docs/install/cluster.md."""

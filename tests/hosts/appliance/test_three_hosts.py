@@ -10,10 +10,10 @@ from playwright.sync_api import Browser, expect
 from tests.browser.repair_pages import pages_of_repairs
 from tests.hosts.appliance.conftest import ROOT, UNITS_OF_THE_MASTER, Played, RunSite
 from tests.hosts.appliance.first_sign_in import enter
-from tests.hosts.appliance.host_image import docker
-from tests.hosts.appliance.host_snapshot import differences, found
 from tests.hosts.appliance.repair_scenarios import SHOWN_WITHIN, Break, Mender, make_token, write_down
-from tests.hosts.appliance.testbed import Testbed
+from tests.hosts.machines.host_image import docker
+from tests.hosts.machines.host_snapshot import differences, found
+from tests.hosts.machines.testbed import Testbed
 
 AUTHORITY = "/etc/groundcrew/agent/authority.pem"
 TOKEN = "/etc/groundcrew/agent/token"

@@ -8,7 +8,7 @@ import pytest
 from tests.hosts.appliance.conftest import note
 from tests.hosts.appliance.repair_scenarios import ask_rows, in_python, make_token
 from tests.hosts.kube.conftest import Cluster
-from tests.hosts.kube.manifests import DEVICES, GPUS, QUEUE, server, training
+from tests.hosts.kube.workloads.manifests import DEVICES, GPUS, QUEUE, server, training
 
 REFERENCES = "/opt/groundcrew/current/bin/python -m worker.images references"
 BACK_UP = """

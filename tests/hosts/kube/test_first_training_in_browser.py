@@ -13,9 +13,9 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.browser.journey import fill, sign_in
 from tests.browser.page_checks import Watch
 from tests.browser.page_recorder import Seen, seen_on, watch
-from tests.hosts.kube.gangs import GOOD, UNITS
-from tests.hosts.kube.gangs import pilot as pilot
-from tests.hosts.kube.portal_user import Pilot, measured
+from tests.hosts.kube.scenarios.gangs import GOOD, UNITS
+from tests.hosts.kube.scenarios.gangs import pilot as pilot
+from tests.hosts.kube.scenarios.portal_user import Pilot, measured
 
 pytestmark = pytest.mark.long
 LANDS_WITHIN_MS = 300_000

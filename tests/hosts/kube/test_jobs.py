@@ -6,13 +6,13 @@ from collections import Counter
 import pytest
 
 from tests.hosts.kube.conftest import Cluster
-from tests.hosts.kube.gangs import goes_on, goes_through, runs, train_lenet
-from tests.hosts.kube.gangs import job as job
-from tests.hosts.kube.gangs import pilot as pilot
-from tests.hosts.kube.manifests import DEVICES
-from tests.hosts.kube.portal_user import MAKE_CODE, Pilot, measured
-from tests.hosts.kube.program_images import PROBE
-from tests.hosts.kube.programs_of_jobs import SLEEPS
+from tests.hosts.kube.scenarios.gangs import goes_on, goes_through, runs, train_lenet
+from tests.hosts.kube.scenarios.gangs import job as job
+from tests.hosts.kube.scenarios.gangs import pilot as pilot
+from tests.hosts.kube.scenarios.portal_user import MAKE_CODE, Pilot, measured
+from tests.hosts.kube.workloads.manifests import DEVICES
+from tests.hosts.kube.workloads.program_images import PROBE
+from tests.hosts.kube.workloads.programs_of_jobs import SLEEPS
 
 pytestmark = pytest.mark.long
 

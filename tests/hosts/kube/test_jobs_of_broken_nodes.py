@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.hosts.appliance.testbed import Host
 from tests.hosts.kube.conftest import Cluster
-from tests.hosts.kube.gangs import checkpoints, goes_on, goes_through, runs, train_lenet
-from tests.hosts.kube.gangs import job as job
-from tests.hosts.kube.gangs import pilot as pilot
-from tests.hosts.kube.portal_user import END_WORKSPACE, Pilot, measured
+from tests.hosts.kube.scenarios.gangs import checkpoints, goes_on, goes_through, runs, train_lenet
+from tests.hosts.kube.scenarios.gangs import job as job
+from tests.hosts.kube.scenarios.gangs import pilot as pilot
+from tests.hosts.kube.scenarios.portal_user import END_WORKSPACE, Pilot, measured
+from tests.hosts.machines.testbed import Host
 
 pytestmark = pytest.mark.long
 GIVEN_UP_WITHIN = 150
