@@ -14,7 +14,8 @@ from urllib.parse import urlencode
 
 from worker.bundle.build_cache import CollectingFailed
 from worker.bundle.mirrors import MirrorClient
-from worker.oci.layers import Layer, write_loaded_archive
+from worker.oci.image_archive import write_docker_archive
+from worker.oci.layers import Layer
 
 LISTS = (
     "application/vnd.oci.image.index.v1+json",
@@ -60,8 +61,8 @@ def pull(reference: str, target: Path, fetcher: MirrorClient) -> str:
     layers = []
     for layer, diff in zip(manifest["layers"], wanted, strict=True):
         packed = _blob(base, layer["digest"], blobs, with_token, fetcher)
-        layers.append(_unpacked(packed, diff.removeprefix("sha256:"), layer["mediaType"]))
-    write_loaded_archive(target, reference, layers, configuration)
+        layers.append(_unpacked(packed, diff, layer["mediaType"]))
+    write_docker_archive(target, reference, layers, configuration)
     shutil.rmtree(blobs)
     return digest
 
@@ -123,8 +124,8 @@ def _unpacked(packed: Path, diff: str, kind: str) -> Layer:
         while block := source.read(1 << 20):
             digest.update(block)
             target.write(block)
-    if digest.hexdigest() != diff:
+    if f"sha256:{digest.hexdigest()}" != diff:
         raise CollectingFailed(
             f"layer {packed.name} has not the content that its image's configuration names"
         )
-    return Layer(path, diff)
+    return Layer(path, diff, diff)

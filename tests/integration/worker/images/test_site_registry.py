@@ -24,7 +24,8 @@ from worker.images.image_record import write_image_record
 from worker.images.registry_storage import blob_path
 from worker.images.site_images import ImageSite
 from worker.images.site_registry import REGISTRY_USER, RegistryFailed, SiteRegistry
-from worker.oci.image_archive import ImageConfig, pack_folder_layer, write_image_archive
+from worker.oci.image_archive import ImageConfig, write_oci_archive
+from worker.oci.layers import pack_folder_layer
 
 TOOLS = ("docker-registry", "htpasswd", "skopeo")
 STARTS_WITHIN = 60
@@ -88,11 +89,9 @@ def wait_for(registry: SiteRegistry, process: "subprocess.Popen[bytes]") -> None
 def an_image(folder: Path) -> tuple[Path, DefaultImage]:
     (folder / "root" / "opt").mkdir(parents=True)
     (folder / "root" / "opt" / "lib.py").write_text("x = 1")
-    (folder / "layers").mkdir()
-    layer = pack_folder_layer(folder / "root", ["."], folder / "layers", "a test")
+    layer = pack_folder_layer(folder / "root", ["."], folder / "layer", "a test")
     at = datetime(2026, 11, 21, tzinfo=UTC)
-    setup = ImageConfig("x86_64", at, 1000, "/", {}, {})
-    packed = write_image_archive([layer], setup, "groundcrew-default:cpu-1", folder / "image.tar")
+    packed = write_oci_archive(folder / "image.tar", "groundcrew-default:cpu-1", [layer], ImageConfig())
     record = DefaultImage(
         "groundcrew-default", "cpu", "cpu-1", packed.digest, packed.size, "debian-12", at, ()
     )
