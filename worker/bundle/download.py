@@ -13,11 +13,11 @@ from worker.bundle.apt_packages import fetch_with_dependencies, find_distributio
 from worker.bundle.assembly import BundleAssembly, assemble_bundle
 from worker.bundle.build_cache import BuildCache, CollectingFailed
 from worker.bundle.check import this_system
+from worker.bundle.image_downloads import download_image
 from worker.bundle.manifest import BundleFileKind, image_file_name
 from worker.bundle.mirrors import MirrorClient
 from worker.bundle.shared_parts import BUNDLE_PARTS, add_default_image, add_distribution_packages, add_wheels
 from worker.bundle.sources import AptRepository, BundleSources
-from worker.oci import skopeo
 
 LICENCE = "Apache-2.0"
 """Of Kubernetes and of every add-on of ours; what else is in a publisher's image, the image itself says."""
@@ -53,13 +53,12 @@ def add_downloaded_images(
     assembly: BundleAssembly, sources: BundleSources, fetcher: MirrorClient, shop: BuildCache
 ) -> None:
     for reference in sorted(sources.images.values()):
-        # Not `made`: what an interrupted run has fetched of it is to stay.
         folder = shop.cache / f"pulled-{image_file_name(reference)}"
         digest = folder / "digest"
         if not digest.exists():
             shop.report("pulling {name}", name=reference)
             folder.mkdir(parents=True, exist_ok=True)
-            write_atomically(digest, skopeo.pull(reference, folder / "image.tar", fetcher), 0o644)
+            write_atomically(digest, download_image(reference, folder / "image.tar", fetcher), 0o644)
         source = f"{reference.rpartition(':')[0]}@{digest.read_text()}"
         version = reference.rpartition(":")[2]
         assembly.add_image(folder / "image.tar", reference, licence=LICENCE, version=version, source=source)

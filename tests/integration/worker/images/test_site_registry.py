@@ -1,7 +1,6 @@
 """The distribution's registry with TLS and a login, and what is put into it by digest."""
 
 import grp
-import json
 import os
 import shutil
 import subprocess
@@ -79,7 +78,7 @@ def wait_for(registry: SiteRegistry, process: "subprocess.Popen[bytes]") -> None
     deadline = time.monotonic() + STARTS_WITHIN
     while True:
         try:
-            assert registry.read("/v2/") is not None
+            assert registry.request("GET", "/v2/") is not None
             return
         except RegistryFailed:
             assert process.poll() is None and time.monotonic() < deadline
@@ -102,8 +101,8 @@ def test_what_is_pushed_stands_under_its_own_digest(ground: Ground) -> None:
     assert ground.registry.list_missing_digests(ground.record) == [ground.record.digest]
     ground.registry.push_archive(ground.archive, ground.record)
     assert ground.registry.list_missing_digests(ground.record) == []
-    manifest = ground.registry.read(f"/v2/groundcrew-default/manifests/{ground.record.digest}")
-    assert manifest is not None and len(json.loads(manifest)["layers"]) == 1
+    manifest = ground.registry.request("GET", f"/v2/groundcrew-default/manifests/{ground.record.digest}")
+    assert manifest is not None and len(manifest.json()["layers"]) == 1
 
 
 def test_a_lost_layer_is_seen_and_put_back(ground: Ground) -> None:
