@@ -35,7 +35,6 @@ ALLOWED = {
     "worker/embedded/": EMBEDDED,
     "worker/environments/": BUILDER,
     "worker/images/": SITE_CACHE,
-    "worker/oci/": BUNDLE,
     "worker/commands/repair_broker.py": "in the folder of runs, by the user whose it is; its unit is not root's",
     "worker/repairs/playbook_runs.py": EMBEDDED + "; on servers no root runs it",
 }
