@@ -10,6 +10,7 @@ import structlog
 from cluster.domain.errors import Unavailable
 from cluster.domain.repairs.broker_protocol import PROBE_TIMEOUT, BrokerRequest, probe_variables
 from cluster.failpoints import external_call
+from cluster.files.atomic import write_atomically
 from cluster.services.context import Cluster
 from cluster.services.repairs.catalogue import CatalogueEntry, playbook_file
 from cluster.store.repairs import RepairRun
@@ -96,10 +97,7 @@ def ensure_repair_command(state: Path, cache: Path) -> Path:
         f"export PYTHONPATH='{CLONE}' PYTHONPYCACHEPREFIX='{cache / 'pycache'}'",
         f"exec '{python}' -m worker upkeep '{state / 'groundcrew.env'}' \"$@\"",
     ]
-    unfinished = path.with_suffix(".unfinished")
-    unfinished.write_text("\n".join(lines) + "\n")
-    unfinished.chmod(0o700)
-    unfinished.rename(path)
+    write_atomically(path, "\n".join(lines) + "\n", 0o700)
     return path
 
 

@@ -1,7 +1,6 @@
 """Records repair runs as files while the database is away, and imports them as rows once it answers."""
 
 import json
-import os
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from sqlalchemy.orm import Session
 from cluster.domain.people.actor import Actor
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.failpoints import external_call
+from cluster.files.atomic import write_atomically
 from cluster.services.context import Cluster
 from cluster.services.people.users import service_actor
 from cluster.store.audit import add_audit_entry
@@ -41,12 +41,7 @@ def write_offline_record(cluster: Cluster, run: RepairRun) -> Path:
     path = offline_record_file(cluster, run)
     with external_call("repair_record.write"):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        unfinished = path.with_suffix(".unfinished")
-        with unfinished.open("w") as file:
-            json.dump(offline_record_data(run), file, ensure_ascii=False)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.rename(path)
+        write_atomically(path, json.dumps(offline_record_data(run), ensure_ascii=False))
     return path
 
 
