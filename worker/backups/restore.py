@@ -45,7 +45,7 @@ class RestoreResult:
 
 
 def restore_backup(settings: Settings, file: Path, now: Now, holds: bool = True) -> RestoreResult:
-    """Raises Refused for a file that is none, damaged, foreign, newer or too old, Unavailable where something is missing.
+    """Raises Refused for a file that is none, damaged, foreign, too old or newer; Unavailable if something is missing.
 
     Killed at any moment: either what was there is in its place, or what was put back is, whole and settled.
     """

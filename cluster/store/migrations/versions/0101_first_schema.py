@@ -125,15 +125,15 @@ def create_sign_ins() -> None:
         sa.UniqueConstraint("secret_hash", name=op.f("uq_one_time_secrets_secret_hash")),
     )
     op.create_table(
-        "sign_in_tries",
+        "failed_sign_ins",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("name", sa.String(64), nullable=False),
         sa.Column("address", sa.String(64), nullable=False),
         sa.Column("at", TIME, nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_sign_in_tries")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_failed_sign_ins")),
     )
-    op.create_index(op.f("ix_sign_in_tries_address_at"), "sign_in_tries", ["address", "at"])
-    op.create_index(op.f("ix_sign_in_tries_name_at"), "sign_in_tries", ["name", "at"])
+    op.create_index(op.f("ix_failed_sign_ins_address_at"), "failed_sign_ins", ["address", "at"])
+    op.create_index(op.f("ix_failed_sign_ins_name_at"), "failed_sign_ins", ["name", "at"])
 
 
 def create_rest_access() -> None:
@@ -190,7 +190,7 @@ def create_audit() -> None:
         sa.Column("last_id", sa.Integer(), nullable=False),
         sa.Column("entries", sa.Integer(), nullable=False),
         sa.Column("key_id", sa.String(16), nullable=False),
-        sa.Column("lines", JSON, nullable=False),
+        sa.Column("digests", JSON, nullable=False),
         sa.Column("previous", sa.String(64), nullable=False),
         sa.Column("mac", sa.String(64), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_audit_seals")),
@@ -248,7 +248,7 @@ def create_nodes() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_node_tokens")),
     )
     create_partial_index(
-        "uq_node_tokens_living_name", "node_tokens", ["name"], "revoked_at IS NULL", unique=True
+        "uq_node_tokens_live_name", "node_tokens", ["name"], "revoked_at IS NULL", unique=True
     )
 
 
@@ -266,8 +266,8 @@ def create_workspaces() -> None:
         sa.Column("colour", sa.Integer(), nullable=False),
         sa.Column("created_at", TIME, nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
-        sa.Column("served_at", TIME, nullable=True),
-        sa.Column("served", sa.Integer(), server_default="0", nullable=False),
+        sa.Column("last_turn_at", TIME, nullable=True),
+        sa.Column("last_turn_attempt_id", sa.Integer(), server_default="0", nullable=False),
         sa.CheckConstraint("colour BETWEEN 1 AND 6", name=op.f("ck_workspaces_colour_in_palette")),
         sa.CheckConstraint("ends_on >= starts_on", name=op.f("ck_workspaces_term_in_order")),
         sa.CheckConstraint("units >= 0", name=op.f("ck_workspaces_units_not_negative")),
@@ -294,7 +294,7 @@ def create_operations() -> None:
         "operations",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("kind", sa.String(40), nullable=False),
-        sa.Column("queue", enum("queue", "general", "images", "repair", "backups"), nullable=False),
+        sa.Column("queue", enum("taskqueue", "general", "images", "repair", "backups"), nullable=False),
         sa.Column("subject_id", sa.Integer(), nullable=True),
         sa.Column("workspace_id", sa.Integer(), nullable=True),
         sa.Column(
@@ -306,7 +306,7 @@ def create_operations() -> None:
         sa.Column("progress", sa.Double(), nullable=False),
         sa.Column("requested_by", sa.Integer(), nullable=False),
         sa.Column("requested_at", TIME, nullable=False),
-        sa.Column("rung_at", TIME, nullable=True),
+        sa.Column("enqueued_at", TIME, nullable=True),
         sa.Column("started_at", TIME, nullable=True),
         sa.Column("ended_at", TIME, nullable=True),
         sa.Column("fence", sa.Integer(), nullable=False),
@@ -482,7 +482,7 @@ def create_jobs() -> None:
             enum("jobstate", "waiting", "starting", "running", "stopping", "finished", "failed", "stopped"),
             nullable=False,
         ),
-        sa.Column("desired", enum("desired", "run", "stop"), nullable=False),
+        sa.Column("desired", enum("desiredstate", "run", "stop"), nullable=False),
         sa.Column("fence", sa.Integer(), nullable=False),
         sa.Column("units", sa.Integer(), nullable=False),
         sa.Column("launcher", enum("launcher", "horovod", "torchrun", "plain"), nullable=False),
@@ -551,7 +551,7 @@ def create_jobs() -> None:
         "ix_jobs_line", "jobs", ["workspace_id", "position", "id"], "state = 'waiting' AND held_at IS NULL"
     )
     create_partial_index(
-        "ix_jobs_living", "jobs", ["state", "id"], "state IN ('waiting', 'starting', 'running', 'stopping')"
+        "ix_jobs_live", "jobs", ["state", "id"], "state IN ('waiting', 'starting', 'running', 'stopping')"
     )
     create_partial_index("ix_jobs_queued", "jobs", ["position", "id"], "state = 'waiting'")
     create_partial_index("ix_jobs_queued_user", "jobs", ["user_id", "position", "id"], "state = 'waiting'")
@@ -596,15 +596,15 @@ def create_attempts() -> None:
         sa.Column("average_memory_bytes", sa.BigInteger(), nullable=True),
         sa.Column("unit_seconds_used", sa.Double(), nullable=True),
         sa.Column("storage_bytes", sa.BigInteger(), nullable=True),
-        sa.Column("cause_code", sa.String(60), nullable=True),
-        sa.Column("cause_data", JSON, nullable=True),
+        sa.Column("stop_cause_code", sa.String(60), nullable=True),
+        sa.Column("stop_cause_data", JSON, nullable=True),
         sa.ForeignKeyConstraint(["job_id"], ["jobs.id"], name=op.f("fk_attempts_job_id_jobs")),
         sa.ForeignKeyConstraint(["node_id"], ["nodes.id"], name=op.f("fk_attempts_node_id_nodes")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_attempts")),
         sa.UniqueConstraint("job_id", "number", name=op.f("uq_attempts_job_id_number")),
     )
     op.create_index(op.f("ix_attempts_ended_at"), "attempts", ["ended_at"])
-    create_partial_index("uq_attempts_living_job", "attempts", ["job_id"], "ended_at IS NULL", unique=True)
+    create_partial_index("uq_attempts_live_job", "attempts", ["job_id"], "ended_at IS NULL", unique=True)
     op.create_table(
         "allocations",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -621,7 +621,7 @@ def create_attempts() -> None:
     op.create_index(op.f("ix_allocations_attempt_id"), "allocations", ["attempt_id"])
     op.create_index(op.f("ix_allocations_ended_at_begun_at"), "allocations", ["ended_at", "begun_at"])
     create_partial_index(
-        "uq_allocations_living_unit", "allocations", ["unit_id"], "ended_at IS NULL", unique=True
+        "uq_allocations_live_unit", "allocations", ["unit_id"], "ended_at IS NULL", unique=True
     )
 
 
@@ -664,93 +664,99 @@ def create_repair_runs() -> None:
         sa.Column("target", sa.String(60), nullable=False),
         sa.Column("host", sa.String(255), nullable=False),
         sa.Column("targets", JSON, server_default=sa.text("'[]'"), nullable=False),
-        sa.Column("is_look_ahead", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column("is_dry_run", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("digest", sa.String(64), nullable=False),
         sa.Column("reason", sa.String(500), nullable=False),
         sa.Column("operation_id", sa.Integer(), nullable=True),
-        sa.Column("asked_by", sa.Integer(), nullable=False),
+        sa.Column("requested_by", sa.Integer(), nullable=False),
         sa.Column("console_user", sa.String(64), nullable=True),
-        sa.Column("record", sa.String(32), nullable=True),
-        sa.Column("asked_at", TIME, nullable=False),
+        sa.Column("offline_record", sa.String(32), nullable=True),
+        sa.Column("requested_at", TIME, nullable=False),
         sa.Column("started_at", TIME, nullable=True),
         sa.Column("ended_at", TIME, nullable=True),
-        sa.Column("cancel_asked_at", TIME, nullable=True),
+        sa.Column("cancel_requested_at", TIME, nullable=True),
         sa.Column("is_forced", sa.Boolean(), nullable=False),
         sa.Column("tasks", JSON, nullable=False),
         sa.Column("before", JSON, nullable=False),
         sa.Column("checks", JSON, nullable=False),
-        sa.Column("listed", JSON, nullable=False),
+        sa.Column("reclaimable_paths", JSON, nullable=False),
         sa.Column(
             "verdict",
-            enum("verdict", "verified", "not_verified", "cancelled", "broken", "looked_ahead"),
+            enum("repairverdict", "verified", "not_verified", "cancelled", "broken", "looked_ahead"),
             nullable=True,
         ),
         sa.Column("playbook_rc", sa.Integer(), nullable=True),
-        sa.ForeignKeyConstraint(["asked_by"], ["users.id"], name=op.f("fk_repair_runs_asked_by_users")),
         sa.ForeignKeyConstraint(
             ["operation_id"], ["operations.id"], name=op.f("fk_repair_runs_operation_id_operations")
+        ),
+        sa.ForeignKeyConstraint(
+            ["requested_by"], ["users.id"], name=op.f("fk_repair_runs_requested_by_users")
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_repair_runs")),
     )
     op.create_index(op.f("ix_repair_runs_by_name"), "repair_runs", ["name", "id"])
-    op.create_index(op.f("ix_repair_runs_record"), "repair_runs", ["record"], unique=True)
+    op.create_index(op.f("ix_repair_runs_offline_record"), "repair_runs", ["offline_record"], unique=True)
     op.create_table(
-        "repair_holds",
+        "repair_locks",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("run_id", sa.Integer(), nullable=False),
         sa.Column("target", sa.String(60), nullable=False),
         sa.Column("released_at", TIME, nullable=True),
         sa.ForeignKeyConstraint(
-            ["run_id"], ["repair_runs.id"], name=op.f("fk_repair_holds_run_id_repair_runs")
+            ["run_id"], ["repair_runs.id"], name=op.f("fk_repair_locks_run_id_repair_runs")
         ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_repair_holds")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_repair_locks")),
     )
-    op.create_index(op.f("ix_repair_holds_run_id"), "repair_holds", ["run_id"])
+    op.create_index(op.f("ix_repair_locks_run_id"), "repair_locks", ["run_id"])
     create_partial_index(
-        "one_repair_per_target", "repair_holds", ["target"], "released_at IS NULL", unique=True
+        "one_repair_per_target", "repair_locks", ["target"], "released_at IS NULL", unique=True
     )
 
 
 def create_alerts() -> None:
     op.create_table(
-        "occurrences",
+        "alert_occurrences",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("key", sa.String(120), nullable=False),
-        sa.Column("concern", JSON, nullable=False),
+        sa.Column("alert", JSON, nullable=False),
         sa.Column("began_at", TIME, nullable=False),
         sa.Column("ended_at", TIME, nullable=True),
-        sa.Column("told_at", TIME, nullable=True),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_occurrences")),
+        sa.Column("notified_at", TIME, nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_alert_occurrences")),
     )
-    op.create_index(op.f("ix_occurrences_by_key"), "occurrences", ["key", "told_at"])
-    op.create_index(op.f("ix_occurrences_ended_at"), "occurrences", ["ended_at"])
-    create_partial_index("one_occurrence_per_key", "occurrences", ["key"], "ended_at IS NULL", unique=True)
+    op.create_index(op.f("ix_alert_occurrences_by_key"), "alert_occurrences", ["key", "notified_at"])
+    op.create_index(op.f("ix_alert_occurrences_ended_at"), "alert_occurrences", ["ended_at"])
+    create_partial_index(
+        "one_occurrence_per_key", "alert_occurrences", ["key"], "ended_at IS NULL", unique=True
+    )
     op.create_table(
-        "notices",
+        "notifications",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("occurrence_id", sa.Integer(), nullable=False),
-        sa.Column("channel", enum("noticechannel", "mail", "webhook"), nullable=False),
+        sa.Column("channel", enum("notificationchannel", "mail", "webhook"), nullable=False),
         sa.Column("user_id", sa.Integer(), nullable=True),
-        sa.Column("state", enum("noticestate", "waiting", "sent", "given_up"), nullable=False),
+        sa.Column("state", enum("notificationstate", "waiting", "sent", "given_up"), nullable=False),
         sa.Column("made_at", TIME, nullable=False),
         sa.Column("next_at", TIME, nullable=False),
         sa.Column("tries", sa.Integer(), nullable=False),
         sa.Column("sent_at", TIME, nullable=True),
         sa.Column("error", sa.String(300), nullable=False),
         sa.ForeignKeyConstraint(
-            ["occurrence_id"], ["occurrences.id"], name=op.f("fk_notices_occurrence_id_occurrences")
+            ["occurrence_id"],
+            ["alert_occurrences.id"],
+            name=op.f("fk_notifications_occurrence_id_alert_occurrences"),
         ),
-        sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_notices_user_id_users")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_notices")),
+        sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_notifications_user_id_users")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_notifications")),
     )
-    op.create_index(op.f("ix_notices_occurrence_id"), "notices", ["occurrence_id"])
-    create_partial_index("ix_notices_waiting", "notices", ["next_at"], "state = 'waiting'")
+    op.create_index(op.f("ix_notifications_occurrence_id"), "notifications", ["occurrence_id"])
+    create_partial_index("ix_notifications_waiting", "notifications", ["next_at"], "state = 'waiting'")
 
 
 def create_installation_facts() -> None:
     op.create_table(
-        "facts",
+        "installation_facts",
         sa.Column("name", sa.String(40), nullable=False),
         sa.Column("value", JSON, nullable=False),
-        sa.PrimaryKeyConstraint("name", name=op.f("pk_facts")),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_installation_facts")),
     )
