@@ -22,5 +22,9 @@ def draft(message: str, revision: str) -> Path:
     return Path(script.path)
 
 
+def next_revision() -> str:
+    return f"{int(head_revision()) + 1:04}"
+
+
 if __name__ == "__main__":
-    draft(sys.argv[1], f"{int(head_revision()) + 1:04}")
+    draft(sys.argv[1], next_revision())
