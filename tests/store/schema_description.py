@@ -18,7 +18,7 @@ POSTGRESQL_SCHEMA = {
 
 
 def describe_schema(connection: Connection) -> set[tuple[str, ...]]:
-    """One tuple per column, constraint, index, sequence, trigger and function; without Alembic's own table."""
+    """One tuple per column, constraint, index, sequence, trigger and function; without the tables of Alembic and SQLite itself."""
     if connection.dialect.name == "postgresql":
         found = [
             (kind, *map(str, line))
@@ -29,12 +29,18 @@ def describe_schema(connection: Connection) -> set[tuple[str, ...]]:
     lines = connection.exec_driver_sql("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")
     parts: set[tuple[str, ...]] = set()
     for kind, name, sql in lines:
-        if name == "alembic_version":
+        if name in ("alembic_version", "sqlite_sequence"):
             continue
         # Columns and constraints of a table stand in any order: each counts by itself.
         clauses = split_clauses(sql) if kind == "table" else [sql]
         parts |= {(kind, name, " ".join(clause.split())) for clause in clauses}
     return parts
+
+
+def without_conditions(schema: set[tuple[str, ...]]) -> set[tuple[str, ...]]:
+    """Constraints and indexes by their names alone: PostgreSQL writes the same conditions in other words once they have
+    been dumped and read back."""
+    return {part[:3] if part[0] in ("constraints", "indexes") else part for part in schema}
 
 
 def split_clauses(sql: str) -> list[str]:
