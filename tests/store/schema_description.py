@@ -18,7 +18,7 @@ POSTGRESQL_SCHEMA = {
 
 
 def describe_schema(connection: Connection) -> set[tuple[str, ...]]:
-    """One tuple per column, constraint, index, sequence, trigger and function; without the tables of Alembic and SQLite itself."""
+    """A tuple per column, constraint, index, sequence, trigger and function; without tables of Alembic and SQLite."""
     if connection.dialect.name == "postgresql":
         found = [
             (kind, *map(str, line))
