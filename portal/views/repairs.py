@@ -232,7 +232,7 @@ def next_repairs(found: RepairRun) -> list[tuple[Repair, list[int]]]:
 
 def read_transcript(found: RepairRun) -> list[TranscriptLine]:
     """The transcript so far, its beginning if it is very long; empty before the playbook runs."""
-    name = f"operation-{found.operation_id or found.record}.log"
+    name = f"operation-{found.operation_id or found.offline_record}.log"
     try:
         with open_file_beneath(current_cluster().settings.state_dir, "log", name) as file:
             text = read_log_chunk(file, 0, LOG_BYTES).text
