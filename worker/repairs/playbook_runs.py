@@ -29,7 +29,7 @@ def start_playbook(cluster: Cluster, entry: CatalogueEntry, run: RepairRun, pyth
     """Raises Unavailable where the run does not begin, or is refused."""
     with external_call("playbooks.begin"):
         if cluster.settings.repair_broker is not None:
-            is_ahead = run.is_look_ahead is True
+            is_ahead = run.is_dry_run is True
             wanted = BrokerRequest(run.number, entry.repair, tuple(run.hosts), tuple(run.locks), is_ahead)
             repair_broker_client.ask_broker(cluster.settings.repair_broker, {"do": "run", **wanted.to_data()})
         else:
@@ -64,7 +64,7 @@ def playbook_request_of(
         },
         python=python,
         locks=[settings.state_dir / "run" / f"repair-{target}.lock" for target in run.locks],
-        is_check=run.is_look_ahead,
+        is_check=run.is_dry_run,
         timeout=entry.repair.timeout,
     )
 
