@@ -8,7 +8,6 @@ from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 
 from cluster.domain.errors import Conflict, Refused
-from cluster.domain.installation import InstallationKind
 from cluster.domain.repairs.definition import BilingualText, Repair, RepairGroup, RepairTargets
 from cluster.domain.repairs.run_matrix import FAILED_STATES, RepairVerdict
 from cluster.domain.states import OperationState
@@ -111,7 +110,7 @@ def index() -> ResponseReturnValue:
         proven=last_verified_backup(kept),
         runs=runs[:RUNS_SHOWN],
         has_more=len(runs) > RUNS_SHOWN,
-        is_servers=cluster.settings.installation_kind is InstallationKind.SERVERS,
+        is_servers=cluster.settings.installation_kind.capabilities.has_systemd,
     )
 
 

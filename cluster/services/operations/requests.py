@@ -54,7 +54,8 @@ def request_operation(
 def enqueue_operation(cluster: Cluster, operation: Operation) -> None:
     """Enqueues the operation in Redis and publishes the change. On servers repairs are not enqueued: their task
     worker polls the rows, because Redis may be what is repaired."""
-    if operation.queue is not TaskQueue.REPAIR or cluster.settings.launcher != "systemd":
+    polls_repairs = cluster.settings.installation_kind.capabilities.polls_repairs
+    if operation.queue is not TaskQueue.REPAIR or not polls_repairs:
         cluster.events.enqueue(operation.queue.value, operation.id)
     cluster.events.publish("operations", operation.id)
 
