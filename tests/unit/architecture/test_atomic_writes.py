@@ -55,7 +55,9 @@ def renames(tree: ast.AST) -> Iterator[int]:
 
 def places() -> dict[str, list[int]]:
     found = {module.path: list(renames(module.tree)) for module in Source().modules}
-    return {path: lines for path, lines in found.items() if lines and not path.startswith(WITHOUT_THE_CLUSTER)}
+    return {
+        path: lines for path, lines in found.items() if lines and not path.startswith(WITHOUT_THE_CLUSTER)
+    }
 
 
 def test_nothing_else_renames_what_it_has_written() -> None:
@@ -81,6 +83,8 @@ def test_the_reader_sees_a_rename(line: str) -> None:
     assert len(list(renames(ast.parse(line)))) == 1
 
 
-@pytest.mark.parametrize("line", ["'a b'.replace(' ', '')", "at.replace(tzinfo=UTC)", "replace(row, name='a')"])
+@pytest.mark.parametrize(
+    "line", ["'a b'.replace(' ', '')", "at.replace(tzinfo=UTC)", "replace(row, name='a')"]
+)
 def test_the_reader_leaves_other_words_alone(line: str) -> None:
     assert list(renames(ast.parse(line))) == []
