@@ -1,7 +1,15 @@
-"""What has changed since the services were started."""
+"""What has changed since the services were started, and when the portal counts as started."""
 
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import settings_for
+from tests.unit.worker.adapters.small_portal import answering
+from worker.adapters.portal_certificates import ensure_authority, ensure_certificate
 from worker.bootstrap.paths import InstallationPaths
-from worker.embedded.startup import code_fingerprint
+from worker.embedded.startup import code_fingerprint, is_portal_healthy
 
 
 def test_a_changed_file_or_setting_is_another_release(places: InstallationPaths) -> None:
@@ -14,3 +22,32 @@ def test_a_changed_file_or_setting_is_another_release(places: InstallationPaths)
     places.settings_file.write_text("GROUNDCREW_PORT=8471\n")
     seen.add(code_fingerprint(places))
     assert len(seen) == 4
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "is_healthy"),
+    [
+        (200, b'{"status": "ok"}', True),
+        (200, b'{"status": "starting"}', False),
+        (200, b"{}", False),
+        (200, b"<html>", False),
+        (503, b'{"status": "ok"}', False),
+    ],
+)
+def test_make_up_waits_for_a_portal_that_says_ok(
+    tmp_path: Path, status: int, body: bytes, is_healthy: bool
+) -> None:
+    with answering(settings_for("sqlite://", tmp_path), status, body) as settings:
+        assert is_portal_healthy(settings) is is_healthy
+
+
+def test_make_up_believes_the_installations_own_authority_alone(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    ensure_authority(other, "another")
+    ensure_authority(tmp_path, "a test")
+    ensure_certificate(tmp_path, ["127.0.0.2"])
+    settings = replace(settings_for("sqlite://", tmp_path), tls_dir=tmp_path, host="127.0.0.2")
+    with answering(settings, 200, b'{"status": "ok"}') as portal:
+        assert is_portal_healthy(portal)
+        assert not is_portal_healthy(replace(portal, tls_dir=other))
