@@ -2,6 +2,7 @@
 
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -90,8 +91,7 @@ def test_writers_that_name_one_lock_wait_for_each_other(store: Store, clock: Clo
 
 @on_sqlite
 def test_a_writer_of_sqlite_waits_only_as_long_as_its_patience(store: Store) -> None:
-    impatient = Store(store.address, patience=0)
-    with store.write() as session:
+    with closing(Store(store.address, patience=0)) as impatient, store.write() as session:
         session.connection()
         with pytest.raises(OperationalError, match="locked"), impatient.write() as late:
             late.connection()
@@ -102,7 +102,7 @@ def test_reading_over_one_connection_sees_what_others_commit_meanwhile(store: St
         with store.read() as session:
             first = session.connection().connection.driver_connection
             assert session.get(Lease, "scheduler") is None
-        with Store(store.address).write() as session:
+        with closing(Store(store.address)) as other, other.write() as session:
             session.add(a_lease(clock))
         with store.read() as session:
             assert session.connection().connection.driver_connection is first

@@ -22,6 +22,7 @@ def test_commits_are_durable_and_foreign_keys_hold(tmp_path: Path) -> None:
             name: connection.scalar(text(f"PRAGMA {name}"))
             for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
         }
+    engine.dispose()
     assert pragmas == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 3000}
 
 
