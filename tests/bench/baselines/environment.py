@@ -1,4 +1,4 @@
-"""What the rivals need on this machine: Slurm from the distribution, HyperQueue from the package index."""
+"""Installs the rivals on this machine: Slurm from the distribution, HyperQueue from the package index."""
 
 from pathlib import Path
 

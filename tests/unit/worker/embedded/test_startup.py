@@ -1,4 +1,4 @@
-"""What has changed since the services were started."""
+"""A changed file or setting makes another release, whose services are started again."""
 
 from worker.bootstrap.paths import InstallationPaths
 from worker.embedded.startup import code_fingerprint

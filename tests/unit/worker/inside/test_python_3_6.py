@@ -1,4 +1,4 @@
-"""What runs inside a job must parse where the job's Python is old: images are."""
+"""Modules that run inside a job parse where the job's Python is old: images are."""
 
 import ast
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""A disk that refuses the files of the access log ends no scheduler."""
+
 from types import SimpleNamespace
 from typing import Any, cast
 
