@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-INSIDE = sorted((Path(__file__).parents[4] / "worker" / "inside").glob("*.py"))
+INSIDE = sorted((Path(__file__).parents[3] / "worker" / "inside").glob("*.py"))
 
 
 @pytest.mark.parametrize("path", INSIDE, ids=lambda path: path.name)
