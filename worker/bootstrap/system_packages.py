@@ -65,6 +65,7 @@ EMBEDDED_PACKAGES = (
     PackageRequirement(("python3-dev",), files=(PYTHON_HEADER,)),
     PackageRequirement(("python3-venv",), files=(PYTHON_VENV,)),
 )
+IMAGE_COPY_PACKAGES = (PackageRequirement(("skopeo",), programs=("skopeo",)),)
 ANSIBLE_PACKAGES = (
     PackageRequirement(("python3-venv",), files=(PYTHON_VENV,)),
     PackageRequirement(("openssh-client",), programs=("ssh",)),

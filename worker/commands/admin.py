@@ -1,7 +1,7 @@
 """The commands that the installer and administrators run on the master: ``python -m worker appliance version|drain|…``.
 
 Each command is safe to repeat and answers with one line of JSON in which `changed` says whether it did anything;
-`first-flight` is for a person and says how it goes.
+`first-training` is for a person and says how it goes.
 """
 
 import argparse
@@ -92,8 +92,8 @@ def ensure_certificates(settings: Settings, chosen: argparse.Namespace) -> Comma
 def ensure_node_token(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
     """A node's token; the one that the node has is read from standard input and kept where it is still good."""
     cluster = open_cluster(settings)
-    # On Kubernetes jobs are started on every node, else on the master alone.
-    has_executor = chosen.executor or settings.executor == "kubernetes"
+    # An executor that is not local starts jobs on every node, another one on the master alone.
+    has_executor = chosen.executor or not settings.executor.capabilities.is_local
     if is_node_token_valid(cluster, sys.stdin.read().strip(), chosen.name, has_executor):
         return {"changed": False, "token": None}
     return {"changed": True, "token": create_node_token(cluster, chosen.name, has_executor)}
@@ -146,10 +146,10 @@ def main(arguments: list[str]) -> int:
         if verb == "certificates":
             each.add_argument("--folder", required=True)
             each.add_argument("names", nargs="*", help="names and addresses, the public one first; as before")
-    verbs.add_parser("first-flight", help="train LeNet on this host, to see that all of it works")
+    verbs.add_parser("first-training", help="train LeNet on this host, to see that all of it works")
     chosen = parser.parse_args(arguments)
     try:
-        if chosen.verb == "first-flight":
+        if chosen.verb == "first-training":
             return run_first_training(open_cluster(Settings.from_environment()))
         answer = COMMANDS[chosen.verb](Settings.from_environment(), chosen)
     except GroundcrewError as error:

@@ -21,7 +21,7 @@ def pilot(installed: Cluster) -> Iterator[Pilot]:
     """With a workspace that has all units, the digits and a model."""
     pilot = pilots.enter(installed)
     pilot.until(lambda: offered(pilot) == UNITS, 300, "the agents' units")
-    workspace = pilot.workspace(f"flight-{time.time():.0f}", UNITS)
+    workspace = pilot.workspace(f"gangs-{time.time():.0f}", UNITS)
     pilot.made = {
         "workspace": workspace,
         "digits": pilot.digits(workspace),
@@ -80,7 +80,7 @@ def goes_through(pilot: Pilot, job: int, words: str) -> None:
     assert only["ended_at"] is None, (words, only)
 
 
-def fly(pilot: Pilot, words: str) -> int:
+def train_lenet(pilot: Pilot, words: str) -> int:
     """LeNet on both workers, to an accuracy that says that all ranks have learned together."""
     since = time.monotonic()
     variables = {"epochs": 20}

@@ -59,9 +59,9 @@ print(made.id)
 """
 MAKE_TOKEN = """
 for token in api_tokens.list_api_tokens(cluster, actor):
-    if token.name == "flight":
+    if token.name == "tests":
         api_tokens.revoke_api_token(cluster, actor, token.id)
-print(api_tokens.create_api_token(cluster, actor, "flight", ["repair"], 1)[1])
+print(api_tokens.create_api_token(cluster, actor, "tests", ["repair"], 1)[1])
 """
 POLL_SECONDS = 0.5
 OVER = ("finished", "failed", "stopped")
