@@ -1,3 +1,5 @@
+"""The configuration of the process manager names every service with its environment."""
+
 import configparser
 import socket
 import threading
