@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
-from flask import current_app, request
+from flask import request
 
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from portal.i18n.translate import _
 from portal.job_files import log_chunks, log_search
 from portal.job_files.metrics_cache import MetricsCache
-from portal.presenters.job_page import METRICS_CACHE, JobView
+from portal.presenters.jobs.job_page import JobView
+from portal.shared_objects import shared_object
 from portal.web import query_params
 
 KINDS = ("stdout", "stderr")
@@ -44,22 +45,22 @@ def log_file_name(rank: str, kind: str) -> str:
 
 def read_log_tab(view: JobView) -> LogTab:
     """An unknown rank shows an empty log: it may still come."""
-    rank, kind, wanted = read_rank(), read_stream_kind(), request.args.get("find", "")[:LONGEST_QUERY]
-    tail, problem, found = "", None, None
-    reader: MetricsCache = current_app.extensions[METRICS_CACHE]
+    rank, kind, query = read_rank(), read_stream_kind(), request.args.get("find", "")[:LONGEST_QUERY]
+    tail, problem, search_result = "", None, None
+    time_slicer = shared_object(MetricsCache).time_slicer
     try:
-        with open_file_beneath(view.root, *view.out, log_file_name(rank, kind)) as file:
+        with open_file_beneath(view.files.root, *view.files.out, log_file_name(rank, kind)) as file:
             tail = log_chunks.read_log_chunk(file, -TAIL, TAIL).text
-            problem = log_search.find_first_problem(file, reader.time_slicer)
-            found = log_search.search_log(file, wanted, reader.time_slicer) if wanted else None
+            problem = log_search.find_first_problem(file, time_slicer)
+            search_result = log_search.search_log(file, query, time_slicer) if query else None
     except (FileMissing, FileNotPlain):
-        found = log_search.LogSearchResult(0, [], 0, True) if wanted else None
-    return LogTab(list_rank_choices(view), rank, kind, tail, problem, wanted, found)
+        search_result = log_search.LogSearchResult(0, [], 0, True) if query else None
+    return LogTab(list_rank_choices(view), rank, kind, tail, problem, query, search_result)
 
 
 def list_rank_choices(view: JobView) -> list[tuple[str, str]]:
     """Rank 0 is offered before it has written anything."""
-    numbers = sorted({stream.rank for stream in view.log_files if stream.rank is not None} | {0})
-    has_launcher = any(stream.rank is None for stream in view.log_files)
+    numbers = sorted({stream.rank for stream in view.files.logs if stream.rank is not None} | {0})
+    has_launcher = any(stream.rank is None for stream in view.files.logs)
     ranks = [(str(number), _("rank %(n)s", n=number)) for number in numbers]
     return ranks + ([(LAUNCHER_LOG, _("launcher"))] if has_launcher else [])

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from flask import request
@@ -11,8 +11,9 @@ from cluster.domain.built_in_models import BUILT_IN_MODELS, BuiltInModel
 from cluster.domain.errors import Refused
 from cluster.domain.jobs.memory import format_exact_size, parse_size
 from cluster.domain.jobs.submission import JobRequest, split_command
-from cluster.domain.states import Launcher, TrainingKind
+from cluster.domain.states import DatasetState, Launcher, TrainingKind
 from cluster.domain.sweeps.plan import PARAMETER, SweepKind, SweepRequest, split_values
+from cluster.store.datasets import Dataset
 from cluster.store.jobs import Job
 from cluster.store.trainings import Training
 from portal.web import forms
@@ -93,7 +94,7 @@ def read_form_variables() -> dict[str, tuple[str, ...]]:
 
 def parse_swept_values(text: str) -> dict[str, tuple[str, ...]]:
     """`lr = 0.1, 0.01` a line; a line without a name goes on with the one before. Raises Refused."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     name = ""
     for line in filter(str.strip, text.splitlines()):
         head, sign, rest = line.partition("=")
@@ -101,8 +102,8 @@ def parse_swept_values(text: str) -> dict[str, tuple[str, ...]]:
             name, line = head.strip(), rest
         elif not name:
             raise Refused("values", "sweep.bad_line", line=line.strip()[:60])
-        found[name] = found.get(name, "") + line + "\n"
-    return {name: split_values(name, values) for name, values in found.items()}
+        texts[name] = texts.get(name, "") + line + "\n"
+    return {name: split_values(name, values) for name, values in texts.items()}
 
 
 def duration_field(name: str, bare: int = SECONDS[""]) -> int | None:
@@ -181,3 +182,12 @@ def values_from_job(job: Job) -> dict[str, Any]:
         "retries": job.retries,
         "memory": format_exact_size(job.memory_bytes) if job.memory_bytes else "",
     } | {VARIABLE_PREFIX + name: str(value) for name, value in variables.items()}
+
+
+def selectable_datasets(rows: Iterable[Dataset]) -> list[Dataset]:
+    """One that is still being prepared may be chosen: the job waits for it. A failed one may not."""
+    return [dataset for dataset in rows if dataset.state is not DatasetState.FAILED]
+
+
+def first_ready_dataset(rows: Iterable[Dataset]) -> Dataset | None:
+    return next((dataset for dataset in rows if dataset.state is DatasetState.READY), None)

@@ -12,7 +12,7 @@ from cluster.domain.jobs.submission import JobRequest
 from cluster.domain.sweeps.plan import SweepKind, SweepRequest
 from cluster.store.datasets import Dataset
 from cluster.store.trainings import Training
-from portal.presenters.job_form import DEFAULT_REQUEST, format_duration_field, model_of
+from portal.presenters.jobs.job_form import DEFAULT_REQUEST, format_duration_field, model_of
 
 
 def changed_variables(training: Training, request: JobRequest) -> dict[str, str]:
@@ -115,8 +115,8 @@ def request_body(training: Training, request: JobRequest) -> dict[str, Any]:
 
 
 def curl_command(address: str, body: dict[str, Any]) -> str:
-    said = {key: value for key, value in body.items() if value not in (None, "", 0, [], {})}
-    text = json.dumps(said, ensure_ascii=False, indent=2)
+    fields = {key: value for key, value in body.items() if value not in (None, "", 0, [], {})}
+    text = json.dumps(fields, ensure_ascii=False, indent=2)
     return " \\\n  ".join(
         [
             f"curl {shlex.quote(address)}",
