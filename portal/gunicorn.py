@@ -11,9 +11,9 @@ from contextlib import suppress
 from typing import Any
 
 from cluster.gc_freeze import freeze_startup_objects
+from cluster.logging import configure_logging
 from cluster.settings import Settings
 from cluster.store.engine import Store
-from portal.web.request_log import configure_logging
 
 settings = Settings.from_environment()
 configure_logging()
