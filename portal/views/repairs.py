@@ -22,7 +22,7 @@ from cluster.services.repairs.catalogue import (
 from cluster.services.repairs.previews import RepairPreview
 from cluster.store.base import LARGEST_ID
 from cluster.store.repairs import RepairRun
-from portal.i18n.messages import N_, localized_error, localized_sentence
+from portal.i18n.messages import localized_error, localized_sentence, localized_word
 from portal.i18n.translate import _, request_language
 from portal.job_files.log_chunks import read_log_chunk
 from portal.web import forms
@@ -31,24 +31,12 @@ from portal.web.request_context import current_actor, current_cluster, is_fragme
 
 blueprint = Blueprint("repairs", __name__)
 
-GROUPS = {
-    RepairGroup.CHECK: N_("Check and keep safe"),
-    RepairGroup.MEND: N_("Mend"),
-    RepairGroup.DANGEROUS: N_("Dangerous: cannot be undone"),
-}
 STATE_OF_VERDICT = {
     RepairVerdict.VERIFIED: "verified",
     RepairVerdict.NOT_VERIFIED: "failed",
     RepairVerdict.CANCELLED: "stopped",
     RepairVerdict.BROKEN: "failed",
     RepairVerdict.DRY_RUN: "finished",
-}
-WORDS = {
-    RepairVerdict.VERIFIED: N_("Verified"),
-    RepairVerdict.NOT_VERIFIED: N_("Not verified"),
-    RepairVerdict.CANCELLED: N_("Cancelled"),
-    RepairVerdict.BROKEN: N_("Did not run"),
-    RepairVerdict.DRY_RUN: N_("Looked ahead"),
 }
 RUNS_SHOWN = 20
 LOG_BYTES = 64 * 1024
@@ -75,10 +63,10 @@ def in_words(said: BilingualText) -> str:
 @blueprint.app_template_global("run_state")
 def run_state(run: RepairRun) -> dict[str, str]:
     if run.verdict is not None:
-        return {"kind": STATE_OF_VERDICT[run.verdict], "word": _(WORDS[run.verdict])}
+        return {"kind": STATE_OF_VERDICT[run.verdict], "word": localized_word("verdict", run.verdict)}
     if run.operation is not None and run.operation.state is OperationState.INTERRUPTED:
-        return {"kind": "interrupted", "word": _("Interrupted")}
-    return {"kind": "running", "word": _("Running")}
+        return {"kind": "interrupted", "word": localized_word("state.operation", OperationState.INTERRUPTED)}
+    return {"kind": "running", "word": localized_word("state.operation", OperationState.RUNNING)}
 
 
 @blueprint.app_template_global("requester_text")
@@ -104,8 +92,8 @@ def index() -> ResponseReturnValue:
         "repairs/_list.html" if is_fragment_request() else "repairs/list.html",
         broken=[localized_error(each) for each in read_repair_catalogue(cluster).broken.values()],
         groups=[
-            (_(word), [line for line in shown if line.repair.group is group])
-            for group, word in GROUPS.items()
+            (localized_word("repair.group", group), [line for line in shown if line.repair.group is group])
+            for group in RepairGroup
         ],
         backups=kept,
         proven=last_verified_backup(kept),
@@ -227,7 +215,7 @@ def next_repairs(found: RepairRun) -> list[tuple[Repair, list[int]]]:
     ]
     nodes = failed_nodes(found) or requests.read_node_ids(cluster, found.hosts)
     ways = [(repair, nodes if repair.targets is RepairTargets.NODES else []) for repair in known]
-    return sorted(ways, key=lambda way: list(GROUPS).index(way[0].group))
+    return sorted(ways, key=lambda way: list(RepairGroup).index(way[0].group))
 
 
 def read_transcript(found: RepairRun) -> list[TranscriptLine]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from flask import Flask, Response, render_template, request
 
-from portal.i18n import translate
+from portal.i18n import messages, translate
 from portal.layout import theme
 from portal.layout.navigation import NavigationUser, PageLayout, administrator_navigation
 from portal.views.people.preferences import blueprint as look_blueprint
@@ -39,6 +39,7 @@ def make_app(tape: Tape | None = None) -> Flask:
     app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True}
     security_headers.init_app(app)
     translate.init_app(app, "Asia/Seoul")
+    messages.init_app(app)
     app.register_blueprint(look_blueprint)
     theme.init_app(app, read_layout=page_layout)
     add_pages(app)

@@ -138,7 +138,7 @@ def test_landed_it_says_the_numbers_and_frees_its_units(
         == 0
     )
     said = capsys.readouterr().out
-    assert "Landed: validation accuracy 98.1% in 30 s, 900 images/s." in said
+    assert "Landed: validation accuracy 98.1 % in 30 s, 900 images/s." in said
     assert f"/jobs/{job.id}" in said and "first-flight has ended, so its 2 CPU slots are free" in said
     assert read_first_training(light_cluster) == job.id
     ended = queries.read_workspace(light_cluster, service_actor(light_cluster), workspace.id)
@@ -156,7 +156,7 @@ def test_a_machine_that_does_not_learn_has_not_landed(
         )
         == 1
     )
-    assert "less than 95%" in capsys.readouterr().err
+    assert "less than 95 %" in capsys.readouterr().err
     assert read_first_training(light_cluster) is None
 
 
