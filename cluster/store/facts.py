@@ -9,7 +9,7 @@ from cluster.store.base import BaseRow
 
 
 class InstallationFact(BaseRow):
-    """A value of the installation as a whole: `schema_version`, `first_flight`, `time_zone`."""
+    """A value of the installation as a whole: `schema_version`, `first_training`, `time_zone`."""
 
     __tablename__ = "facts"
 

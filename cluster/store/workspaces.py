@@ -28,7 +28,7 @@ class Workspace(BaseRow):
     ends_on: Mapped[date]
     """The last day, inclusive, in the installation's time zone."""
     ended_at: Mapped[datetime | None]
-    """Ended before its last day by a person or by the first flight."""
+    """Ended before its last day by a person or by the first training."""
     units: Mapped[int]
     """The quota: how many units are held for the term."""
     manager_id: Mapped[int] = mapped_column(ForeignKey("users.id"))

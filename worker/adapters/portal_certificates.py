@@ -80,24 +80,29 @@ def read_certificate_names(folder: Path) -> list[str]:
     shown = run_openssl(
         ["x509", "-in", str(folder / "portal.pem"), "-noout", "-ext", "subjectAltName"]
     ).stdout
-    return [word.strip().partition(":")[2] for word in shown.partition("\n")[2].split(",")]
+    return [comparable_name(word.strip().partition(":")[2]) for word in shown.partition("\n")[2].split(",")]
 
 
 def is_certificate_valid(folder: Path, certificate: Path, names: Sequence[str]) -> bool:
     authority = str(folder / "authority.pem")
     trusted = ["verify", "-CAfile", authority, "-x509_strict", str(certificate)]
     shown = run_openssl(["x509", "-in", str(certificate), "-noout", "-ext", "subjectAltName"], must=False)
-    found = {word.strip() for word in shown.stdout.partition("\n")[2].split(",")}
-    wanted = {word.replace("IP:", "IP Address:") for word in subject_alternative_names(names).split(",")}
+    words = shown.stdout.partition("\n")[2].split(",")
+    found = {comparable_name(word.strip().partition(":")[2]) for word in words}
     return (
         is_valid_for(certificate, RENEW_BEFORE)
-        and found == wanted
+        and found == {comparable_name(name) for name in names}
         and run_openssl(trusted, must=False).returncode == 0
     )
 
 
 def subject_alternative_names(names: Sequence[str]) -> str:
     return ",".join(f"{'IP' if is_address(name) else 'DNS'}:{name}" for name in names)
+
+
+def comparable_name(name: str) -> str:
+    """openssl writes out each group of an IPv6 address."""
+    return str(ip_address(name)) if is_address(name) else name
 
 
 def is_address(name: str) -> bool:

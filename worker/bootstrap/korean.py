@@ -82,23 +82,23 @@ KOREAN = {
         "{clone}에 설치된 것이 없습니다. 먼저 실행하세요: make up"
     ),
     "Interrupted. The next run goes on from here.": "중단되었습니다. 다음 실행이 여기서 이어집니다.",
-    "First flight: LeNet learns real handwritten digits. It also shows in the browser.": (
-        "첫 비행: LeNet이 실제 손글씨 숫자를 배웁니다. 브라우저에서도 볼 수 있습니다."
+    "First training: LeNet learns real handwritten digits. It also shows in the browser.": (
+        "첫 학습: LeNet이 실제 손글씨 숫자를 배웁니다. 브라우저에서도 볼 수 있습니다."
     ),
-    "The first flight of this installation, made by make up.": (
-        "이 설치의 첫 비행입니다. make up이 만들었습니다."
+    "The first training of this installation, made by make up.": (
+        "이 설치의 첫 학습입니다. make up이 만들었습니다."
     ),
     "Training environment": "학습 환경",
-    "No first flight: {reason}": "첫 비행을 하지 않습니다. {reason}",
-    "The first flight cannot begin. {reason} {hint}": "첫 비행을 시작할 수 없습니다. {reason} {hint}",
+    "No first training: {reason}": "첫 학습을 하지 않습니다. {reason}",
+    "The first training cannot begin. {reason} {hint}": "첫 학습을 시작할 수 없습니다. {reason} {hint}",
     "  Steps and log: {url}/operations/{id}": "  단계와 로그: {url}/operations/{id}",
     "Handwritten digits": "손글씨 숫자",
     "LeNet on real handwritten digits.": "실제 손글씨 숫자로 배우는 LeNet입니다.",
     "epoch {epoch} of {epochs}, validation accuracy {accuracy}": (
         "에포크 {epoch}/{epochs}, 검증 정확도 {accuracy}"
     ),
-    "Landed: validation accuracy {accuracy} in {time}, {speed} images/s. {page}": (
-        "착륙: 검증 정확도 {accuracy}, {time}, 초당 이미지 {speed}장. {page}"
+    "Finished: validation accuracy {accuracy} in {time}, {speed} images/s. {page}": (
+        "끝남: 검증 정확도 {accuracy}, {time}, 초당 이미지 {speed}장. {page}"
     ),
     (
         "The workspace {name} has ended, so its {units} are free for yours; it stays readable, and an "
@@ -110,17 +110,17 @@ KOREAN = {
     "The digits could not be written: {url}/datasets/{id}": (
         "손글씨 숫자를 쓰지 못했습니다: {url}/datasets/{id}"
     ),
-    "The first flight did not land: {reason} Its page: {page}": (
-        "첫 비행이 착륙하지 못했습니다: {reason} 작업 페이지: {page}"
+    "The first training failed: {reason} Its page: {page}": (
+        "첫 학습이 실패했습니다: {reason} 작업 페이지: {page}"
     ),
     "That is less than {good}: this machine does not train as it should.": (
         "{good}보다 낮습니다. 이 장비의 학습이 정상이 아닙니다."
     ),
-    "The flight goes on without this terminal; make up shows it again. Also: {url}/jobs": (
-        "비행은 이 터미널 없이도 계속됩니다. make up을 다시 실행하면 이어서 보여 줍니다. 페이지: {url}/jobs"
+    "The training goes on without this terminal; make up shows it again. Also: {url}/jobs": (
+        "학습은 이 터미널 없이도 계속됩니다. make up을 다시 실행하면 이어서 보여 줍니다. 페이지: {url}/jobs"
     ),
-    "No first flight: no unit of this machine is free for it. Every unit is held by a workspace.": (
-        "첫 비행을 하지 않습니다. 이 장비에 빈 자원이 없고 모두 작업공간가 쓰고 있습니다."
+    "No first training: no unit of this machine is free for it. Every unit is held by a workspace.": (
+        "첫 학습을 하지 않습니다. 이 장비에 빈 자원이 없고 모두 작업공간이 쓰고 있습니다."
     ),
     "being written": "쓰는 중",
     "{count} jobs are running:": "실행 중인 작업 {count}건:",

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from tests.browser.repair_pages import RepairPages
-from tests.hosts.appliance.testbed import Host
+from tests.hosts.machines.testbed import Host
 
 TABLE = Path(__file__).resolve().parents[3] / "docs" / "measurements" / "repairs.md"
 REASON = "{{ lookup('pipe', 'touch /tmp/pwn') }}"

@@ -14,10 +14,10 @@ from playwright.sync_api import Browser
 
 from cluster.domain.nodes.node_state import UNREACHABLE_AFTER
 from tests.browser.repair_pages import pages_of_repairs
-from tests.hosts.appliance import fake_gpu
-from tests.hosts.appliance.ansible_runs import Played
+from tests.hosts.appliance.fakes import fake_gpu
+from tests.hosts.appliance.installer.ansible_runs import Played
 from tests.hosts.appliance.repair_scenarios import EXPIRE, Break, Mender, ask_rows, make_token, write_down
-from tests.hosts.appliance.testbed import Host
+from tests.hosts.machines.testbed import Host
 
 ASK_DOOR = """import socket, sys
 door = socket.socket(socket.AF_UNIX)

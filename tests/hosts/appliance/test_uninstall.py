@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.appliance.ansible_runs import play_there
+from tests.hosts.appliance.installer.ansible_runs import play_there
 from tests.hosts.appliance.repair_scenarios import Break, Mender
 from tests.hosts.appliance.test_repairs import host as host
 from tests.hosts.appliance.test_repairs import mender as mender

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.appliance.testbed import STORAGE
 from tests.hosts.kube.host_stage import HostStage
 from tests.hosts.kube.host_stage import stage as stage
 from tests.hosts.kube.host_stage import tenant as tenant
+from tests.hosts.machines.testbed import STORAGE
 from tests.integration.worker.executors.executor_stages import end_of, until
 from worker.executors.contract import Mount, StartPlan
 from worker.executors.kubernetes_shared_objects import UNUSED_SECONDS

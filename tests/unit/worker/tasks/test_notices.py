@@ -29,7 +29,7 @@ from cluster.store.alerts import AlertOccurrence, Notification
 from cluster.store.operations import Operation
 from cluster.store.users import User
 from tests.builders import add, an_administrator
-from tests.notice_receivers import PASSWORD, Ear, Postbox, a_postbox, a_webhook
+from tests.unit.worker.tasks.notice_receivers import PASSWORD, Ear, Postbox, a_postbox, a_webhook
 from worker.adapters.mail import send_mail, write_mail
 from worker.adapters.portal_certificates import ensure_authority, ensure_certificate
 from worker.tasks.run import run_claimed
