@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from .client import RestClient
-from .messages import STATES, message
+from .messages import message, state_name
 from .output import (
     local_datetime,
     readable_duration,
@@ -64,7 +64,7 @@ def show_job_accounting(client: RestClient, job_id: str, output: str) -> None:
         show_table(row, {}, output)
         return
     states = ", ".join(
-        f"{message(STATES[state])} {readable_duration(seconds)}"
+        f"{state_name(state)} {readable_duration(seconds)}"
         for state, seconds in row["seconds_in_states"].items()
     )
     show_facts(

@@ -117,6 +117,11 @@ def locale_language() -> str:
     return "ko" if chosen.lower().startswith("ko") else "en"
 
 
+def state_name(state: str) -> str:
+    """A state of a newer server is named by itself."""
+    return message(STATES.get(state, state))
+
+
 def message(english: str, **data: object) -> str:
     sentence = KOREAN.get(english, english) if locale_language() == "ko" else english
     return sentence.format(**data)

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from .client import RestClient
-from .messages import STATES, message
+from .messages import message, state_name
 from .output import (
     local_datetime,
     output_option,
@@ -104,9 +104,7 @@ def show(client: RestClient, sweep_id: int, sort: str, limit: int, output: str) 
             "Sweep": f"sweep-{answer['id']}",
             "Name": answer["name"],
             "Jobs": answer["jobs"],
-            "State": ", ".join(
-                f"{message(STATES[state])} {count}" for state, count in answer["states"].items()
-            ),
+            "State": ", ".join(f"{state_name(state)} {count}" for state, count in answer["states"].items()),
             "Why": (answer.get("stop") or {}).get("sentence"),
             "Best": f"job-{best['job_id']}: {answer['metric']} {readable_metric(answer['metric'], best['value'])}"
             if best

@@ -172,6 +172,14 @@ def test_the_command(
     assert FORMS[form][1](value) == text
 
 
+@pytest.mark.parametrize("language", words.LANGUAGES)
+@pytest.mark.parametrize(("message", "seconds", "number"), [("{n} s ago", 59, 59), ("{n} min ago", 3599, 59)])
+def test_the_live_mark_of_a_page(app: Flask, language: str, message: str, seconds: int, number: int) -> None:
+    """Its script fills in the number."""
+    shown = in_page(app, language, "{{ _(message) }}", message=message).replace("{n}", str(number))
+    assert shown == words.format_age(seconds, language)
+
+
 @pytest.mark.parametrize("value", [0.9512, 0.9996, 1.0, float("nan")])
 def test_an_accuracy_has_one_digit_on_pages_and_in_the_command(app: Flask, value: float) -> None:
     assert in_page(app, "en", "{{ value|percent(1) }}", value=value) == output.readable_metric(
@@ -241,7 +249,8 @@ def test_the_command_names_the_states_of_a_job_as_pages_do(
     language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LC_ALL", f"{language}.UTF-8")
-    assert {state: messages.message(word) for state, word in messages.STATES.items()} == {
+    assert set(messages.STATES) == set(JobState)
+    assert {state: messages.state_name(state) for state in messages.STATES} == {
         state.value: words.word("state.job", state, language) for state in JobState
     }
 

@@ -251,7 +251,7 @@ def describe_job_state(job: Job, measured: TrainingMeasurements) -> str:
         "epoch {epoch} of {epochs}, validation accuracy {accuracy}",
         epoch=measured.epoch,
         epochs=measured.epochs,
-        accuracy=measured.accuracy,
+        accuracy=words.format_percent(measured.accuracy, 1),
     )
 
 

@@ -19,7 +19,9 @@ from cluster.store.jobs import Job
 from cluster.store.workspaces import Workspace
 from tests.builders import a_job, a_node, a_training, a_workspace, holding
 from worker.first_training import run
+from worker.first_training.measurements import TrainingMeasurements
 from worker.first_training.run import (
+    describe_job_state,
     ensure_first_job,
     ensure_first_workspace,
     ensure_sample_dataset,
@@ -55,6 +57,14 @@ def a_landed_job(cluster: Cluster, accuracy: float) -> tuple[Workspace, Job]:
     out = attempt_folder(cluster.settings, workspace.id, job.id, 1) / "out"
     write_metrics(out, point(0, 0, epochs=3), point(9, 3, accuracy=accuracy, speed=900.0))
     return workspace, job
+
+
+def test_a_running_training_is_told_by_its_last_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = TrainingMeasurements(epoch=2, epochs=3, accuracy=0.9996)
+    job = Job(state=JobState.RUNNING)
+    assert describe_job_state(job, measured) == "epoch 2 of 3, validation accuracy 99.9 %"
+    monkeypatch.setenv("LC_ALL", "ko_KR.UTF-8")
+    assert describe_job_state(job, measured) == "에포크 2/3, 검증 정확도 99.9 %"
 
 
 def with_attempt(cluster: Cluster, job: Job) -> Job:
