@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cluster.domain.backups.schedule import parse_time_of_day
 from cluster.domain.errors import GroundcrewError
+from cluster.domain.executors import ExecutorKind
 from cluster.domain.installation import InstallationKind
 from cluster.domain.jobs.unix_ids import JobUnixIds, is_valid_id_base
 
@@ -43,7 +44,7 @@ class SettingsReader:
             self.invalid_names.append(PREFIX + name)
         return value
 
-    def required_by(self, name: str, executor: str) -> str:
+    def required_by(self, name: str, executor: ExecutorKind) -> str:
         return (self.required if self.text("EXECUTOR") == executor else self.text)(name)
 
     def number(self, name: str, default: int) -> int:
@@ -67,9 +68,10 @@ class SettingsReader:
 
     def choice(self, name: str, default: str, *others: str) -> str:
         value = self.text(name, default)
-        if value not in (default, *others):
-            self.invalid_names.append(PREFIX + name)
-        return value
+        if value in (default, *others):
+            return value
+        self.invalid_names.append(PREFIX + name)
+        return default
 
     def export(self, name: str) -> str:
         """`server:/folder`, as NFS names it."""
@@ -161,7 +163,7 @@ class Settings:
     database_url: str = field(repr=False)
     redis_url: str = field(repr=False)
     secret_key: str = field(repr=False)
-    executor: str = "process"
+    executor: ExecutorKind = ExecutorKind.PROCESS
     docker_image: str = ""
     """What containers are made from; nothing here pulls it."""
     docker_socket: str = "/var/run/docker.sock"
@@ -276,12 +278,14 @@ class Settings:
             database_url=told.required("DATABASE_URL"),
             redis_url=told.required("REDIS_URL"),
             secret_key=told.required("SECRET_KEY"),
-            executor=told.choice("EXECUTOR", "process", "docker", "kubernetes", "simulated"),
-            docker_image=told.required_by("DOCKER_IMAGE", "docker"),
+            executor=ExecutorKind(told.choice("EXECUTOR", *ExecutorKind)),
+            docker_image=told.required_by("DOCKER_IMAGE", ExecutorKind.DOCKER),
             docker_socket=told.text("DOCKER_SOCKET", "/var/run/docker.sock"),
             docker_gpus=told.choice("DOCKER_GPUS", "nvidia", "cdi"),
             docker_network=told.choice("DOCKER_NETWORK", "none", "own"),
-            kubeconfig=Path(file) if (file := told.required_by("KUBECONFIG", "kubernetes")) else None,
+            kubeconfig=Path(file)
+            if (file := told.required_by("KUBECONFIG", ExecutorKind.KUBERNETES))
+            else None,
             kubernetes_image=told.text("KUBERNETES_IMAGE"),
             kubernetes_storage=told.export("KUBERNETES_STORAGE"),
             horovod_over=told.choice("HOROVOD_OVER", "mpi", "gloo"),

@@ -10,7 +10,7 @@ from typing import Any
 from cluster.logging import configure_logging
 
 SERVICES = {
-    "scheduler": "worker.scheduling.loop:main",
+    "scheduler": "worker.commands.scheduler:main",
     "tasks": "worker.tasks.rq_worker:main",
     "repairs": "worker.tasks.repair_worker:main",
     "repair-door": "worker.commands.repair_broker:main",

@@ -15,4 +15,5 @@ def open_cluster(settings: Settings) -> Cluster:
 
 
 def open_shim_starter(settings: Settings) -> ShimStarter:
-    return SystemdShimStarter() if settings.launcher == "systemd" else ForkedShimStarter()
+    has_systemd = settings.installation_kind.capabilities.has_systemd
+    return SystemdShimStarter() if has_systemd else ForkedShimStarter()

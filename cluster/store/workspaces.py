@@ -35,9 +35,9 @@ class Workspace(BaseRow):
     colour: Mapped[int]
     created_at: Mapped[datetime]
     version: Mapped[int] = mapped_column(default=1)
-    served_at: Mapped[datetime | None]
+    last_turn_at: Mapped[datetime | None]
     """When one of its jobs was given units last: its turn goes behind those of others who wait."""
-    served: Mapped[int] = mapped_column(default=0, server_default="0")
+    last_turn_attempt_id: Mapped[int] = mapped_column(default=0, server_default="0")
     """That attempt's id: tells two turns of the same moment apart."""
     manager: Mapped[User] = relationship()
     members: Mapped[list["User"]] = relationship(secondary="workspace_members", order_by="User.name")

@@ -5,7 +5,6 @@ from flask.typing import ResponseReturnValue
 
 from cluster.domain.backups.schedule import next_due
 from cluster.domain.errors import Conflict
-from cluster.domain.installation import InstallationKind
 from cluster.services.backups import etcd_manifests, manifests, pre_restore_copies, requests
 from cluster.services.repairs.catalogue import has_repair_catalogue
 from portal.i18n.messages import localized_error
@@ -36,7 +35,7 @@ def render_backups(problem: str = "") -> str:
         put_aside=pre_restore_copies.list_pre_restore_copies(cluster, actor),
         problem=problem,
         can_repair=has_repair_catalogue(cluster),
-        makes_itself=cluster.settings.installation_kind is InstallationKind.SERVERS,
+        makes_itself=settings.installation_kind.capabilities.makes_backups_on_request,
     )
 
 

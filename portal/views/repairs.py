@@ -8,7 +8,6 @@ from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 
 from cluster.domain.errors import Conflict, Refused
-from cluster.domain.installation import InstallationKind
 from cluster.domain.repairs.definition import BilingualText, Repair, RepairGroup, RepairTargets
 from cluster.domain.repairs.run_matrix import FAILED_STATES, RepairVerdict
 from cluster.domain.states import OperationState
@@ -71,7 +70,7 @@ def run_state(run: RepairRun) -> dict[str, str]:
 
 @blueprint.app_template_global("requester_text")
 def who_asked(run: RepairRun) -> str:
-    return _("%(user)s, at the console", user=run.console_user) if run.console_user else run.asker.name
+    return _("%(user)s, at the console", user=run.console_user) if run.console_user else run.requester.name
 
 
 @blueprint.app_template_global("repair_title")
@@ -99,7 +98,7 @@ def index() -> ResponseReturnValue:
         proven=last_verified_backup(kept),
         runs=runs[:RUNS_SHOWN],
         has_more=len(runs) > RUNS_SHOWN,
-        is_servers=cluster.settings.installation_kind is InstallationKind.SERVERS,
+        is_servers=cluster.settings.installation_kind.capabilities.has_systemd,
     )
 
 
@@ -139,7 +138,7 @@ def ask(repair: str) -> ResponseReturnValue:
             reason,
             typed,
             node_ids=nodes,
-            is_look_ahead="look_ahead" in request.form,
+            is_dry_run="look_ahead" in request.form,
         )
     except Refused as refusal:
         return render_forecast(repair, forms.error_messages(refusal), nodes), 422
@@ -163,7 +162,7 @@ def run(run_id: int) -> ResponseReturnValue:
         failed_nodes=failed_nodes(found),
         further=next_repairs(found),
         log=read_transcript(found),
-        took=((found.ended_at or cluster.clock()) - found.asked_at).total_seconds(),
+        took=((found.ended_at or cluster.clock()) - found.requested_at).total_seconds(),
     )
 
 
@@ -220,7 +219,7 @@ def next_repairs(found: RepairRun) -> list[tuple[Repair, list[int]]]:
 
 def read_transcript(found: RepairRun) -> list[TranscriptLine]:
     """The transcript so far, its beginning if it is very long; empty before the playbook runs."""
-    name = f"operation-{found.operation_id or found.record}.log"
+    name = f"operation-{found.operation_id or found.offline_record}.log"
     try:
         with open_file_beneath(current_cluster().settings.state_dir, "log", name) as file:
             text = read_log_chunk(file, 0, LOG_BYTES).text

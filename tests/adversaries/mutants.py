@@ -96,7 +96,8 @@ def let_services_own_attempts(patch: pytest.MonkeyPatch) -> None:
         return safe_files.ensure_folder(parent, name, 0o700 if mode is None else mode, owner)
 
     def owner_of(plan: StartPlan) -> tuple[int, int]:
-        return plan.services[0] if plan.services else -1, -1 if plan.gid is None else plan.gid
+        services, gid = plan.program.services, plan.program.gid
+        return services[0] if services else -1, -1 if gid is None else gid
 
     patch.setattr(folders, "root_folder_rights", own_rights)
     patch.setattr(folders, "make_jobs_folder", make_jobs)

@@ -51,6 +51,7 @@ from worker.executors.factory import open_executor
 from worker.executors.shim_fork_client import ForkedShimStarter
 from worker.executors.shim_start import ShimStarter as ShimLauncher
 from worker.executors.shim_systemd_unit import SystemdShimStarter
+from worker.scheduling.cadence import Cadence
 from worker.scheduling.loop import SchedulerLoop
 from worker.scheduling.wakeup import Wakeup
 
@@ -329,7 +330,7 @@ class Stage:
         `does_all`: also what it does now and then.
         """
         if does_all:
-            self.scheduler.begun_at.clear()
+            self.scheduler.cadence = Cadence(work_began={})
         try:
             if self.scheduler.renew_lease():
                 self.scheduler.run_pass()

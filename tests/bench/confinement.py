@@ -27,6 +27,7 @@ from cluster.domain.jobs import launch
 from cluster.domain.jobs.attempts import ObservedState
 from cluster.domain.states import Launcher, UnitKind
 from tests.bench.machine import NotIdle, busy_share, check_idle, describe
+from tests.start_plans import a_start_plan
 from worker.adapters.job_runtime import install_runtime
 from worker.adapters.sample_digits import write_sample_digits
 from worker.bootstrap.paths import find_installation_paths
@@ -97,7 +98,7 @@ class Track:
             self.jobs, 1, self.ranks, slots, UnitKind.CPU_SLOT, folders, str(interpreter.parent), variables
         )
         shown = (self.runtime, self.ground / "digits", self.environment)
-        return StartPlan(
+        return a_start_plan(
             self.jobs,
             1,
             folder,

@@ -18,6 +18,7 @@ from flask import Flask
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
+from cluster.domain.executors import ExecutorKind
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import EnvironmentState, TrainingKind, UnitKind
 from cluster.services.context import Cluster
@@ -136,7 +137,7 @@ def postgresql_ground(server: PostgresqlServer) -> Iterator[Ground]:
 @contextmanager
 def a_ground(url: str, folder: Path) -> Iterator[Ground]:
     """`url` is a migrated database without a row."""
-    settings = replace(settings_for(url, folder), executor="simulated", time_zone="UTC")
+    settings = replace(settings_for(url, folder), executor=ExecutorKind.SIMULATED, time_zone="UTC")
     journal = Journal(folder / "journal")
     world = WatchedWorld(folder / "simulated", journal)
     stand_still(folder / "simulated", BEGINNING)

@@ -17,7 +17,6 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import worker.scheduling.loop
 import worker.scheduling.reconciler
 from cluster import failpoints
 from tests.crash.installation import Ground
@@ -220,12 +219,12 @@ def end_of(ground: Ground, code: int, log: Path) -> list[str]:
 
 def warm_up(ground: Ground, story: Sequence[Step]) -> None:
     """Once in this process: what SQLAlchemy has compiled, every child inherits."""
-    kept = worker.scheduling.loop.time, worker.scheduling.reconciler.time
+    kept = worker.scheduling.reconciler.time
     ground.put_back()
     with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):
         play(ground, story, -1, Passes(ground, None))
     failpoints.listener = None
-    worker.scheduling.loop.time, worker.scheduling.reconciler.time = kept
+    worker.scheduling.reconciler.time = kept
     ground.put_back()
 
 

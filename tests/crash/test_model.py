@@ -11,7 +11,6 @@ from hypothesis import strategies as some
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 from sqlalchemy import text
 
-import worker.scheduling.loop
 import worker.scheduling.reconciler
 from tests.crash.installation import NODES, Ground, beat
 from tests.crash.invariants.checker import unsettled, violations
@@ -162,9 +161,9 @@ class Machine(RuleBasedStateMachine):
 
 @contextmanager
 def kept_clocks() -> Iterator[None]:
-    kept = worker.scheduling.loop.time, worker.scheduling.reconciler.time
+    kept = worker.scheduling.reconciler.time
     yield
-    worker.scheduling.loop.time, worker.scheduling.reconciler.time = kept
+    worker.scheduling.reconciler.time = kept
 
 
 def test_services_and_model_come_to_the_same_state(ground: Ground) -> None:

@@ -1,10 +1,11 @@
 """The stage of the contract suite whose executor is Kubernetes, wherever the pods are."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.integration.worker.executors.executor_stages import RealStage, until
+from tests.start_plans import change_plan
 from worker.executors.contract import Executor, StartPlan
 from worker.executors.kubernetes import KubernetesExecutor
 from worker.executors.path_mapping import ContainerPaths, PathMapping
@@ -39,9 +40,9 @@ class PodStage(RealStage):
         folder.parent.mkdir(parents=True, exist_ok=True)
         for each in (folder.parents[1], folder.parents[2]):
             each.chmod(0o711)
-        mounts = tuple(mount for mount in plan.mounts if str(mount.target) != RUNTIME_INSIDE)
+        mounts = tuple(mount for mount in plan.container.mounts if str(mount.target) != RUNTIME_INSIDE)
         placed: dict[str, Any] = {"nodes": (self.node,), "units_by_node": ((self.node, 1),)}
-        return replace(plan, **{"folder": folder, "mounts": mounts, **placed, **changes})
+        return change_plan(plan, **{"folder": folder, "mounts": mounts, **placed, **changes})
 
     def open_again(self) -> KubernetesExecutor:
         self.apis.append(KubernetesApi(self.kubeconfig))

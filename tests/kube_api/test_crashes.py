@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
 
@@ -12,6 +11,7 @@ from cluster.domain.jobs.attempts import ObservedState
 from tests.integration.worker.executors.executor_stages import end_of, until
 from tests.integration.worker.executors.program_actions import Act
 from tests.kube_api.stage import KubernetesStage
+from tests.start_plans import change_plan
 from tests.unit.roles.rendering import ROOT
 from worker.executors.contract import StartPlan
 from worker.kubernetes import object_names
@@ -20,6 +20,7 @@ STARTS = """
 from dataclasses import replace
 from pathlib import Path, PosixPath
 from worker.executors.factory import open_kubernetes_executor
+from tests.start_plans import change_plan
 from worker.executors.contract import Mount, StartPlan
 import sys
 plan = eval(sys.argv[1])
@@ -53,9 +54,9 @@ def test_a_gang_whose_scheduler_died_while_it_was_made_runs_once(stage: Kubernet
     """Runtime, volume, claim, the service that names the pods; the fifth is the Job itself."""
     plan = stage.plan(Act(says="hello\n"))
     nodes = (("node-1", 1), ("node-2", 1))
-    rank = plan.argv
+    rank = plan.program.argv
     gang = ("/usr/bin/python3", "/groundcrew/runtime/shim_gang.py", "plain", "1,1", "nowhere", "lo", "--")
-    plan = replace(
+    plan = change_plan(
         plan, argv=(*gang, *rank), gang="indexed", ranks=2, units_by_node=nodes, nodes=("node-1", "node-2")
     )
     start_and_die(stage, plan, point)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -15,6 +14,7 @@ from tests.integration.worker.executors.executor_stages import end_of, until
 from tests.kube_api.stage import KubernetesStage
 from tests.kubernetes.api_server import ApiServer, mpi_operator
 from tests.kubernetes.fake_kubelet import Kubelet, first_processes
+from tests.start_plans import change_plan
 from worker.executors.contract import StartPlan
 from worker.kubernetes import object_names
 from worker.kubernetes.api_client import KubernetesObject
@@ -33,7 +33,7 @@ def shell(stage: KubernetesStage, text: str, gang: str) -> StartPlan:
     way = ("/usr/bin/python3", f"{RUNTIME_INSIDE}/shim_gang.py", "plain", "1,1", "nowhere", "lo", "--")
     nodes = tuple(node for node, _ in NODES)
     argv = (*way, *rank) if gang == "indexed" else rank
-    return replace(plan, argv=argv, gang=gang, nodes=nodes, units_by_node=NODES, ranks=2)
+    return change_plan(plan, argv=argv, gang=gang, nodes=nodes, units_by_node=NODES, ranks=2)
 
 
 def pods_of(stage: KubernetesStage, plan: StartPlan) -> list[KubernetesObject]:
@@ -92,7 +92,7 @@ def test_an_uneven_gang_lies_on_its_nodes_as_the_queue_has_given_them(stage: Kub
     plan = shell(stage, "exec sleep 600", "indexed")
     way = ("/usr/bin/python3", f"{RUNTIME_INSIDE}/shim_gang.py", "plain", "1,1,1", "nowhere", "lo", "--")
     units = (("node-2", 2), ("node-1", 1))
-    plan = replace(plan, argv=(*way, *plan.argv[len(way) :]), units_by_node=units, ranks=3)
+    plan = change_plan(plan, argv=(*way, *plan.program.argv[len(way) :]), units_by_node=units, ranks=3)
     stage.executor.start(plan)
     assert {pod["spec"].get("nodeName") for pod in pods_of(stage, plan)} <= {None}
 

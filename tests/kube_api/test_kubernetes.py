@@ -1,7 +1,6 @@
 """What only Kubernetes does: it takes pods away, loses nodes, falls silent, and remembers volumes."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -200,9 +199,7 @@ def test_a_pod_that_ended_before_its_shim_began_says_why_and_is_made_anew(stage:
 def test_the_gpus_that_a_pod_got_are_told(stage: KubernetesStage) -> None:
     stage.kubelet.gpus["node-1"] = "GPU-2,GPU-1"
     try:
-        plan = begun(
-            stage, replace(stage.plan(LONG), gpus=("GPU-7", "GPU-8"), units_by_node=(("node-1", 2),))
-        )
+        plan = begun(stage, stage.plan(LONG, gpus=("GPU-7", "GPU-8"), units_by_node=(("node-1", 2),)))
     finally:
         stage.kubelet.gpus.clear()
     handle = stage.executor.read_status(plan.folder).handle

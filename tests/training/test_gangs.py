@@ -20,7 +20,7 @@ from tests.containers.default_image import built_or_skip, ensure_loaded
 from tests.containers.engine import SOCKET
 from worker.adapters.job_runtime import install_runtime
 from worker.executors import container_folders
-from worker.executors.contract import StartPlan
+from worker.executors.contract import ContainerPlan, ProgramPlan, StartPlan
 from worker.executors.kubernetes_run_spec import FOLDER_INSIDE, passwd_text
 from worker.images.description import ENVIRONMENT_PATH
 from worker.kubernetes.manifests.pod_template import RUNTIME_INSIDE
@@ -99,8 +99,9 @@ class Hosts:
             f"{ENVIRONMENT_PATH}/bin",
             check_variables(BUILT_IN_MODELS["lenet"], {}),
         )
-        start = StartPlan(1, 1, self.folder, plan.command, told, ranks=2, uid=USER[0], gid=USER[1])
-        start = StartPlan(**{**vars(start), "folder_inside": FOLDER_INSIDE})
+        user = {"uid": USER[0], "gid": USER[1]}
+        program = ProgramPlan(plan.command, told, ranks=2, **user)
+        start = StartPlan(1, 1, self.folder, program, container=ContainerPlan(folder_inside=FOLDER_INSIDE))
         container_folders.prepare_folders(start, USER, {"stop": "stop.json"})
 
     def truth(self, main: Container) -> dict[str, object]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from cluster.domain.states import JobState, Launcher, UnitKind
 from tests.integration.conftest import a_ground, runtime_on
 from tests.integration.worker.executors.conftest import Bench
 from tests.integration.worker.executors.executor_stages import ProcessStage
+from tests.start_plans import change_plan
 from tests.training.torch_alone import TorchAlone, torch_alone
 from worker.bootstrap.paths import find_installation_paths
 
@@ -47,7 +47,7 @@ def test_two_ranks_of_torchrun_learn_the_digits_together(
         plan.job, 1, 2, units, UnitKind.CPU_SLOT, folders, str(torch.interpreter.parent)
     )
     told |= {"LD_LIBRARY_PATH": torch.libraries, "OMP_NUM_THREADS": "1"}
-    truth = bench.run(replace(plan, argv=started.command, environment=told), LIMIT_SECONDS)
+    truth = bench.run(change_plan(plan, argv=started.command, environment=told), LIMIT_SECONDS)
     said = {rank: bench.log(plan, rank=rank).decode() for rank in (0, 1)}
     assert outcome_of(truth).state is JobState.FINISHED, bench.log(plan, "stderr").decode()[-3000:]
     assert {rank.rank for rank in truth.ranks} == {0, 1}

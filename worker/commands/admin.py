@@ -92,8 +92,8 @@ def ensure_certificates(settings: Settings, chosen: argparse.Namespace) -> Comma
 def ensure_node_token(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
     """A node's token; the one that the node has is read from standard input and kept where it is still good."""
     cluster = open_cluster(settings)
-    # On Kubernetes jobs are started on every node, else on the master alone.
-    has_executor = chosen.executor or settings.executor == "kubernetes"
+    # An executor that is not local starts jobs on every node, another one on the master alone.
+    has_executor = chosen.executor or not settings.executor.capabilities.is_local
     if is_node_token_valid(cluster, sys.stdin.read().strip(), chosen.name, has_executor):
         return {"changed": False, "token": None}
     return {"changed": True, "token": create_node_token(cluster, chosen.name, has_executor)}

@@ -36,7 +36,7 @@ def read_installation_status(settings: Settings) -> InstallationStatus:
 
 def list_stopped_services(settings: Settings) -> tuple[str, ...] | None:
     """Of the set of `make up`; on servers systemd is asked by the repairs themselves."""
-    if settings.launcher == "systemd":
+    if settings.installation_kind.capabilities.has_systemd:
         return ()
     try:
         processes = SupervisorClient(
@@ -70,7 +70,7 @@ def describe_status(stand: InstallationStatus, settings: Settings) -> Iterator[s
 
 def has_no_task_worker(stand: InstallationStatus, settings: Settings) -> bool:
     """On servers the task worker of repairs looks at the rows, and needs no Redis."""
-    return bool(stand.redis_error) and settings.launcher != "systemd"
+    return bool(stand.redis_error) and not settings.installation_kind.capabilities.polls_repairs
 
 
 def describe_limits(stand: InstallationStatus, settings: Settings) -> Iterator[str]:

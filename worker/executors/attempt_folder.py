@@ -26,7 +26,7 @@ PASSABLE_BY_GROUP = 0o750
 def check_plan_ids(plan: StartPlan, job_ids: JobUnixIds) -> None:
     """Raises NotStarted for a number that is none of this installation's users or workspaces."""
     try:
-        for check, number in ((job_ids.check_uid, plan.uid), (job_ids.check_gid, plan.gid)):
+        for check, number in ((job_ids.check_uid, plan.program.uid), (job_ids.check_gid, plan.program.gid)):
             if number is not None:
                 check(number)
     except Refused as refusal:
@@ -77,19 +77,19 @@ def ensure_own_folder(parent: int, name: str, mode: int | None = None, owner: Ow
 
 
 def passing_owner(plan: StartPlan) -> Owner:
-    if plan.services:
-        return os.geteuid(), plan.services[1]
-    return -1, -1 if plan.gid is None else plan.gid
+    if plan.program.services:
+        return os.geteuid(), plan.program.services[1]
+    return -1, -1 if plan.program.gid is None else plan.program.gid
 
 
 def passing_mode(plan: StartPlan) -> int:
-    return PASSABLE_BY_ALL if plan.services else PASSABLE_BY_GROUP
+    return PASSABLE_BY_ALL if plan.program.services else PASSABLE_BY_GROUP
 
 
 def out_folder_rights(plan: StartPlan, user: Owner) -> tuple[int, Owner]:
     """Of what belongs to the job's user; services that are not root read what lands in there by its group."""
     uid, gid = user
-    return (0o2750, (uid, plan.services[1])) if plan.services else (0o700, (uid, gid))
+    return (0o2750, (uid, plan.program.services[1])) if plan.program.services else (0o700, (uid, gid))
 
 
 def write_plan_file(control: int, content: Mapping[str, Any], owner: Owner = (-1, -1)) -> None:

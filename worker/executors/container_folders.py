@@ -49,7 +49,7 @@ def ensure_control_folder(plan: StartPlan, attempt: int, user: Owner, more: Mapp
             "uid": None,
             "gid": None,
             "out_is_ready": True,
-            "container": plan.image,
+            "container": plan.container.image,
             **more,
         }
         attempt_folder.write_plan_file(unfinished, content, user)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from cluster.domain.errors import Unavailable
+from cluster.domain.executors import ExecutorCapabilities
 from cluster.domain.jobs.attempts import ObservedState
 from cluster.domain.jobs.exits import ExitRecord
 
@@ -55,16 +56,18 @@ class SandboxSpec:
     uids: tuple[int, int]
     """The first and the last number that a job of this installation may run as."""
 
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "hidden": [str(folder) for folder in self.hidden],
+            "shown": [str(folder) for folder in self.shown],
+            "uids": list(self.uids),
+        }
+
 
 @dataclass(frozen=True)
-class StartPlan:
-    """One attempt, ready to be started; written to `control/plan.json` as it is."""
+class ProgramPlan:
+    """The program of an attempt: what runs, as whom, and for how long."""
 
-    job: int
-    attempt: int
-    """The attempt's number, which is also its fence."""
-    folder: Path
-    """The attempt's own folder on the shared storage."""
     argv: tuple[str, ...]
     environment: Mapping[str, str]
     ranks: int = 1
@@ -79,7 +82,30 @@ class StartPlan:
     services: tuple[int, int] | None = None
     """Number and group of services that are not root, and yet read what the program writes."""
     time_limit_seconds: int | None = None
+    grace_seconds: int = 30
+    """Between the polite signal and the other one, at the time limit and in a patient stop."""
     most_open_files: int = 65_536
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "argv": list(self.argv),
+            "environment": dict(self.environment),
+            "ranks": self.ranks,
+            "code": str(self.code) if self.code else None,
+            "uid": self.uid,
+            "gid": self.gid,
+            "readers_gid": self.services[1] if self.services else None,
+            "time_limit_seconds": self.time_limit_seconds,
+            "grace_seconds": self.grace_seconds,
+            "nofile": self.most_open_files,
+        }
+
+
+@dataclass(frozen=True)
+class PlacementPlan:
+    """The units of an attempt, and its share of the nodes that have them."""
+
+    units: int = 1
     nodes: tuple[str, ...] = ()
     """Of a gang, the first one with the launcher. Empty: the scheduler's own machine."""
     units_by_node: tuple[tuple[str, int], ...] = ()
@@ -88,22 +114,50 @@ class StartPlan:
     """Where it is several pods: how its ranks find each other (worker/kubernetes/manifests/run_spec.py)."""
     gpus: tuple[str, ...] = ()
     """UUIDs; empty: every GPU is hidden."""
-    image: str | None = None
-    mounts: tuple[Mount, ...] = ()
-    """What a container needs besides the attempt's own folders. A process sees the machine as it is."""
-    folder_inside: Path | None = None
-    """Where the shim and the program find `folder`; None: where it is."""
-    grace_seconds: int = 30
-    """Between the polite signal and the other one, at the time limit and in a patient stop."""
-    units: int = 1
+    gpu_minors: Mapping[str, int] = field(default_factory=dict)
+    """By UUID, the number in the name of the GPU's device file on its node."""
     telemetry: Path | None = None
     """The newest measurements of the node's GPUs, written by its agent."""
     memory_bytes: int | None = None
     """With `cpus` the part of its first node."""
     cpus: float | None = None
     most_processes: int | None = None
-    gpu_minors: Mapping[str, int] = field(default_factory=dict)
-    """By UUID, the number in the name of the GPU's device file on its node."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "units": self.units,
+            "nodes": len(self.nodes),
+            "gpus": list(self.gpus),
+            "gpu_minors": dict(self.gpu_minors),
+            "telemetry": str(self.telemetry) if self.telemetry else None,
+            "memory_bytes": self.memory_bytes,
+            "most_processes": self.most_processes,
+        }
+
+
+@dataclass(frozen=True)
+class ContainerPlan:
+    """What a container or pod needs besides; a process needs none of it."""
+
+    image: str | None = None
+    mounts: tuple[Mount, ...] = ()
+    """Without the attempt's own folders."""
+    folder_inside: Path | None = None
+    """Where the shim and the program find the attempt's folder; None: where it is."""
+
+
+@dataclass(frozen=True)
+class StartPlan:
+    """One attempt, ready to be started; written to `control/plan.json` as it is."""
+
+    job: int
+    attempt: int
+    """The attempt's number, which is also its fence."""
+    folder: Path
+    """The attempt's own folder on the shared storage."""
+    program: ProgramPlan
+    placement: PlacementPlan = PlacementPlan()
+    container: ContainerPlan = ContainerPlan()
     sandbox: SandboxSpec | None = None
     """None: the program sees the machine as it is, because we are not root or a container does this."""
 
@@ -112,42 +166,22 @@ class StartPlan:
         return self.folder / "out"
 
     def to_json(self) -> dict[str, Any]:
-        out = (self.folder_inside or self.folder) / "out"
+        out = (self.container.folder_inside or self.folder) / "out"
         return {
             "job": self.job,
             "attempt": self.attempt,
             "fence": self.attempt,
-            "argv": list(self.argv),
-            "environment": dict(self.environment),
-            "ranks": self.ranks,
-            "nodes": len(self.nodes),
             "out": str(out),
-            "cwd": str(out / "work" if self.code else out),
-            "code": str(self.code) if self.code else None,
-            "uid": self.uid,
-            "gid": self.gid,
-            "readers_gid": self.services[1] if self.services else None,
-            "time_limit_seconds": self.time_limit_seconds,
-            "grace_seconds": self.grace_seconds,
-            "units": self.units,
-            "gpus": list(self.gpus),
-            "telemetry": str(self.telemetry) if self.telemetry else None,
-            "nofile": self.most_open_files,
-            "memory_bytes": self.memory_bytes,
-            "most_processes": self.most_processes,
-            "gpu_minors": dict(self.gpu_minors),
+            "cwd": str(out / "work" if self.program.code else out),
+            **self.program.to_json(),
+            **self.placement.to_json(),
             "sandbox": self._sandbox_to_json(),
         }
 
     def _sandbox_to_json(self) -> dict[str, Any] | None:
         if self.sandbox is None:
             return None
-        return {
-            "hidden": [str(folder) for folder in self.sandbox.hidden],
-            "shown": [str(folder) for folder in self.sandbox.shown],
-            "uids": list(self.sandbox.uids),
-            "memory_bytes": self.memory_bytes,
-        }
+        return self.sandbox.to_json() | {"memory_bytes": self.placement.memory_bytes}
 
 
 @dataclass(frozen=True)
@@ -178,6 +212,11 @@ class Executor(Protocol):
     Where the executor itself does not answer, `read_status` says UNKNOWN and the other questions raise
     ExecutorUnreachable.
     """
+
+    @property
+    def capabilities(self) -> ExecutorCapabilities:
+        """Those of its kind, by which services and start plans decide."""
+        ...
 
     def start(self, plan: StartPlan) -> Handle | None:
         """Starts it, or returns the handle of the run that already stands there. Raises NotStarted.

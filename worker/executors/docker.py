@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from cluster.domain.executors import ExecutorKind
 from cluster.domain.jobs.attempts import ObservedState
 from cluster.domain.jobs.exits import ExitRecord, parse_exit_record
 from cluster.domain.jobs.unix_ids import DEFAULT_UNIX_IDS, JobUnixIds
@@ -49,6 +50,8 @@ KILLED = 137
 class DockerExecutor:
     """`storage` is the root of all attempt folders; it tells this installation's containers from others'."""
 
+    capabilities = ExecutorKind.DOCKER.capabilities
+
     def __init__(
         self,
         engine: DockerEngine,
@@ -64,14 +67,14 @@ class DockerExecutor:
         self.installation = hashlib.sha256(os.fsencode(storage)).hexdigest()[:8]
 
     def start(self, plan: StartPlan) -> Handle:
-        if len(plan.nodes) > 1:
+        if len(plan.placement.nodes) > 1:
             raise NotStarted("start.failed", reason="a container runs on one node")
         check_plan_ids(plan, self.job_ids)
         try:
             container_folders.prepare_folders(plan, self.container_user(plan))
             return self.wait_for_shim(plan, self.ensure_container(plan))
         except ImageMissing as missing:
-            raise NotStarted("start.no_image", image=plan.image) from missing
+            raise NotStarted("start.no_image", image=plan.container.image) from missing
         except (EngineRefused, OSError, ValueError) as error:
             raise start_problem_of(str(error), getattr(error, "errno", None)) from error
         except EngineUnreachable as silence:
@@ -109,8 +112,8 @@ class DockerExecutor:
         }
 
     def container_user(self, plan: StartPlan) -> tuple[int, int]:
-        uid = os.getuid() if plan.uid is None else plan.uid
-        gid = os.getgid() if plan.gid is None else plan.gid
+        uid = os.getuid() if plan.program.uid is None else plan.program.uid
+        gid = os.getgid() if plan.program.gid is None else plan.program.gid
         return uid, gid
 
     def container_name(self, folder: Path) -> str:

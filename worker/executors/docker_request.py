@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from worker.executors.contract import StartPlan
+from worker.executors.contract import PlacementPlan, StartPlan
 
 RUNTIME_INSIDE = Path("/groundcrew/runtime")
 FOLDER_INSIDE = Path("/groundcrew/attempt")
@@ -26,24 +26,28 @@ def create_request(
     if 0 in user:
         raise ValueError("a job never runs as root in a container")
     return {
-        "Image": plan.image,
+        "Image": plan.container.image,
         "Hostname": name[:63],
         "User": "{}:{}".format(*user),
         "Entrypoint": ["/usr/bin/env", "python3", "-I", "-S", f"{RUNTIME_INSIDE}/shim.py"],
         "Cmd": [str(FOLDER_INSIDE), "attached"],
-        "Env": [f"NVIDIA_VISIBLE_DEVICES={','.join(plan.gpus) or NO_GPU}", "LD_PRELOAD=", "LC_ALL=C.UTF-8"],
+        "Env": [
+            f"NVIDIA_VISIBLE_DEVICES={','.join(plan.placement.gpus) or NO_GPU}",
+            "LD_PRELOAD=",
+            "LC_ALL=C.UTF-8",
+        ],
         "WorkingDir": "/",
         "StopSignal": "SIGTERM",
         "Healthcheck": {"Test": ["NONE"]},
         "Labels": dict(labels),
         "HostConfig": {
             **container_confinement(),
-            **container_limits(plan),
+            **container_limits(plan.placement),
             "NetworkMode": network,
             # Ranks look their own name up; without a network the engine does not write it down.
             "ExtraHosts": [f"{name[:63]}:127.0.0.1"] if network == "none" else [],
             "Mounts": container_mounts(plan),
-            "DeviceRequests": gpu_requests(plan.gpus, gpus),
+            "DeviceRequests": gpu_requests(plan.placement.gpus, gpus),
             "RestartPolicy": {"Name": "no"},
             "Init": True,
             "LogConfig": {"Type": "json-file", "Config": {"max-size": "1m", "max-file": "1"}},
@@ -64,18 +68,19 @@ def container_confinement() -> dict[str, Any]:
     }
 
 
-def container_limits(plan: StartPlan) -> dict[str, Any]:
-    in_memory = plan.memory_bytes // 2 if plan.memory_bytes else MEMORY_FILES_BYTES
+def container_limits(placement: PlacementPlan) -> dict[str, Any]:
+    memory = placement.memory_bytes
+    in_memory = memory // 2 if memory else MEMORY_FILES_BYTES
     asked: dict[str, Any] = {
-        "PidsLimit": plan.most_processes or MOST_PROCESSES,
+        "PidsLimit": placement.most_processes or MOST_PROCESSES,
         "ShmSize": in_memory,
         "Tmpfs": {"/tmp": f"rw,exec,nosuid,nodev,mode=1777,size={in_memory}"},
     }
-    if plan.memory_bytes:
+    if memory:
         # As much with swap as without: a training that swaps only looks alive.
-        asked |= {"Memory": plan.memory_bytes, "MemorySwap": plan.memory_bytes}
-    if plan.cpus:
-        asked["NanoCpus"] = round(plan.cpus * 10**9)
+        asked |= {"Memory": memory, "MemorySwap": memory}
+    if placement.cpus:
+        asked["NanoCpus"] = round(placement.cpus * 10**9)
     return asked
 
 
@@ -87,7 +92,7 @@ def container_mounts(plan: StartPlan) -> list[dict[str, Any]]:
     ]
     given = [
         {"Type": "bind", "Source": str(each.source), "Target": str(each.target), "ReadOnly": True}
-        for each in plan.mounts
+        for each in plan.container.mounts
     ]
     return [*own, *given]
 

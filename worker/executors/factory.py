@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from cluster.domain.executors import ExecutorKind
 from cluster.domain.jobs.unix_ids import DEFAULT_UNIX_IDS, JobUnixIds
 from cluster.failpoints import wrap_calls
 from cluster.services.context import Cluster
@@ -19,7 +20,7 @@ from worker.kubernetes.api_client import READ_ONLY_CALLS, KubernetesApi
 def open_executor(cluster: Cluster, runtime: Path, launcher: ShimStarter | None = None) -> Executor:
     """`runtime` is the installed copy of worker/inside."""
     settings = cluster.settings
-    if settings.executor == "docker":
+    if settings.executor is ExecutorKind.DOCKER:
         # The engine's client is slow to import.
         from worker.adapters.docker_engine import DockerEngine
         from worker.executors.docker import DockerExecutor
@@ -28,7 +29,7 @@ def open_executor(cluster: Cluster, runtime: Path, launcher: ShimStarter | None 
         return DockerExecutor(
             engine, settings.storage_dir, settings.docker_gpus, settings.docker_network, settings.job_ids
         )
-    if settings.executor == "kubernetes" and settings.kubeconfig:
+    if settings.executor is ExecutorKind.KUBERNETES and settings.kubeconfig:
         installation = partial(ensure_installation_id, cluster)
         return open_kubernetes_executor(
             settings.kubeconfig,
@@ -38,7 +39,7 @@ def open_executor(cluster: Cluster, runtime: Path, launcher: ShimStarter | None 
             settings.kubernetes_storage,
             settings.job_ids,
         )
-    if settings.executor == "simulated":
+    if settings.executor is ExecutorKind.SIMULATED:
         return SimulatedExecutor(SimulatedCluster(settings.state_dir / "simulated"))
     return ProcessExecutor(runtime, settings.storage_dir, launcher, settings.job_ids)
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from cluster.domain.executors import ExecutorKind
 from cluster.domain.jobs.attempts import ObservedState
 from cluster.domain.jobs.exits import ExitRecord, parse_exit_record
 from cluster.domain.jobs.unix_ids import DEFAULT_UNIX_IDS, JobUnixIds
@@ -89,6 +90,8 @@ class KubernetesExecutor:
     `read_installation` gives the mark by which our objects are ours.
     """
 
+    capabilities = ExecutorKind.KUBERNETES.capabilities
+
     def __init__(
         self,
         api: KubernetesApi,
@@ -123,7 +126,7 @@ class KubernetesExecutor:
 
     def start(self, plan: StartPlan) -> Handle | None:
         """None: its objects are there, and its shim has not begun."""
-        if not plan.image:
+        if not plan.container.image:
             raise NotStarted("start.no_default_image")
         check_plan_ids(plan, self.job_ids)
         try:
@@ -145,10 +148,11 @@ class KubernetesExecutor:
 
     def prepare_run(self, plan: StartPlan, run: RunSpec) -> None:
         """The folders, before any pod; of a gang that is several pods also the code, for they begin side by side."""
-        user, gang = pod_user(plan), gang_kind(plan)
+        program, user, gang = plan.program, pod_user(plan.program), gang_kind(plan.placement)
         more: dict[str, Any] = {"stop": STOP_FILE}
-        if gang in (GangKind.MPI, GangKind.INDEXED) and plan.code:
-            source = next(mount.source for mount in plan.mounts if mount.target == plan.code)
+        if gang in (GangKind.MPI, GangKind.INDEXED) and program.code:
+            mounts = plan.container.mounts
+            source = next(mount.source for mount in mounts if mount.target == program.code)
             more["code"] = None
         container_folders.prepare_folders(plan, user, more)
         if "code" in more:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from worker.executors.contract import StartPlan
+from worker.executors.contract import PlacementPlan, ProgramPlan, StartPlan
 from worker.kubernetes import object_names
 from worker.kubernetes.api_client import KubernetesObject
 from worker.kubernetes.manifests.run_spec import GangKind, GangNode, PodMount, RunSpec, RuntimeFolder
@@ -51,27 +51,29 @@ class RuntimeConfigMaps:
             }
 
 
-def pod_user(plan: StartPlan) -> tuple[int, int]:
-    uid = os.getuid() if plan.uid is None else plan.uid
-    gid = os.getgid() if plan.gid is None else plan.gid
+def pod_user(program: ProgramPlan) -> tuple[int, int]:
+    uid = os.getuid() if program.uid is None else program.uid
+    gid = os.getgid() if program.gid is None else program.gid
     if uid == 0 or gid == 0:
         raise ValueError("a job never runs as root in a pod")
     return uid, gid
 
 
-def gang_kind(plan: StartPlan) -> GangKind:
-    return GangKind(plan.gang) if len(plan.nodes) > 1 or plan.gang == GangKind.NOTEBOOK else GangKind.NONE
+def gang_kind(placement: PlacementPlan) -> GangKind:
+    is_gang = len(placement.nodes) > 1 or placement.gang == GangKind.NOTEBOOK
+    return GangKind(placement.gang) if is_gang else GangKind.NONE
 
 
 def build_run_spec(
     plan: StartPlan, installation: str, storage: Path, exported: str, runtime: RuntimeConfigMaps
 ) -> RunSpec:
     """Raises ValueError for a job that would be root, or without a node."""
-    uid, gid = pod_user(plan)
-    members = tuple(GangNode(node.lower(), units) for node, units in plan.units_by_node)
+    program, placement = plan.program, plan.placement
+    uid, gid = pod_user(program)
+    members = tuple(GangNode(node.lower(), units) for node, units in placement.units_by_node)
     if not members:
         raise ValueError("it has been given no node")
-    on_first, gang = members[0].units, gang_kind(plan)
+    on_first, gang = members[0].units, gang_kind(placement)
     entry = ("shim_pod.py",) if gang is GangKind.INDEXED else ("shim.py", "attached")
     return RunSpec(
         installation=installation,
@@ -79,17 +81,17 @@ def build_run_spec(
         job=plan.job,
         attempt=plan.attempt,
         folder=plan.folder,
-        image=plan.image or "",
+        image=plan.container.image or "",
         uid=uid,
         gid=gid,
         command=shim_command(str(FOLDER_INSIDE), *entry),
         members=members,
         gang=gang,
         shown=run_mounts(plan, gang),
-        has_gpus=bool(plan.gpus),
-        cpus=plan.cpus / on_first if plan.cpus else None,
-        memory=plan.memory_bytes // on_first if plan.memory_bytes else None,
-        grace=min(plan.grace_seconds, 60),
+        has_gpus=bool(placement.gpus),
+        cpus=placement.cpus / on_first if placement.cpus else None,
+        memory=placement.memory_bytes // on_first if placement.memory_bytes else None,
+        grace=min(program.grace_seconds, 60),
         storage=storage,
         exported=exported,
         runtime=runtime.folders,
@@ -103,7 +105,7 @@ def run_mounts(plan: StartPlan, gang: GangKind) -> tuple[PodMount, ...]:
     if gang is GangKind.MPI:
         # ssh and sshd need a passwd entry for the job's uid.
         own.append(PodMount(plan.folder / "passwd", Path("/etc/passwd")))
-    return (*own, *(PodMount(mount.source, mount.target) for mount in plan.mounts))
+    return (*own, *(PodMount(mount.source, mount.target) for mount in plan.container.mounts))
 
 
 def passwd_text(user: tuple[int, int]) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from cluster.domain.executors import ExecutorCapabilities
 from worker.executors.contract import Mount
 from worker.executors.docker_request import FOLDER_INSIDE, RUNTIME_INSIDE
 from worker.images.description import ENVIRONMENT_PATH
@@ -88,7 +89,7 @@ class PodPaths(ContainerPaths):
         return ENVIRONMENT_PATH
 
 
-def path_mapping_of(executor: str) -> PathMapping:
-    if executor == "kubernetes":
-        return PodPaths()
-    return ContainerPaths() if executor == "docker" else HostPaths()
+def path_mapping_of(executor: ExecutorCapabilities) -> PathMapping:
+    if not executor.needs_image:
+        return HostPaths()
+    return PodPaths() if executor.has_environment_in_image else ContainerPaths()

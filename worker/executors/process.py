@@ -12,6 +12,7 @@ from typing import Any
 
 import structlog
 
+from cluster.domain.executors import ExecutorKind
 from cluster.domain.jobs.attempts import ObservedState
 from cluster.domain.jobs.exits import ExitRecord, parse_exit_record
 from cluster.domain.jobs.unix_ids import DEFAULT_UNIX_IDS, JobUnixIds
@@ -39,6 +40,8 @@ class ProcessExecutor:
 
     What stands in `control` is believed only where nobody but us can have written it: by it we start, end and clear.
     """
+
+    capabilities = ExecutorKind.PROCESS.capabilities
 
     def __init__(
         self,
@@ -82,9 +85,9 @@ class ProcessExecutor:
         """Everything above `out` stays ours; the job may pass through, the control folder is closed to it."""
         attempt_folder.check_plan_ids(plan, self.job_ids)
         with attempt_folder.open_created(plan) as attempt:
-            group = (-1, plan.services[1] if plan.services else -1)
+            group = (-1, plan.program.services[1] if plan.program.services else -1)
             control = attempt_folder.ensure_own_folder(
-                attempt, attempt_folder.CONTROL, 0o2750 if plan.services else 0o700, group
+                attempt, attempt_folder.CONTROL, 0o2750 if plan.program.services else 0o700, group
             )
             try:
                 if not os.access("started", os.F_OK, dir_fd=control, follow_symlinks=False):

@@ -24,6 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from cluster.domain.executors import ExecutorKind
 from cluster.domain.jobs.attempts import ObservedState
 from cluster.domain.jobs.exits import ExitRecord, parse_exit_record
 from worker.executors.contract import Handle, NotStarted, RunningAttempt, RunStatus, StartPlan
@@ -43,6 +44,8 @@ OWN_NODE = "simulated"
 
 
 class SimulatedExecutor:
+    capabilities = ExecutorKind.SIMULATED.capabilities
+
     def __init__(self, world: SimulatedCluster) -> None:
         self.world = world
 
@@ -60,7 +63,7 @@ class SimulatedExecutor:
 
     def _accept(self, plan: StartPlan) -> SimulatedRun | None:
         """The new run; None where it was forestalled in the last moment."""
-        nodes = [self.world.ensure_node(name) for name in plan.nodes or (OWN_NODE,)]
+        nodes = [self.world.ensure_node(name) for name in plan.placement.nodes or (OWN_NODE,)]
         for node in nodes:
             if not node.is_reachable:
                 raise NotStarted("start.failed", reason=f"{node.name} does not answer")
@@ -75,10 +78,10 @@ class SimulatedExecutor:
             folder=str(plan.folder),
             nodes=names,
             boots={node.name: node.boot for node in nodes},
-            ranks=plan.ranks,
+            ranks=plan.program.ranks,
             behaviour=self.world.behaviour_of(plan.job),
             ready_at=now + slowest,
-            time_limit=plan.time_limit_seconds,
+            time_limit=plan.program.time_limit_seconds,
             alive=names,
         )
         if run is not None and slowest <= 0:

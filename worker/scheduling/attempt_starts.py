@@ -14,7 +14,8 @@ from cluster.services.leases import HeldLease
 from cluster.services.storage import folders
 from worker.executors.contract import Executor, Handle, NotStarted, start_problem_of
 from worker.scheduling.resume_points import find_recorded_resume_point
-from worker.scheduling.start_plan_builder import StartRows, build_start_plan, read_start_rows
+from worker.scheduling.start_plan_builder import build_start_plan
+from worker.scheduling.start_rows import StartRows, read_start_rows
 
 STARTS_AT_ONCE = 8
 LOADED_AT_ONCE = 32

@@ -48,7 +48,6 @@ from worker.inside import shim_files
 from worker.scheduling.attempt_starts import AttemptStarts
 from worker.scheduling.disk_watch import DiskWatch, LiveRun
 from worker.scheduling.gang_usage import with_rank_usage
-from worker.scheduling.orphan_runs import OrphanRuns
 from worker.scheduling.resume_points import find_resume_point
 
 log = structlog.get_logger()
@@ -89,7 +88,6 @@ class Reconciler:
         self.start_problems: dict[int, NotStarted] = {}
         self.with_leftovers: set[int] = set()
         """Attempts of which something still runs, whatever was done about it."""
-        self.orphan_runs = OrphanRuns(cluster, self.executor)
 
     def reconcile(
         self, held: HeldLease, renew: Callable[[], object] = lambda: None, requeue: bool = False

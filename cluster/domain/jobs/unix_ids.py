@@ -20,6 +20,11 @@ class JobUnixIds:
     uid_base: int = 100_000
     gid_base: int = 100_000
 
+    @property
+    def uid_range(self) -> tuple[int, int]:
+        """The first and the last number that a job may run as; with `make up` the base itself is nginx's."""
+        return self.uid_base + 1, self.uid_base + LARGEST_ROW_ID
+
     def uid_of(self, user_id: int) -> int:
         """Raises Refused."""
         return self.check_uid(self.uid_base + user_id)

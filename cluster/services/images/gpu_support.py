@@ -22,7 +22,7 @@ def read_job_environment(
     cluster: Cluster, session: Session, environment: Environment | None
 ) -> EnvironmentOrImage:
     """Nothing to say where no GPU is one: stand-ins, as tests have them, compute nothing and are called so."""
-    if cluster.settings.executor == "simulated":
+    if cluster.settings.executor.capabilities.is_simulated:
         return UNKNOWN_ENVIRONMENT
     ground = job_environment_of(cluster.settings, session, environment)
     is_in_doubt = bool(ground.name) and ground.support is not GpuSupport.YES
@@ -32,11 +32,12 @@ def read_job_environment(
 def job_environment_of(
     settings: Settings, session: Session, environment: Environment | None
 ) -> EnvironmentOrImage:
-    if settings.executor == "kubernetes":
+    executor = settings.executor.capabilities
+    if executor.has_environment_in_image:
         return job_environment_of_images(settings, session)
     if environment is None or environment.state is not EnvironmentState.READY or not environment.contents:
         return UNKNOWN_ENVIRONMENT
-    container = settings.docker_image if settings.executor == "docker" else ""
+    container = settings.docker_image if executor.needs_image else ""
     return EnvironmentOrImage(
         environment.name, gpu_support_of(environment.contents), container_image=container
     )

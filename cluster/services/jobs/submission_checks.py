@@ -18,7 +18,6 @@ from cluster.services.context import Cluster
 from cluster.services.images.environments import load_default_environment
 from cluster.services.images.gpu_support import read_job_environment
 from cluster.services.people.access import require_active_workspace
-from cluster.services.placement.capacity import can_span_nodes
 from cluster.store.datasets import Dataset
 from cluster.store.nodes import Node, Unit, count_offered_units
 from cluster.store.trainings import Training, TrainingMember
@@ -74,7 +73,7 @@ def check_submission(
     require_active_workspace(cluster, training.workspace, "training")
     request = replace(request, name=request.name or training.name)
     kind = kind or UnitKind.GPU
-    if can_span_nodes(cluster) and largest is not None:
+    if cluster.settings.executor.capabilities.spreads_over_nodes and largest is not None:
         largest = count_offered_units(session)
     warnings = submission.check_job_request(request, training.kind, training.workspace.units, largest, kind)
     if request.memory_bytes is not None:

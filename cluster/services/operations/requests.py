@@ -44,7 +44,7 @@ def request_operation(
         workspace_id=workspace_id,
         requested_by=actor.user_id,
         requested_at=now,
-        rung_at=now,
+        enqueued_at=now,
     )
     session.add(operation)
     session.flush()
@@ -54,7 +54,8 @@ def request_operation(
 def enqueue_operation(cluster: Cluster, operation: Operation) -> None:
     """Enqueues the operation in Redis and publishes the change. On servers repairs are not enqueued: their task
     worker polls the rows, because Redis may be what is repaired."""
-    if operation.queue is not TaskQueue.REPAIR or cluster.settings.launcher != "systemd":
+    polls_repairs = cluster.settings.installation_kind.capabilities.polls_repairs
+    if operation.queue is not TaskQueue.REPAIR or not polls_repairs:
         cluster.events.enqueue(operation.queue.value, operation.id)
     cluster.events.publish("operations", operation.id)
 
@@ -100,7 +101,7 @@ def requeue_operation(session: Session, operation: Operation, now: datetime) -> 
     operation.state = OperationState.REQUESTED
     operation.error_code = operation.error_data = operation.ended_at = None
     operation.claims = 0
-    operation.requested_at = operation.rung_at = now
+    operation.requested_at = operation.enqueued_at = now
     restart_subject(session, operation)
 
 

@@ -23,7 +23,16 @@ from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
 from cluster.store.workspaces import Workspace
 
-WORKSPACE_COLUMNS = ("id", "name", "units", "starts_on", "ends_on", "ended_at", "served_at", "served")
+WORKSPACE_COLUMNS = (
+    "id",
+    "name",
+    "units",
+    "starts_on",
+    "ends_on",
+    "ended_at",
+    "last_turn_at",
+    "last_turn_attempt_id",
+)
 
 
 Columns = Row[*tuple[Any, ...]]
@@ -64,7 +73,7 @@ def build_quotas(
     for run in running:
         used[run.workspace_id] += run.units
     return {
-        place.id: WorkspaceQuota(place.units, used[place.id], place.served_at, place.served)
+        place.id: WorkspaceQuota(place.units, used[place.id], place.last_turn_at, place.last_turn_attempt_id)
         for place in workspaces
     }
 
@@ -156,16 +165,11 @@ def count_free_units(nodes: Collection[NodeUnits]) -> int:
     return sum(len(node.free) for node in nodes if node.takes_jobs)
 
 
-def can_span_nodes(cluster: Cluster) -> bool:
-    """Whether the executor can run one job on several nodes."""
-    return cluster.settings.executor in ("kubernetes", "simulated")
-
-
 def read_placement_context(cluster: Cluster, session: Session) -> PlacementContext:
-    now = cluster.clock()
+    now, spreads = cluster.clock(), cluster.settings.executor.capabilities.spreads_over_nodes
     columns = select(*(WORKSPACES.c[name] for name in WORKSPACE_COLUMNS))
     workspaces = {row.id: row for row in session.execute(columns)}
     nodes, running = read_node_units(session, now), read_running_on_nodes(session, now)
     return PlacementContext(
-        now, can_span_nodes(cluster), workspaces, nodes, build_quotas(workspaces.values(), running), running
+        now, spreads, workspaces, nodes, build_quotas(workspaces.values(), running), running
     )

@@ -73,7 +73,7 @@ def with_offered_alternatives(entry: CatalogueEntry, offered: Collection[str]) -
 
 def installation_kinds(here: InstallationKind) -> set[InstallationKind]:
     """The role repairs leaves the files of a cluster out where there is none."""
-    return {here, InstallationKind.KUBERNETES} if here is InstallationKind.SERVERS else {here}
+    return {here, InstallationKind.KUBERNETES} if here.capabilities.may_have_kubernetes else {here}
 
 
 def find_catalogue_entry(cluster: Cluster, name: str) -> CatalogueEntry:

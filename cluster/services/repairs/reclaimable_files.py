@@ -19,7 +19,6 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from cluster.domain.errors import NotFound
-from cluster.domain.installation import InstallationKind
 from cluster.failpoints import external_call
 from cluster.files import safe_files
 from cluster.services.backups.pre_restore_copies import PRE_RESTORE_PREFIX
@@ -99,7 +98,7 @@ LONGEST_BUILD = timedelta(days=1)
 def old_versions(cluster: Cluster) -> Iterator[ReclaimablePath]:
     """Nothing where it is not known what is in use."""
     settings = cluster.settings
-    if settings.installation_kind is not InstallationKind.SERVERS or settings.ansible_dir is None:
+    if not settings.installation_kind.capabilities.keeps_old_versions or settings.ansible_dir is None:
         return
     home, cache = settings.ansible_dir.parent, settings.cache_dir
     if (home / "current").is_symlink():
@@ -206,7 +205,7 @@ def delete_reclaimable_of_run(cluster: Cluster, run_id: int) -> list[Reclaimable
         run = session.get(RepairRun, run_id)
     if run is None:
         raise NotFound("repair", run_id)
-    listed = {path for path, _ in run.listed}
+    listed = {path for path, _ in run.reclaimable_paths}
     gone = [leftover for leftover in list_reclaimable_paths(cluster) if str(leftover.path) in listed]
     for leftover in gone:
         delete_reclaimable_path(leftover.path)

@@ -10,7 +10,6 @@ import time
 
 import pytest
 
-import worker.scheduling.loop
 from cluster import failpoints
 from cluster.domain.jobs.submission import JobRequest
 from cluster.domain.states import ENDED_JOB_STATES, JobState
@@ -20,6 +19,7 @@ from tests.builders import actor_of
 from tests.crash.sweep import WHOLE, start_child
 from tests.integration.worker.executors.conftest import until
 from tests.integration.worker.scheduling.conftest import Field, nothing_lives
+from worker.commands.scheduler import run_scheduler
 
 SHORT = "import time\nprint('begin', flush=True)\ntime.sleep(0.2)\nprint('end')\n"
 LONG = "import time\nprint('begin', flush=True)\ntime.sleep(600)\n"
@@ -46,7 +46,7 @@ def start_scheduler(field: Field, die_at: int | str = 0) -> int:
         signal.alarm(0)
         os.setsid()
         failpoints.listener = Dies(die_at) if die_at else None
-        worker.scheduling.loop.run_scheduler(field.cluster.settings)
+        run_scheduler(field.cluster.settings)
 
     return start_child(serve, field.cluster.settings.state_dir / "scheduler.log")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.integration.worker.executors.conftest import GID, IS_ROOT, PYTHON, UID, until
 from tests.simultaneous_calls import at_once
-from worker.executors.contract import StartPlan
+from worker.executors.contract import ProgramPlan, StartPlan
 from worker.executors.process import ProcessExecutor
 from worker.inside import shim_process_tree
 
@@ -61,7 +61,7 @@ def begun_when_asked_twice(runtime: Path, ground: Path) -> int:
     executor = ProcessExecutor(runtime, ground / "storage")
     environment = {"PATH": "/usr/bin:/bin", "GROUNDCREW_OUT": str(folder / "out")}
     uid, gid = (UID, GID) if IS_ROOT else (None, None)
-    plan = StartPlan(1, 1, folder, (PYTHON, "-c", TELLS), environment, uid=uid, gid=gid)
+    plan = StartPlan(1, 1, folder, ProgramPlan((PYTHON, "-c", TELLS), environment, uid=uid, gid=gid))
     at_once(*[lambda: executor.start(plan)] * 2)
     until(lambda: not are_at_work_in(folder), what="both have ended")
     return len((folder / "out" / "begun").read_text().splitlines())

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from sqlalchemy import select
 
-import worker.scheduling.loop
 import worker.scheduling.reconciler
 from cluster.domain.states import JobState
 from cluster.store.jobs import Job
@@ -84,7 +83,6 @@ class Stage:
     def __post_init__(self) -> None:
         Stage.of_now[:] = [self]
         clock: Any = WorldsTime(self.ground.world)
-        worker.scheduling.loop.time = clock
         worker.scheduling.reconciler.time = clock
         self.ears = CountedWaits(self.ground, lambda: self.scheduler.stopping.set())
         executor = SimulatedExecutor(self.ground.world)

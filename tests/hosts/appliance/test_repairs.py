@@ -195,7 +195,7 @@ def test_gpus_are_mended_on_stand_ins(drained: None, asker: Mender, broken: Brea
 def test_a_look_ahead_says_what_would_change_and_changes_nothing(mender: Mender) -> None:
     since = "systemctl show -P ActiveEnterTimestampMonotonic groundcrew-portal.service"
     before = mender.host.ask(since)
-    ahead = mender.mend(Break("restart-api", "", "true"), is_look_ahead=True)
+    ahead = mender.mend(Break("restart-api", "", "true"), is_dry_run=True)
     assert ahead.verdict == "looked_ahead", ahead.tasks
     assert [list(task["hosts"].values()) for task in ahead.tasks][-1] == ["changed"]
     assert mender.host.ask(since) == before

@@ -29,7 +29,7 @@ def test_a_repair_at_work_ends_with_the_installation(mender: Mender, ansible_pro
     try:
         host.wait_until(CONSOLE)
         host.ask("rm -rf /var/cache/groundcrew-services/training-*")
-        mender.ask(REPAIR, [], is_look_ahead=False)
+        mender.ask(REPAIR, [], is_dry_run=False)
         host.wait_until(f"grep -sz worker.environments $({AT_WORK} | sed s/environ/cmdline/)", 120)
         taken_off = play_there(
             host, ansible_programs, "ansible/playbooks/uninstall.yml", "-e", "uninstall_data=delete"

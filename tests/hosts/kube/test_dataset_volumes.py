@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from tests.hosts.kube.host_stage import stage as stage
 from tests.hosts.kube.host_stage import tenant as tenant
 from tests.hosts.machines.testbed import STORAGE
 from tests.integration.worker.executors.executor_stages import end_of, until
+from tests.start_plans import change_plan
 from worker.executors.contract import Mount, StartPlan
 from worker.executors.kubernetes_shared_objects import UNUSED_SECONDS
 from worker.kubernetes import object_names
@@ -34,7 +34,7 @@ def dataset(stage: HostStage) -> Iterator[Path]:
 def read_it(stage: HostStage, dataset: Path) -> StartPlan:
     """By a run that has come to its end, and of which nothing is left."""
     plan = stage.plan_for("/bin/cat", f"{TARGET}/word")
-    plan = replace(plan, mounts=(*plan.mounts, Mount(dataset, TARGET)))
+    plan = change_plan(plan, mounts=(*plan.container.mounts, Mount(dataset, TARGET)))
     stage.executor.start(plan)
     end_of(stage, plan, 120)
     until(stage, stage.is_empty, what="that nothing of it is left")

@@ -21,7 +21,6 @@ from worker.embedded.supervisor import SupervisorClient
 from worker.executors.factory import open_executor
 from worker.inside import shim_cloud_metadata
 from worker.scheduling.loop import interrupt_all
-from worker.scheduling.start_plan_builder import job_uid_range
 
 
 def main(arguments: list[str]) -> int:
@@ -90,7 +89,7 @@ def interrupt_jobs(settings: Settings) -> None:
 
 def remove_routing_rules(settings: Settings) -> None:
     """Takes the closed addresses out of this machine's routing, unless somebody's job still runs by such a number."""
-    first, last = job_uid_range(settings)
+    first, last = settings.job_ids.uid_range
     if os.geteuid() == 0 and not any(first <= uid <= last for uid in list_process_uids()):
         shim_cloud_metadata.unblock_cloud_metadata(first, last)
 

@@ -28,13 +28,14 @@ read = attempt_starts.build_start_plan
 
 def read_notebook(*words):
     plan = read(*words)
-    if plan.argv[-1] != {COMMAND!r}:
+    if plan.program.argv[-1] != {COMMAND!r}:
         return plan
     python = f"{{ENVIRONMENT_PATH}}/bin/python"
-    program = notebooks.notebook_program(python, plan.environment["GROUNDCREW_OUT"] + "/work")
-    command = launch.local_launch_plan(Launcher.PLAIN, python, RUNTIME_INSIDE, 1, program).command
-    told = dict(plan.environment) | notebooks.notebook_environment({TOKEN!r})
-    return replace(plan, argv=command, environment=told, gang=GangKind.NOTEBOOK)
+    notebook = notebooks.notebook_program(python, plan.program.environment["GROUNDCREW_OUT"] + "/work")
+    command = launch.local_launch_plan(Launcher.PLAIN, python, RUNTIME_INSIDE, 1, notebook).command
+    told = dict(plan.program.environment) | notebooks.notebook_environment({TOKEN!r})
+    program = replace(plan.program, argv=command, environment=told)
+    return replace(plan, program=program, placement=replace(plan.placement, gang=GangKind.NOTEBOOK))
 
 attempt_starts.build_start_plan = read_notebook
 raise SystemExit(main(["scheduler"]))

@@ -7,13 +7,8 @@ from pathlib import Path
 
 from tests.containers.engine import command_line
 from tests.hosts.machines.testbed import Host
-from worker.oci.layers import (
-    RunSettings,
-    add_file_to_layer,
-    finish_plain_layer,
-    open_layer_tar,
-    write_image_archive,
-)
+from worker.oci.image_archive import ImageConfig, write_docker_archive
+from worker.oci.layers import add_file_to_layer, open_layer_tar, plain_layer
 
 FOLDER = Path(__file__).parent
 STAND_IN = "docker.io/gc/stand-in-device-plugin:1"
@@ -40,9 +35,8 @@ def build(program: Program, folder: Path) -> Path:
     with open_layer_tar(layer) as tar:
         add_file_to_layer(tar, program.source, binary)
     archive = folder / f"{program.source}.tar"
-    write_image_archive(
-        archive, program.image, [finish_plain_layer(layer)], RunSettings((f"/{program.source}",))
-    )
+    config = ImageConfig(entrypoint=(f"/{program.source}",))
+    write_docker_archive(archive, program.image, [plain_layer(layer, program.source)], config)
     return archive
 
 

@@ -10,13 +10,14 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from cluster.domain.jobs.attempts import ObservedState
 from cluster.domain.jobs.exits import ExitRecord
 from tests.integration.worker.executors.program_actions import Act
+from tests.start_plans import a_start_plan, change_plan
 from worker.adapters.docker_engine import DockerEngine
 from worker.executors.contract import Executor, Handle, StartPlan
 from worker.executors.docker import DockerExecutor
@@ -111,7 +112,7 @@ class RealStage:
             "PYTHONPATH": str(runtime),
         }
         seen_code = view.map_path(code, "code") if code else None
-        plan = StartPlan(
+        plan = a_start_plan(
             job,
             1,
             folder,
@@ -124,7 +125,7 @@ class RealStage:
             mounts=tuple(view.mounts),
             folder_inside=inside,
         )
-        return replace(plan, **changes)
+        return change_plan(plan, **changes)
 
     def plan(self, act: Act, **changes: Any) -> StartPlan:
         job = next(self.numbers)
@@ -215,7 +216,8 @@ class SimulatedStage:
         )
         self.world.set_behaviour(behaviour, job)
         folder = self.ground / "storage" / "workspaces" / "1" / "jobs" / str(job) / "1"
-        return replace(StartPlan(job, 1, folder, ("nothing",), {}, nodes=("node-1", "node-2")), **changes)
+        plan = a_start_plan(job, 1, folder, ("nothing",), {}, nodes=("node-1", "node-2"))
+        return change_plan(plan, **changes)
 
     def open_again(self) -> Executor:
         return SimulatedExecutor(SimulatedCluster(self.ground / "world"))

@@ -9,6 +9,7 @@ import pytest
 from cluster.domain.jobs.exits import outcome_of
 from cluster.domain.states import JobState
 from tests.integration.worker.executors.conftest import IS_ROOT, PYTHON, Bench, until
+from tests.start_plans import change_plan
 
 
 @pytest.fixture
@@ -153,7 +154,7 @@ def test_a_program_that_kills_its_wrapper_has_failed(bench: Bench) -> None:
 
 def test_a_launcher_that_cannot_be_run_is_not_found(bench: Bench) -> None:
     plan = bench.plan()
-    plan = type(plan)(**{**vars(plan), "argv": ("/nowhere/launcher",)})
+    plan = change_plan(plan, argv=("/nowhere/launcher",))
     truth = bench.run(plan)
     assert truth.exit_code == 127
 

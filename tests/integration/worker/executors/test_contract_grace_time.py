@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.worker.executors.conftest import PYTHON, Bench, until
+from tests.start_plans import change_plan
 from worker.inside import shim_usage
 
 SAVES = """
@@ -77,7 +78,7 @@ def test_ranks_can_save_before_an_impatient_launcher_hears_of_it(bench: Bench) -
     program = bench.script(SAVES.format(seconds=2), grace_seconds=20)
     rank = [PYTHON, f"{bench.runtime}/shim_rank.py", "--", PYTHON, "-u", "train.py"]
     argv = (PYTHON, "-c", LAUNCHER.format(rank=rank))
-    plan = type(program)(**{**vars(program), "argv": argv, "ranks": 2})
+    plan = change_plan(program, argv=argv, ranks=2)
     handle = bench.start(plan)
     bench.wait_for_log(plan, b"ready")
     until(lambda: (plan.out / "rank-1.stdout").exists() and b"ready" in bench.log(plan, rank=1))

@@ -7,6 +7,7 @@ from uuid import uuid4
 import pytest
 
 from tests.integration.worker.executors.conftest import GID, IS_ROOT, MARK, UID, Bench, living_with, until
+from tests.start_plans import change_plan
 
 as_root = pytest.mark.skipif(not IS_ROOT, reason="needs root: only then jobs run as users of their own")
 
@@ -31,7 +32,7 @@ time.sleep(1000)
 def marked(plan):
     """The plan with a mark that all its processes are born with."""
     mark = uuid4().hex
-    return mark, type(plan)(**{**vars(plan), "environment": {**plan.environment, MARK: mark}})
+    return mark, change_plan(plan, environment={**plan.program.environment, MARK: mark})
 
 
 def test_standard_output_and_errors_are_two_files(bench: Bench) -> None:
@@ -74,7 +75,7 @@ def test_the_environment_is_the_plan_s_and_nothing_else(
     bench.run(plan)
     names = {line.split(b"=")[0].decode() for line in bench.log(plan).splitlines()}
     assert "GROUNDCREW_SECRET_KEY" not in names
-    assert names <= set(plan.environment) | {"PYTHONUNBUFFERED", "LC_CTYPE", "_", "PWD", "SHLVL"}
+    assert names <= set(plan.program.environment) | {"PYTHONUNBUFFERED", "LC_CTYPE", "_", "PWD", "SHLVL"}
 
 
 def test_each_attempt_knows_its_own_units_only(bench: Bench) -> None:
@@ -82,13 +83,14 @@ def test_each_attempt_knows_its_own_units_only(bench: Bench) -> None:
     plans = []
     for unit in ("GPU-aaaa", "GPU-bbbb"):
         plan = bench.plan("/bin/sh", "-c", "env | grep VISIBLE_DEVICES")
-        told = {**plan.environment, "CUDA_VISIBLE_DEVICES": unit}
-        plans.append(type(plan)(**{**vars(plan), "environment": told}))
+        told = {**plan.program.environment, "CUDA_VISIBLE_DEVICES": unit}
+        plans.append(change_plan(plan, environment=told))
         bench.start(plans[-1])
     for plan in plans:
         assert bench.end_of(plan).exit_code == 0
         assert (
-            bench.log(plan).decode() == f"CUDA_VISIBLE_DEVICES={plan.environment['CUDA_VISIBLE_DEVICES']}\n"
+            bench.log(plan).decode()
+            == f"CUDA_VISIBLE_DEVICES={plan.program.environment['CUDA_VISIBLE_DEVICES']}\n"
         )
 
 

@@ -12,6 +12,7 @@ from cluster.domain.jobs.exits import outcome_of
 from cluster.domain.states import AttemptState, DesiredState, JobState
 from tests.containers.engine import command_line
 from tests.integration.worker.executors.conftest import UID, Bench, until
+from tests.start_plans import change_plan
 from worker.adapters.docker_engine import DockerEngine
 from worker.executors.contract import NotStarted
 from worker.executors.docker import DockerExecutor
@@ -103,10 +104,10 @@ def test_a_container_that_ends_before_its_shim_began_says_why(bench: Bench) -> N
     plan = bench.plan("/bin/true")
     mounts = tuple(
         replace(mount, source=bench.ground) if mount.target == RUNTIME_INSIDE else mount
-        for mount in plan.mounts
+        for mount in plan.container.mounts
     )
     with pytest.raises(NotStarted) as failed:
-        bench.start(replace(plan, mounts=mounts))
+        bench.start(change_plan(plan, mounts=mounts))
     assert "No such file or directory" in failed.value.data["reason"]
     assert bench.executor.read_status(plan.folder).observed is ObservedState.ABSENT
     assert bench.executor.prevent_start(plan.folder)

@@ -106,7 +106,9 @@ def test_what_the_machine_refuses_is_noted_and_the_job_runs_without_it(
     executor = ProcessExecutor(process_bench.stage.runtime, ground / "storage", WithoutMounts())
     bench = Bench(process_bench.stage, executor)
     plan = bench.script(WRITES, sandbox=SandboxSpec((), (), UIDS))
-    plan = bench.plan(*plan.argv[3:], str(anybodys / "x"), code=plan.code, sandbox=plan.sandbox)
+    plan = bench.plan(
+        *plan.program.argv[3:], str(anybodys / "x"), code=plan.program.code, sandbox=plan.sandbox
+    )
     assert bench.run(plan).exit_code == 0
     assert bench.log(plan) == b"written\n"
     noted = bench.shim_log(plan)

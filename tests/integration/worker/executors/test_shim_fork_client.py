@@ -16,7 +16,7 @@ import pytest
 from cluster.domain.jobs.attempts import ObservedState
 from tests.integration.worker.executors.conftest import GID, IS_ROOT, PYTHON, UID, until
 from worker.executors import shim_fork_client
-from worker.executors.contract import StartPlan
+from worker.executors.contract import ProgramPlan, StartPlan
 from worker.executors.process import ProcessExecutor
 from worker.executors.shim_fork_client import ForkedShimStarter, ShimForkClient
 
@@ -40,7 +40,7 @@ class Garden:
         environment = {"PATH": "/usr/bin:/bin", "GROUNDCREW_OUT": str(folder / "out"), "MINE": "yes"}
         argv = (PYTHON, str(self.runtime / "shim_rank.py"), "--", *program)
         user = {"uid": UID, "gid": GID} if IS_ROOT else {}
-        return StartPlan(self.numbers, 1, folder, argv, environment, **user)
+        return StartPlan(self.numbers, 1, folder, ProgramPlan(argv, environment, **user))
 
     def run(self, *program: str) -> StartPlan:
         plan = self.plan(*program)

@@ -1,7 +1,5 @@
 """Faults that only the simulated executor can have at will: nodes that fall silent, restart, start slowly."""
 
-from dataclasses import replace
-
 import pytest
 
 from cluster.domain.jobs.attempts import ObservedState
@@ -171,7 +169,7 @@ def test_a_flood_of_log_is_cut_with_a_mark(simulated: SimulatedStage) -> None:
 
 
 def test_many_runs_on_many_nodes(simulated: SimulatedStage) -> None:
-    plans = [replace(simulated.plan(Act(seconds=10)), nodes=(f"node-{number % 20}",)) for number in range(60)]
+    plans = [simulated.plan(Act(seconds=10), nodes=(f"node-{number % 20}",)) for number in range(60)]
     for plan in plans:
         simulated.executor.start(plan)
     assert len(simulated.executor.list_running()) == 60

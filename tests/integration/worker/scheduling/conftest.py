@@ -13,7 +13,7 @@ from select import select as select_ready
 import pytest
 from sqlalchemy import select
 
-import worker.scheduling.loop
+import worker.commands.scheduler
 from cluster import failpoints
 from cluster.domain.states import ENDED_JOB_STATES, EnvironmentState, JobState, Launcher, TrainingKind
 from cluster.logging import configure_logging
@@ -170,7 +170,7 @@ class Field(Told):
             wanted = environment.get(failpoints.VARIABLE)
             failpoints.listener = failpoints.FailpointKiller(wanted) if wanted else None
             configure_logging()
-            worker.scheduling.loop.main([])
+            worker.commands.scheduler.main([])
 
         child = Child(start_child(serve, settings.state_dir / "scheduler.log"))
         self.schedulers.append(child)

@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from cluster import words
+from cluster.domain.executors import ExecutorKind
 from cluster.domain.jobs.attempts import ObservedState
 from cluster.domain.states import JobState, TrainingKind
 from cluster.services.context import Cluster
@@ -86,7 +87,9 @@ def test_what_keeps_an_awaited_one_is_told_when_it_is_given_up(
 
 
 def test_a_gang_that_waits_again_is_told_what_kept_it(light_cluster: Cluster, tmp_path: Path) -> None:
-    cluster = replace(light_cluster, settings=replace(light_cluster.settings, executor="simulated"))
+    cluster = replace(
+        light_cluster, settings=replace(light_cluster.settings, executor=ExecutorKind.SIMULATED)
+    )
     as_environment(cluster)
     world = SimulatedCluster(tmp_path / "world")
     for name in ("node-a", "node-b"):

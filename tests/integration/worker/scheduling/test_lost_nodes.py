@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
+from cluster.domain.executors import ExecutorKind
 from cluster.domain.states import JobState, NodeState, UnitKind
 from cluster.services.context import Cluster
 from cluster.services.nodes import drains, heartbeats, queries
@@ -22,6 +23,7 @@ from tests.builders import a_job, a_training, a_user, a_workspace, actor_of, an_
 from tests.conftest import Clock, RecordingBell, settings_for
 from tests.integration.worker.scheduling.conftest import Told, as_environment
 from worker.executors.simulated import Behaviour, SimulatedCluster, SimulatedExecutor
+from worker.scheduling.cadence import PERIODS, PeriodicWork
 from worker.scheduling.loop import SchedulerLoop
 from worker.scheduling.wakeup import Wakeup
 
@@ -43,18 +45,23 @@ class Sky(Told):
 
     def let_pass(self, seconds: float) -> None:
         for _ in range(max(1, int(seconds / STEP))):
-            self.clock.move(seconds=STEP)
-            self.passed += STEP
-            self.world.advance_clock(STEP)
-            self.look()
+            self.advance(STEP)
+            self.run_pass()
+
+    def advance(self, seconds: float) -> None:
+        self.clock.move(seconds=seconds)
+        self.passed += seconds
+        self.world.advance_clock(seconds)
 
     def look(self) -> None:
-        """One heartbeat of each node that answers, one tick of the scheduler."""
+        """A pass as soon as every periodic work of nodes is due again."""
+        self.advance(PERIODS[PeriodicWork.ORPHAN_RUNS])
+        self.run_pass()
+
+    def run_pass(self) -> None:
+        """One heartbeat of each node that answers, one pass of the scheduler."""
         for node in self.world.list_answering():
             heartbeats.record_heartbeat(self.cluster, node.name, node.boot, {}, SLOTS)
-        self.scheduler.renewed_at = float("-inf")
-        for what in ("sweep", "strays"):
-            self.scheduler.begun_at.pop(what, None)
         if self.scheduler.renew_lease():
             self.scheduler.run_pass()
 
@@ -95,7 +102,7 @@ def sky(tmp_path: Path, migrated_file: Path) -> Iterator[Sky]:
     shutil.copy(migrated_file, tmp_path / "groundcrew.db")
     url = f"sqlite:///{tmp_path}/groundcrew.db"
     store, clock = Store(url), Clock()
-    settings = replace(settings_for(url, tmp_path), executor="simulated")
+    settings = replace(settings_for(url, tmp_path), executor=ExecutorKind.SIMULATED)
     cluster = Cluster(store, RecordingBell(), settings, clock)
     as_environment(cluster)
     workspace = a_workspace(cluster, units=8)
@@ -208,8 +215,7 @@ def test_a_clock_that_is_set_loses_no_node(sky: Sky, jump: float) -> None:
     job = sky.submit(2)
     sky.let_pass(10)
     sky.clock.move(seconds=jump)
-    sky.scheduler.renewed_at = float("-inf")
-    sky.scheduler.begun_at.pop("sweep", None)
+    sky.advance(PERIODS[PeriodicWork.LEASE_RENEWAL])
     assert sky.scheduler.renew_lease()
     sky.scheduler.run_pass()  # Before any node has spoken by the new clock.
     sky.let_pass(60)

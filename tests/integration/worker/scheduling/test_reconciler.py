@@ -21,6 +21,7 @@ from tests.integration.worker.scheduling.conftest import as_environment
 from worker.executors.contract import ExecutorUnreachable, RunningAttempt, RunStatus
 from worker.executors.process import ProcessExecutor
 from worker.executors.simulated import SimulatedCluster, SimulatedExecutor
+from worker.scheduling.node_watch import end_orphan_runs
 from worker.scheduling.reconciler import LEFTOVER_TRIES, Reconciler
 
 
@@ -64,7 +65,7 @@ def test_what_another_scheduler_has_just_started_is_no_stray(
 ) -> None:
     executor = Overtaken(world)
     executor.cluster, executor.folder = light_cluster, tmp_path
-    assert Reconciler(light_cluster, executor, tmp_path).orphan_runs.end_all() == 0
+    assert end_orphan_runs(light_cluster, executor) == 0
     assert [run.job for run in SimulatedExecutor(world).list_running()] == [job.id]
 
 

@@ -20,8 +20,9 @@ from cluster.settings import Settings
 from cluster.store.workspaces import Workspace
 from tests.builders import a_dataset, a_node, actor_of, an_administrator
 from tests.conftest import RecordingBell
+from worker.commands.scheduler import TOPICS
 from worker.executors.simulated import SimulatedCluster, SimulatedExecutor
-from worker.scheduling.loop import TOPICS, SchedulerLoop
+from worker.scheduling.loop import SchedulerLoop
 from worker.scheduling.wakeup import Wakeup
 from worker.tasks.datasets import remove_dataset_folder, staging_folder
 
@@ -38,9 +39,9 @@ def cluster(light_cluster: Cluster, ground: Path) -> Cluster:
 
 @pytest.fixture
 def scheduler(cluster: Cluster, tmp_path: Path) -> SchedulerLoop:
-    deaf = cast(Wakeup, SimpleNamespace(wake=lambda: None))
+    at_once = cast(Wakeup, SimpleNamespace(wake=lambda: None, wait=lambda seconds, ends: True))
     scheduler = SchedulerLoop(
-        cluster, SimulatedExecutor(SimulatedCluster(tmp_path / "world")), tmp_path, deaf
+        cluster, SimulatedExecutor(SimulatedCluster(tmp_path / "world")), tmp_path, at_once
     )
     assert scheduler.renew_lease()
     return scheduler
@@ -142,7 +143,7 @@ def test_a_workspace_that_is_made_while_the_scheduler_sleeps_has_its_folder_when
     a_node(cluster, units=2)
     scheduler.run_pass()
     workspace = a_new_workspace(cluster, "late")
-    scheduler.is_rung = True
+    scheduler.wait_for_next_pass(living=0)
     scheduler.run_pass()
     assert (folders.workspace_folder(cluster.settings, workspace.id) / "code").is_dir()
 

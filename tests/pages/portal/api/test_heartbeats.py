@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
+from cluster.domain.executors import ExecutorKind
 from cluster.services.nodes.node_tokens import create_node_token, is_node_token_valid, revoke_node_token
 from cluster.store.nodes import Node
 from tests.pages.portal.filled_portal import House
@@ -44,7 +45,7 @@ def test_jobs_run_on_the_master_alone_or_on_kubernetes_on_every_node(
     house: House, monkeypatch: pytest.MonkeyPatch, executor: str, is_master: bool, expected: bool
 ) -> None:
     """The installer and the repair that connects a node again ask the same."""
-    settings = replace(house.cluster.settings, executor=executor)
+    settings = replace(house.cluster.settings, executor=ExecutorKind(executor))
     asked = Namespace(name="w3", executor=is_master)
     monkeypatch.setattr("sys.stdin", io.StringIO())
     token = admin.ensure_node_token(settings, asked)["token"]

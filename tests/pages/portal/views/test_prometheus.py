@@ -13,7 +13,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import select
 from werkzeug.test import TestResponse
 
-import worker.scheduling.loop
 from cluster.domain.jobs.exits import AttemptOutcome, ExitRecord
 from cluster.domain.kubernetes.disagreements import Disagreement
 from cluster.domain.kubernetes.status import KubernetesNodeStatus, KubernetesStatus
@@ -34,6 +33,7 @@ from tests.pages.portal.pages_lab import Lab
 from tests.pages.portal.views.test_queue import counted
 from worker.executors.simulated import SimulatedExecutor
 from worker.executors.simulated_cluster import SimulatedCluster
+from worker.scheduling.cadence import PERIODS, PeriodicWork
 from worker.scheduling.loop import SchedulerLoop
 from worker.scheduling.wakeup import Wakeup
 
@@ -124,35 +124,32 @@ def test_attempts_count_by_the_meaning_of_their_exit_from_pulse_to_pulse(lab: La
     assert found["groundcrew_scheduler_pulse_age_seconds"] == 0
 
 
-def test_the_scheduler_writes_its_pulse_once_the_time_has_come(
-    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_scheduler_writes_its_pulse_once_the_time_has_come(lab: Lab, tmp_path: Path) -> None:
     executor = SimulatedExecutor(SimulatedCluster(tmp_path / "world"))
     deaf = cast(Wakeup, SimpleNamespace(wake=lambda: None))
-    scheduler = SchedulerLoop(lab.cluster, executor, tmp_path, deaf)
+    moments = [0.0]
+    scheduler = SchedulerLoop(lab.cluster, executor, tmp_path, deaf, steady=lambda: moments[-1])
     assert scheduler.renew_lease()
     scheduler.run_pass()
     assert values(lab)["groundcrew_scheduler_pulse_age_seconds"] == float("inf")
-    monkeypatch.setattr(worker.scheduling.loop, "STATS_SECONDS", 0.0)
+    moments.append(PERIODS[PeriodicWork.SCHEDULER_STATS])
     scheduler.run_pass()
     assert values(lab)["groundcrew_scheduler_pulse_age_seconds"] == 0
 
 
-def test_who_had_to_wait_for_the_lease_measures_no_look_before_its_first(
-    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = scheduling(lab.cluster)
-    monkeypatch.setattr(worker.scheduling.loop, "STATS_SECONDS", 0.0)
-    monkeypatch.setattr(worker.scheduling.loop, "RENEW_SECONDS", 0.0)
-    steps = iter((lambda: release_lease(lab.cluster, other), lambda: scheduler.stop()))
+def test_who_had_to_wait_for_the_lease_measures_no_look_before_its_first(lab: Lab, tmp_path: Path) -> None:
+    other, moments = scheduling(lab.cluster), [10_000.0]
+    steps = iter((lambda: release_lease(lab.cluster, other), lambda: None, lambda: scheduler.stop()))
 
     def wait(seconds: float, ends: object) -> bool:
         next(steps)()
+        moments.append(moments[-1] + PERIODS[PeriodicWork.SCHEDULER_STATS])
         return False
 
     ears = SimpleNamespace(wait=wait, wake=lambda: None, skip_to_newest=lambda: None)
     executor = SimulatedExecutor(SimulatedCluster(tmp_path / "world"))
-    scheduler = SchedulerLoop(lab.cluster, executor, tmp_path, cast(Wakeup, ears))
+    steady = lambda: moments[-1]  # noqa: E731 - a clock that moves between two passes alone.
+    scheduler = SchedulerLoop(lab.cluster, executor, tmp_path, cast(Wakeup, ears), steady)
     scheduler.run()
     assert values(lab)["groundcrew_scheduler_pass_seconds{slowest}"] < 600
 

@@ -14,7 +14,7 @@ from portal.web import uploads
 from tests.builders import a_job
 from tests.pages.portal.pages_lab import Lab
 from tests.pages.portal.views.test_datasets import incoming, upload
-from worker.scheduling.loop import LEASE, LEASE_DURATION
+from worker.scheduling.scheduler_lease import LEASE, LEASE_DURATION
 
 MIB, GIB = 1024**2, 1024**3
 

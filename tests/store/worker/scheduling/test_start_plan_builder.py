@@ -7,7 +7,8 @@ from sqlalchemy import event
 
 from cluster.services.context import Cluster
 from tests.builders import a_job, a_node, a_training, a_workspace, holding
-from worker.scheduling.start_plan_builder import build_start_plan, read_start_rows
+from worker.scheduling.start_plan_builder import build_start_plan
+from worker.scheduling.start_rows import read_start_rows
 
 
 def make_attempts(cluster: Cluster, count: int) -> list[int]:
@@ -25,4 +26,4 @@ def test_as_many_statements_read_twelve_as_one(cluster: Cluster, count: int) -> 
     plans = [build_start_plan(cluster, Path("/runtime"), each, None, loaded) for each in ids]
     assert before <= 5 and len(said) == before, said
     assert [plan.job for plan in plans] == [loaded.attempts[each].job_id for each in ids]
-    assert len({plan.environment["GROUNDCREW_UNITS"] for plan in plans}) == count
+    assert len({plan.program.environment["GROUNDCREW_UNITS"] for plan in plans}) == count

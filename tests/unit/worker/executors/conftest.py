@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from cluster.domain.jobs.unix_ids import JobUnixIds
+from tests.start_plans import a_start_plan
 from tests.unit.worker.executors.fake_api import USER, WORKSPACE, FewObjects, here
 from worker.executors.contract import StartPlan
 from worker.executors.kubernetes import KubernetesExecutor
@@ -38,7 +39,7 @@ def executor(server: FewObjects, storage: Path, runtime: Path) -> KubernetesExec
 @pytest.fixture
 def plan(storage: Path) -> StartPlan:
     nodes = (("node-1", 1), ("node-2", 1))
-    return StartPlan(
+    return a_start_plan(
         job=7,
         attempt=1,
         folder=object_names.attempt_path(storage, WORKSPACE, 7, 1),

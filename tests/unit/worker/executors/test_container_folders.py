@@ -8,8 +8,10 @@ from typing import Any, cast
 
 import pytest
 
+from cluster.domain.executors import ExecutorKind
 from cluster.domain.jobs.unix_ids import JobUnixIds
 from cluster.files.safe_files import UnsafeFile
+from tests.start_plans import change_plan
 from tests.unit.worker.executors.fake_api import USER, FewObjects
 from worker.adapters.docker_engine import DockerEngine
 from worker.executors import container_folders, factory
@@ -34,7 +36,7 @@ def test_a_foreign_number_is_refused_before_anything_is_made(
         else DockerExecutor(NO_ENGINE, storage, job_ids=JobUnixIds(USER[0] - 1, USER[1] - 1))
     )
     with pytest.raises(NotStarted, match="number_outside"):
-        asked.start(replace(plan, nodes=plan.nodes[:1], **cast(dict[str, Any], who)))
+        asked.start(change_plan(plan, nodes=plan.placement.nodes[:1], **who))
     assert not plan.folder.exists()
 
 
@@ -44,7 +46,7 @@ def test_the_executor_of_an_installation_knows_its_numbers(
 ) -> None:
     settings = replace(
         light_cluster.settings,
-        executor=name,
+        executor=ExecutorKind(name),
         uid_base=300_000,
         gid_base=400_000,
         kubeconfig=tmp_path / "kubeconfig",

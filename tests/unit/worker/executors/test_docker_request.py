@@ -1,18 +1,18 @@
 """The requests that the engine gets, recorded whole: what changes there changes what a job may do."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.start_plans import a_start_plan, change_plan
 from worker.executors.contract import Mount, StartPlan
 from worker.executors.docker_request import FOLDER_INSIDE, RUNTIME_INSIDE, create_request
 
 RECORDED = Path(__file__).parents[3] / "data" / "engine"
 GPUS = ("GPU-8f1b0c1e-3b0a-4f5d-9a57-0c8f6d2e4b11", "GPU-1d4b9a02-77c3-41be-8e0e-5a3c9d7f6e22")
 
-PLAN = StartPlan(
+PLAN = a_start_plan(
     job=1042,
     attempt=2,
     folder=Path("/var/lib/groundcrew/storage/workspaces/3/jobs/1042/2"),
@@ -43,8 +43,8 @@ def request(plan: StartPlan, gpus: str = "nvidia", network: str = "none") -> dic
     ("name", "made"),
     [
         ("cpu_slots", request(PLAN)),
-        ("two_gpus_nvidia", request(replace(PLAN, gpus=GPUS))),
-        ("two_gpus_cdi", request(replace(PLAN, gpus=GPUS), gpus="cdi", network="gc-1042-2-1a2b3c4d")),
+        ("two_gpus_nvidia", request(change_plan(PLAN, gpus=GPUS))),
+        ("two_gpus_cdi", request(change_plan(PLAN, gpus=GPUS), gpus="cdi", network="gc-1042-2-1a2b3c4d")),
     ],
 )
 def test_the_request_is_the_recorded_one(name: str, made: dict[str, object]) -> None:
@@ -52,13 +52,13 @@ def test_the_request_is_the_recorded_one(name: str, made: dict[str, object]) -> 
 
 
 def test_a_gpu_is_asked_for_by_its_uuid_and_never_by_number() -> None:
-    (asked,) = request(replace(PLAN, gpus=GPUS))["HostConfig"]["DeviceRequests"]  # type: ignore[index]
+    (asked,) = request(change_plan(PLAN, gpus=GPUS))["HostConfig"]["DeviceRequests"]  # type: ignore[index]
     assert asked["DeviceIDs"] == list(GPUS)
     assert "Count" not in asked
 
 
 @pytest.mark.parametrize(
-    "plan", [PLAN, replace(PLAN, gpus=GPUS), replace(PLAN, memory_bytes=None, cpus=None)]
+    "plan", [PLAN, change_plan(PLAN, gpus=GPUS), change_plan(PLAN, memory_bytes=None, cpus=None)]
 )
 @pytest.mark.parametrize("network", ["none", "gc-1042-2-1a2b3c4d"])
 def test_no_request_gives_a_privilege(plan: StartPlan, network: str) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 
 from cluster.domain.jobs.attempts import ObservedState
 from cluster.files import safe_files
+from tests.start_plans import change_plan
 from tests.unit.worker.executors.fake_api import USER, WORKSPACE, FewObjects, Thing, here, pod
 from worker.executors import attempt_folder, container_folders
 from worker.executors.contract import ExecutorUnreachable, Mount, NotStarted, StartPlan
@@ -200,9 +200,9 @@ def test_a_list_of_users_that_was_half_written_is_none(
 
     with monkeypatch.context() as disk, pytest.raises(NotStarted):
         disk.setattr(safe_files, "write_fully", full)
-        executor.start(replace(plan, gang="mpi"))
+        executor.start(change_plan(plan, gang="mpi"))
     assert not (plan.folder / "passwd").exists()
-    executor.start(replace(plan, gang="mpi"))
+    executor.start(change_plan(plan, gang="mpi"))
     assert "mpiuser" in (plan.folder / "passwd").read_text()
 
 
@@ -215,7 +215,7 @@ def test_links_in_code_are_not_followed_when_it_is_copied_for_several_pods(
     secret.write_text("the master's own")
     (code / "config").symlink_to(secret)
     inside = Path("/groundcrew/code")
-    executor.start(replace(plan, code=inside, mounts=(Mount(code, inside),)))
+    executor.start(change_plan(plan, code=inside, mounts=(Mount(code, inside),)))
     work = plan.folder / "out" / "work"
     assert [path.name for path in work.rglob("*") if path.is_file()] == ["train.py"]
     assert (work / "deep" / "train.py").stat().st_mode & 0o777 == 0o600

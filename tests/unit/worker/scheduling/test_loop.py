@@ -9,44 +9,54 @@ from typing import cast
 import pytest
 from sqlalchemy.exc import OperationalError
 
-import worker.scheduling.loop
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
 from tests.conftest import Clock
 from worker.executors.simulated import SimulatedExecutor
 from worker.executors.simulated_cluster import SimulatedCluster
+from worker.scheduling.cadence import PERIODS, PeriodicWork
 from worker.scheduling.loop import SchedulerLoop
 from worker.scheduling.wakeup import Wakeup
 
 
+class Steady:
+    """A clock that only tests move, in seconds."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 @pytest.fixture
-def scheduler(light_cluster: Cluster, tmp_path: Path) -> SchedulerLoop:
-    """One that looks when it is told to."""
+def steady() -> Steady:
+    return Steady()
+
+
+@pytest.fixture
+def scheduler(light_cluster: Cluster, steady: Steady, tmp_path: Path) -> SchedulerLoop:
+    """One whose passes and whose time are the test's."""
     deaf = cast(Wakeup, SimpleNamespace(wake=lambda: None))
-    return SchedulerLoop(
-        light_cluster, SimulatedExecutor(SimulatedCluster(tmp_path / "world")), tmp_path, deaf
-    )
+    executor = SimulatedExecutor(SimulatedCluster(tmp_path / "world"))
+    return SchedulerLoop(light_cluster, executor, tmp_path, deaf, steady)
 
 
-def test_what_fails_each_time_keeps_nothing_else_from_its_turn(
-    scheduler: SchedulerLoop, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*words: object) -> None:
+def test_what_fails_each_time_keeps_nothing_else_from_its_turn(scheduler: SchedulerLoop) -> None:
+    def fail(held: HeldLease) -> None:
         raise OperationalError("INSERT", {}, Exception("no room"))
 
-    ended = []
-    monkeypatch.setattr(worker.scheduling.loop, "record_scheduler_stats", fail)
-    monkeypatch.setattr(scheduler, "end_orphan_runs", ended.append)
-    scheduler.begun_at.clear()
+    ended: list[HeldLease] = []
+    scheduler.periodic_work = {PeriodicWork.EXPIRY: fail, PeriodicWork.ORPHAN_RUNS: ended.append}
     assert scheduler.renew_lease()
     with pytest.raises(OperationalError):
         scheduler.run_pass()
+    assert ended == []
     scheduler.run_pass()
     assert len(ended) == 1
 
 
 def test_a_lease_that_is_lost_in_the_middle_of_a_look_is_said_as_such(
-    light_cluster: Cluster, scheduler: SchedulerLoop, monkeypatch: pytest.MonkeyPatch
+    light_cluster: Cluster, scheduler: SchedulerLoop, steady: Steady, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert scheduler.renew_lease()
 
@@ -54,11 +64,10 @@ def test_a_lease_that_is_lost_in_the_middle_of_a_look_is_said_as_such(
         assert isinstance(light_cluster.clock, Clock)
         light_cluster.clock.move(minutes=5)
         assert acquire_lease(light_cluster, "scheduler", "another", timedelta(hours=1))
-        scheduler.renewed_at = float("-inf")
+        steady.now += PERIODS[PeriodicWork.SCHEDULER_STATS]
         renew()
         return 0
 
     monkeypatch.setattr(scheduler.reconciler, "reconcile", lose)
-    monkeypatch.setattr(worker.scheduling.loop, "STATS_SECONDS", 0.0)
     with pytest.raises(LeaseLost):
         scheduler.run_pass()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cluster.domain.errors import Refused
+from cluster.domain.executors import ExecutorKind
 from cluster.domain.jobs.resume_points import ResumePoint
 from cluster.domain.states import DatasetKind, Launcher, TrainingKind, UnitKind
 from cluster.services.context import Cluster
@@ -18,7 +19,7 @@ from cluster.store.workspaces import Workspace
 from tests.builders import a_dataset, a_job, a_node, a_training, a_workspace, add
 from tests.integration.worker.scheduling.conftest import as_environment
 from worker.executors.contract import StartPlan
-from worker.scheduling import start_plan_builder
+from worker.scheduling import program_plan
 from worker.scheduling.start_plan_builder import build_start_plan
 
 RUNTIME = Path("/state/runtime/abc")
@@ -68,17 +69,17 @@ def plan_of(
     )
     add(cluster, attempt)
     images = {"docker_image": "gc-image:1", "kubernetes_image": "registry.example/training@1"}
-    settings = replace(cluster.settings, executor=executor, **images)
+    settings = replace(cluster.settings, executor=ExecutorKind(executor), **images)
     return build_start_plan(replace(cluster, settings=settings), RUNTIME, attempt.id, resume)
 
 
 def test_a_process_finds_everything_where_it_lies(light_cluster: Cluster) -> None:
     plan = plan_of(light_cluster, "process")
-    assert plan.mounts == ()
-    assert plan.environment["GROUNDCREW_OUT"] == str(plan.out)
-    assert plan.environment["GROUNDCREW_DATASET"] == "/data/digits"
-    assert plan.environment["PYTHONPATH"] == str(RUNTIME)
-    assert plan.code == light_cluster.settings.storage_dir / "workspaces/1/code/1/1"
+    assert plan.container.mounts == ()
+    assert plan.program.environment["GROUNDCREW_OUT"] == str(plan.out)
+    assert plan.program.environment["GROUNDCREW_DATASET"] == "/data/digits"
+    assert plan.program.environment["PYTHONPATH"] == str(RUNTIME)
+    assert plan.program.code == light_cluster.settings.storage_dir / "workspaces/1/code/1/1"
     assert plan.to_json()["out"] == str(plan.out)
 
 
@@ -86,20 +87,20 @@ def test_a_container_finds_everything_at_the_same_few_places(light_cluster: Clus
     plan = plan_of(light_cluster, "docker")
     storage = light_cluster.settings.storage_dir / "workspaces/1"
     environment = light_cluster.settings.state_dir / "environment"
-    assert {str(mount.target): mount.source for mount in plan.mounts} == {
+    assert {str(mount.target): mount.source for mount in plan.container.mounts} == {
         "/groundcrew/runtime": RUNTIME,
         "/groundcrew/dataset": Path("/data/digits"),
         "/groundcrew/code": storage / "code/1/1",
         str(environment): environment,
     }
-    assert plan.image == "gc-image:1"
+    assert plan.container.image == "gc-image:1"
     told = plan.to_json()
     assert (told["out"], told["cwd"]) == ("/groundcrew/attempt/out", "/groundcrew/attempt/out/work")
     assert told["code"] == "/groundcrew/code"
-    assert plan.environment["GROUNDCREW_OUT"] == "/groundcrew/attempt/out"
-    assert plan.environment["GROUNDCREW_CODE"] == "/groundcrew/attempt/out/work"
-    assert plan.environment["GROUNDCREW_DATASET"] == "/groundcrew/dataset"
-    assert str(storage) not in " ".join([*plan.argv, *plan.environment.values()])
+    assert plan.program.environment["GROUNDCREW_OUT"] == "/groundcrew/attempt/out"
+    assert plan.program.environment["GROUNDCREW_CODE"] == "/groundcrew/attempt/out/work"
+    assert plan.program.environment["GROUNDCREW_DATASET"] == "/groundcrew/dataset"
+    assert str(storage) not in " ".join([*plan.program.argv, *plan.program.environment.values()])
     assert plan.folder == storage / f"jobs/{plan.job}/2"
 
 
@@ -108,10 +109,10 @@ def test_a_job_gets_the_share_of_the_node_that_its_units_are(
     light_cluster: Cluster, units: int, cpus: float, memory: float
 ) -> None:
     plan = plan_of(light_cluster, "docker", units=units)
-    assert plan.cpus == cpus
-    assert plan.memory_bytes == int(memory * GIB)
-    assert len(plan.gpus) == units and all(uuid.startswith("GPU-") for uuid in plan.gpus)
-    assert plan.nodes == ("gpu01",)
+    assert plan.placement.cpus == cpus
+    assert plan.placement.memory_bytes == int(memory * GIB)
+    assert len(plan.placement.gpus) == units and all(uuid.startswith("GPU-") for uuid in plan.placement.gpus)
+    assert plan.placement.nodes == ("gpu01",)
 
 
 @pytest.mark.parametrize(
@@ -132,26 +133,26 @@ def test_a_job_gets_the_memory_that_it_asks_for_within_what_its_units_may(
 ) -> None:
     cluster = replace(light_cluster, settings=replace(light_cluster.settings, memory_overcommit=overcommit))
     plan = plan_of(cluster, "process", units=units, memory_bytes=asked * GIB if asked else None)
-    assert plan.memory_bytes == int(limit * GIB)
-    assert plan.most_processes == units * 4096
+    assert plan.placement.memory_bytes == int(limit * GIB)
+    assert plan.placement.most_processes == units * 4096
 
 
 def test_a_processs_sandbox_shows_what_it_was_given_and_hides_the_rest(
     light_cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(start_plan_builder, "WE_ARE_ROOT", True)
+    monkeypatch.setattr(program_plan, "WE_ARE_ROOT", True)
     plan = plan_of(light_cluster, "process", resume=ResumePoint(1, "epoch-0004.weights.h5", 4))
     settings = light_cluster.settings
     assert plan.sandbox and plan.sandbox.hidden == (settings.state_dir, settings.backups)
     assert set(plan.sandbox.shown) == {
         RUNTIME,
         Path("/data/digits"),
-        plan.code,
+        plan.program.code,
         plan.folder.with_name("1") / "out",
         settings.state_dir / "environment",
     }
     assert plan.sandbox.uids == (100_001, 100_000 + 2**20 - 1)
-    assert plan.to_json()["sandbox"]["memory_bytes"] == plan.memory_bytes
+    assert plan.to_json()["sandbox"]["memory_bytes"] == plan.placement.memory_bytes
 
 
 @pytest.mark.parametrize(
@@ -160,7 +161,7 @@ def test_a_processs_sandbox_shows_what_it_was_given_and_hides_the_rest(
 def test_only_a_root_shim_makes_a_sandbox(
     light_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, executor: str, are_root: bool
 ) -> None:
-    monkeypatch.setattr(start_plan_builder, "WE_ARE_ROOT", are_root)
+    monkeypatch.setattr(program_plan, "WE_ARE_ROOT", are_root)
     assert plan_of(light_cluster, executor).to_json()["sandbox"] is None
 
 
@@ -170,8 +171,10 @@ def test_a_container_sees_the_former_attempt_and_no_link_that_its_program_left(
     """`checkpoints` may be a link to anywhere: inside the container it leads nowhere else."""
     plan = plan_of(light_cluster, "docker", resume=ResumePoint(1, "epoch-0004.weights.h5", 4))
     former = plan.folder.with_name("1") / "out"
-    assert {mount.source: str(mount.target) for mount in plan.mounts}[former] == "/groundcrew/former"
-    assert plan.environment["GROUNDCREW_RESUME"] == "/groundcrew/former/checkpoints"
+    assert {mount.source: str(mount.target) for mount in plan.container.mounts}[
+        former
+    ] == "/groundcrew/former"
+    assert plan.program.environment["GROUNDCREW_RESUME"] == "/groundcrew/former/checkpoints"
 
 
 @pytest.mark.parametrize(
@@ -190,34 +193,37 @@ def test_what_the_agent_measures_of_gpus_is_shown_to_the_shim(
     plan = plan_of(light_cluster, executor, kind=kind)
     state = light_cluster.settings.state_dir
     assert plan.to_json()["telemetry"] == (shown.format(state=state) if shown else None)
-    is_mounted = folder in [mount.source for mount in plan.mounts]
+    is_mounted = folder in [mount.source for mount in plan.container.mounts]
     assert is_mounted == (shown is not None and executor == "docker")
 
 
 def test_a_pod_finds_what_its_image_and_the_cluster_bring(light_cluster: Cluster) -> None:
     """Nothing of the master's own paths, and no GPU by a number that the kubelet may not have chosen."""
     plan = plan_of(light_cluster, "kubernetes", units=2)
-    assert {str(mount.target) for mount in plan.mounts} == {"/groundcrew/dataset", "/groundcrew/code"}
-    assert (plan.image, plan.gang, plan.units_by_node) == (
+    assert {str(mount.target) for mount in plan.container.mounts} == {
+        "/groundcrew/dataset",
+        "/groundcrew/code",
+    }
+    assert (plan.container.image, plan.placement.gang, plan.placement.units_by_node) == (
         "registry.example/training@1",
         "none",
         (("gpu01", 2),),
     )
-    assert plan.argv[0] == "/opt/groundcrew/training/bin/python"
-    assert "CUDA_VISIBLE_DEVICES" not in plan.environment
+    assert plan.program.argv[0] == "/opt/groundcrew/training/bin/python"
+    assert "CUDA_VISIBLE_DEVICES" not in plan.program.environment
 
 
 def test_a_pod_on_cpu_slots_hides_every_gpu(light_cluster: Cluster) -> None:
     plan = plan_of(light_cluster, "kubernetes", kind=UnitKind.CPU_SLOT)
-    assert plan.environment["CUDA_VISIBLE_DEVICES"] == ""
+    assert plan.program.environment["CUDA_VISIBLE_DEVICES"] == ""
 
 
 def test_ranks_of_a_gang_are_told_every_variable_also_from_where_to_go_on(light_cluster: Cluster) -> None:
     resume = ResumePoint(1, "epoch-0004.weights.h5", 4)
     plan = plan_of(light_cluster, "kubernetes", resume=resume, kind=UnitKind.CPU_SLOT, is_gang=True)
-    assert plan.environment["GROUNDCREW_RESUME"] == "/groundcrew/former/checkpoints"
-    told = {name for word, name in pairwise(plan.argv) if word == "-x"}
-    assert told - {"NCCL_SOCKET_IFNAME=eth0"} == set(plan.environment)
+    assert plan.program.environment["GROUNDCREW_RESUME"] == "/groundcrew/former/checkpoints"
+    told = {name for word, name in pairwise(plan.program.argv) if word == "-x"}
+    assert told - {"NCCL_SOCKET_IFNAME=eth0"} == set(plan.program.environment)
 
 
 @pytest.mark.parametrize(
@@ -236,8 +242,8 @@ def test_a_row_of_somebody_who_is_none_of_our_users_starts_nothing(number: int, 
     )
     settings = Settings(Path("/"), Path("/"), "", "", "")
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Refused) as refused:
-        patch.setattr(start_plan_builder, "WE_ARE_ROOT", True)
-        start_plan_builder.job_identity(settings, job)
+        patch.setattr(program_plan, "WE_ARE_ROOT", True)
+        program_plan.job_identity(settings, job)
     assert (refused.value.code, refused.value.data["number"]) == (code, 100_000 + number)
 
 
@@ -246,4 +252,4 @@ def test_a_process_is_told_its_limits_and_its_device_files(light_cluster: Cluste
     written = plan.to_json()
     # Two of four units: half of nine tenths of 64 GiB.
     assert written["memory_bytes"] == int(64 * GIB * 0.9 / 2)
-    assert written["gpu_minors"] == {uuid: 10 + number for number, uuid in enumerate(plan.gpus)}
+    assert written["gpu_minors"] == {uuid: 10 + number for number, uuid in enumerate(plan.placement.gpus)}

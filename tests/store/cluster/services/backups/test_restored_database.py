@@ -10,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.engine import make_url
 
 from cluster.domain.repairs.run_matrix import RepairVerdict
-from cluster.domain.states import JobState, NoticeChannel, OperationKind, OperationState
+from cluster.domain.states import JobState, NotificationChannel, OperationKind, OperationState
 from cluster.services.alerts import outbox
 from cluster.services.audit.seals import SealAnchor, read_newest_seal, seal_entries
 from cluster.services.backups import manifests
@@ -135,11 +135,14 @@ def test_a_repair_that_was_under_way_is_no_stuck_operation_that_nobody_can_relea
 
 def test_messages_that_waited_when_it_was_made_are_not_sent_again(lab: Cluster) -> None:
     now = lab.clock()
-    told = AlertOccurrence(key="a:1", concern={}, began_at=now, told_at=now)
+    told = AlertOccurrence(key="a:1", alert={}, began_at=now, notified_at=now)
     add(lab, told)
-    add(lab, Notification(occurrence_id=told.id, channel=NoticeChannel.WEBHOOK, made_at=now, next_at=now))
+    add(
+        lab,
+        Notification(occurrence_id=told.id, channel=NotificationChannel.WEBHOOK, made_at=now, next_at=now),
+    )
     restored(lab, backed_up(lab))
-    assert outbox.list_due_notifications(lab, NoticeChannel.WEBHOOK) == []
+    assert outbox.list_due_notifications(lab, NotificationChannel.WEBHOOK) == []
 
 
 def test_the_backup_that_is_put_back_was_under_way_itself_and_nobody_has_to_ask_for_it_again(

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from cluster.domain.errors import Refused
+from cluster.domain.executors import ExecutorKind
 from cluster.domain.images import DefaultImage
 from cluster.domain.jobs.gpu_support import EnvironmentOrImage, GpuSupport
 from cluster.domain.jobs.submission import JobRequest
@@ -33,7 +34,8 @@ from tests.builders import a_training
 from tests.store.conftest import LASTS
 from tests.store.job_setup import Lab, a_lab
 from worker.executors.contract import NotStarted
-from worker.scheduling.start_plan_builder import build_start_plan, read_start_rows
+from worker.scheduling.start_plan_builder import build_start_plan
+from worker.scheduling.start_rows import read_start_rows
 
 CPU = [["python", "3.11", ""], ["tensorflow-cpu", "2.18.1", ""]]
 CUDA = [["tensorflow", "2.18.1", ""], ["nvidia-cudnn-cu12", "9.1", ""]]
@@ -70,7 +72,7 @@ def holds(cluster: Cluster, contents: list[list[str]]) -> None:
 
 
 def by(cluster: Cluster, executor: str, **settings: str) -> Cluster:
-    return replace(cluster, settings=replace(cluster.settings, executor=executor, **settings))
+    return replace(cluster, settings=replace(cluster.settings, executor=ExecutorKind(executor), **settings))
 
 
 def test_it_is_refused_wherever_it_is_asked_for(cluster: Cluster, lab: Lab) -> None:

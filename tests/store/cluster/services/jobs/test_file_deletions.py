@@ -14,7 +14,7 @@ from cluster.store.audit import AuditEntry
 from cluster.store.jobs import Job, JobEvent
 from cluster.store.users import User
 from tests.builders import a_job, a_training, a_user, a_workspace, actor_of, an_administrator
-from worker.scheduling.loop import LEASE, LEASE_DURATION
+from worker.scheduling.scheduler_lease import LEASE, LEASE_DURATION
 
 
 @dataclass

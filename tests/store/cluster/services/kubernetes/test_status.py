@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from cluster import words
+from cluster.domain.executors import ExecutorKind
 from cluster.domain.kubernetes.disagreements import Disagreement
 from cluster.domain.kubernetes.status import KubernetesNodeStatus, KubernetesStatus
 from cluster.domain.kubernetes.workspace_namespace import WorkspaceNamespace
@@ -63,7 +64,7 @@ def test_only_news_rings(cluster: Cluster, held: HeldLease, bell: RecordingBell)
 
 def test_a_gang_waits_for_a_node_that_was_closed_in_kubernetes(cluster: Cluster, held: HeldLease) -> None:
     """Placed there its pods would wait until the start has failed."""
-    spreading = replace(cluster, settings=replace(cluster.settings, executor="kubernetes"))
+    spreading = replace(cluster, settings=replace(cluster.settings, executor=ExecutorKind.KUBERNETES))
     as_environment(cluster)
     for name in ("W1", "w2"):
         a_node(cluster, name=name, units=2)

@@ -1,8 +1,6 @@
 """That the container engine does not answer is noted once, told to administrators, and taken back."""
 
 from datetime import timedelta
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -10,8 +8,6 @@ from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
 from cluster.services.nodes.executor_outage import read_executor_outage, record_executor_outage
 from tests.conftest import Clock, RecordingBell
-from worker.executors.contract import ExecutorUnreachable
-from worker.scheduling.reconciler import Reconciler
 
 LASTS = timedelta(seconds=10)
 SAID = {"socket": "/run/docker.sock"}
@@ -45,21 +41,3 @@ def test_who_lost_the_lease_notes_nothing(cluster: Cluster, held: HeldLease, clo
     assert acquire_lease(cluster, "scheduler", "another", LASTS)
     with pytest.raises(LeaseLost):
         record_executor_outage(cluster, held, "engine.silent", SAID)
-
-
-def test_the_look_for_strays_says_whether_the_executor_answers(light_cluster: Cluster, tmp_path: Any) -> None:
-    answers = [ExecutorUnreachable("engine.silent", **SAID), []]
-
-    def list_running() -> list[object]:
-        answer = answers.pop(0)
-        if isinstance(answer, ExecutorUnreachable):
-            raise answer
-        return answer
-
-    executor: Any = SimpleNamespace(list_running=list_running, remove_ended_except=lambda known: None)
-    reconciler = Reconciler(light_cluster, executor, tmp_path)
-    assert reconciler.orphan_runs.end_all() is None
-    assert reconciler.orphan_runs.executor_problem and reconciler.orphan_runs.executor_problem.data == SAID
-    assert reconciler.orphan_runs.end_all() == 0
-    assert reconciler.orphan_runs.executor_problem is None
-    reconciler.starts.pool.shutdown()

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from cluster import words
+from cluster.domain.executors import ExecutorKind
 from cluster.domain.states import DesiredState, JobState, Launcher
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, acquire_lease
@@ -31,7 +32,9 @@ from tests.integration.worker.scheduling.conftest import as_environment
 def test_four_units_of_two_nodes_are_one_job_where_the_executor_can(
     light_cluster: Cluster, executor: str, nodes: int
 ) -> None:
-    cluster = replace(light_cluster, settings=replace(light_cluster.settings, executor=executor))
+    cluster = replace(
+        light_cluster, settings=replace(light_cluster.settings, executor=ExecutorKind(executor))
+    )
     as_environment(cluster)
     for name in ("w1", "w2"):
         a_node(cluster, name=name, units=2)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from worker.executors.contract import Mount, StartPlan
+from tests.start_plans import a_start_plan
+from worker.executors.contract import Mount
 from worker.executors.kubernetes_run_spec import run_mounts
 from worker.kubernetes.manifests.run_spec import GangKind, GangNode, RunSpec, RuntimeFolder
 from worker.kubernetes.manifests.volumes import volume_objects
@@ -14,7 +15,7 @@ from worker.kubernetes.manifests.workloads import shim_command
 STORAGE = Path("/var/lib/groundcrew/storage")
 
 
-PLAN = StartPlan(
+PLAN = a_start_plan(
     job=1042,
     attempt=2,
     folder=STORAGE / "workspaces/3/jobs/1042/2",

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from worker.executors.contract import Mount, StartPlan
+from tests.start_plans import a_start_plan
+from worker.executors.contract import Mount
 from worker.executors.kubernetes_run_spec import run_mounts
 from worker.kubernetes.manifests.run_spec import GangKind, GangNode, RunSpec, RuntimeFolder
 from worker.kubernetes.manifests.volumes import volume_objects
@@ -16,7 +17,7 @@ from worker.kubernetes.manifests.workloads import run_objects, shim_command
 
 RECORDED = Path(__file__).parents[4] / "data" / "kubernetes" / "runs"
 STORAGE = Path("/var/lib/groundcrew/storage")
-PLAN = StartPlan(
+PLAN = a_start_plan(
     job=1042,
     attempt=2,
     folder=STORAGE / "workspaces/3/jobs/1042/2",

@@ -1,0 +1,73 @@
+"""The kinds of executors, and what each of them can do and needs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+
+@dataclass(frozen=True)
+class ExecutorCapabilities:
+    """What services and start plans have to know of an executor."""
+
+    spreads_over_nodes: bool
+    """One job may have units on several nodes."""
+    is_local: bool
+    """Jobs run on the scheduler's machine, which chooses their GPUs and limits their processes; else their nodes do."""
+    needs_image: bool
+    """Jobs run in containers."""
+    has_environment_in_image: bool
+    """Jobs use the training environment of the image, and not the one of the scheduler's machine."""
+    sandboxes_files: bool
+    """The shim itself has to hide the installation's files from the program."""
+    is_simulated: bool
+    """No program runs."""
+
+
+class ExecutorKind(StrEnum):
+    PROCESS = "process"
+    DOCKER = "docker"
+    KUBERNETES = "kubernetes"
+    SIMULATED = "simulated"
+
+    @property
+    def capabilities(self) -> ExecutorCapabilities:
+        return CAPABILITIES[self]
+
+
+CAPABILITIES: Mapping[ExecutorKind, ExecutorCapabilities] = MappingProxyType(
+    {
+        ExecutorKind.PROCESS: ExecutorCapabilities(
+            spreads_over_nodes=False,
+            is_local=True,
+            needs_image=False,
+            has_environment_in_image=False,
+            sandboxes_files=True,
+            is_simulated=False,
+        ),
+        ExecutorKind.DOCKER: ExecutorCapabilities(
+            spreads_over_nodes=False,
+            is_local=True,
+            needs_image=True,
+            has_environment_in_image=False,
+            sandboxes_files=False,
+            is_simulated=False,
+        ),
+        ExecutorKind.KUBERNETES: ExecutorCapabilities(
+            spreads_over_nodes=True,
+            is_local=False,
+            needs_image=True,
+            has_environment_in_image=True,
+            sandboxes_files=False,
+            is_simulated=False,
+        ),
+        ExecutorKind.SIMULATED: ExecutorCapabilities(
+            spreads_over_nodes=True,
+            is_local=True,
+            needs_image=False,
+            has_environment_in_image=False,
+            sandboxes_files=False,
+            is_simulated=True,
+        ),
+    }
+)

@@ -1,0 +1,163 @@
+"""Plans the program of an attempt: its paths, variables and command, and the user as which it runs."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict
+
+from cluster.domain.jobs import launch
+from cluster.domain.jobs.resume_points import ResumePoint
+from cluster.domain.states import Launcher, TrainingKind
+from cluster.files.checkpoints import FOLDER as CHECKPOINTS
+from cluster.services.storage import folders
+from cluster.settings import Settings
+from cluster.store.jobs import Attempt, Job
+from worker.environments.manifest import read_environment_variables
+from worker.executors.contract import ProgramPlan
+from worker.executors.path_mapping import PathMapping
+from worker.kubernetes import object_names
+from worker.kubernetes.manifests.run_spec import GangKind
+from worker.scheduling.start_rows import allocated_gpus, allocated_kind, allocated_units, units_by_node
+
+WE_ARE_ROOT = os.geteuid() == 0
+
+
+class JobIdentity(TypedDict, total=False):
+    uid: int
+    gid: int
+    services: tuple[int, int] | None
+
+
+@dataclass(frozen=True)
+class ProgramPaths:
+    """The paths of an attempt as its program finds them."""
+
+    attempt: Path
+    """Here, on the storage."""
+    attempt_inside: Path
+    environment: Path
+    """Here."""
+    python: Path
+    folders: launch.JobFolders
+    code: Path | None
+    """The version that the job was submitted with; None for a built-in model."""
+    checkpoints: str | None
+    """Of the attempt from which this one goes on."""
+
+
+def map_program_paths(
+    settings: Settings,
+    attempt: Attempt,
+    view: PathMapping,
+    runtime: Path,
+    environment: Path,
+    resume: ResumePoint | None,
+) -> ProgramPaths:
+    """Shows through `view` whatever the program needs."""
+    job = attempt.job
+    folder = folders.attempt_folder(settings, job.workspace_id, job.id, attempt.number)
+    inside, shown_runtime = view.map_attempt(folder), str(view.map_runtime(runtime))
+    python = view.map_environment(environment) / "bin" / "python"
+    is_own_code = job.training.kind is not TrainingKind.BUILT_IN
+    job_folders = launch.JobFolders(
+        runtime=shown_runtime,
+        out=str(inside / "out"),
+        code=str(inside / "out" / "work") if is_own_code else shown_runtime,
+        dataset=map_dataset(settings, job, view),
+    )
+    checkpoints = map_checkpoints(folder, resume, view) if resume else None
+    code = map_code(settings, job, view) if is_own_code else None
+    return ProgramPaths(folder, inside, environment, python, job_folders, code, checkpoints)
+
+
+def map_dataset(settings: Settings, job: Job, view: PathMapping) -> str:
+    if job.dataset is None:
+        return ""
+    return str(view.map_path(folders.dataset_folder(settings, job.dataset), "dataset"))
+
+
+def map_checkpoints(folder: Path, resume: ResumePoint, view: PathMapping) -> str:
+    """The folder that we made is shown, not the one in it: the program could have put a link there."""
+    former = view.map_path(folder.with_name(str(resume.attempt)) / "out", "former")
+    return str(former / CHECKPOINTS)
+
+
+def map_code(settings: Settings, job: Job, view: PathMapping) -> Path:
+    folder = folders.code_folder(settings, job.workspace_id, job.training_id, job.code_version)
+    return view.map_path(folder, "code")
+
+
+def plan_program(settings: Settings, attempt: Attempt, paths: ProgramPaths) -> tuple[ProgramPlan, GangKind]:
+    """The program, and how its ranks find each other where they are several pods. Raises Refused as `job_identity`."""
+    job, variables = attempt.job, program_variables(settings, attempt, paths)
+    gang, launched = choose_gang_launch(settings, attempt, paths, sorted(variables))
+    program = ProgramPlan(
+        argv=launched.command,
+        environment=variables,
+        ranks=launched.ranks,
+        code=paths.code,
+        **job_identity(settings, job),
+        time_limit_seconds=job.time_limit_seconds,
+        grace_seconds=job.grace_seconds,
+    )
+    return program, gang
+
+
+def program_variables(settings: Settings, attempt: Attempt, paths: ProgramPaths) -> dict[str, str]:
+    job = attempt.job
+    variables = launch.job_environment(
+        job.id,
+        attempt.number,
+        job.units,
+        [unit.identity for unit in allocated_units(attempt)],
+        allocated_kind(attempt),
+        paths.folders,
+        str(paths.python.parent),
+        job.variables,
+    )
+    variables |= read_environment_variables(paths.environment)
+    if paths.checkpoints is not None:
+        variables["GROUNDCREW_RESUME"] = paths.checkpoints
+    if allocated_gpus(attempt) and not settings.executor.capabilities.is_local:
+        # The node chooses which of its GPUs they are: all that the program sees are its own.
+        del variables["CUDA_VISIBLE_DEVICES"]
+    return variables
+
+
+def choose_gang_launch(
+    settings: Settings, attempt: Attempt, paths: ProgramPaths, names: Sequence[str]
+) -> tuple[GangKind, launch.LaunchPlan]:
+    """On several nodes the ranks are several pods, and each is given the variables of these `names`."""
+    by_node, job = units_by_node(attempt), attempt.job
+    python, job_folders = str(paths.python), paths.folders
+    plan = launch.local_launch_plan(
+        job.launcher, python, job_folders.runtime, job.units, job_program(job, python)
+    )
+    if settings.executor.capabilities.is_local or len(by_node) < 2:
+        return GangKind.NONE, plan
+    workdir = f"{job_folders.out}/work" if paths.code else job_folders.out
+    if job.launcher is Launcher.HOROVOD and settings.horovod_over == "mpi":
+        return GangKind.MPI, launch.mpi_launch_plan(plan, python, job_folders.runtime, workdir, names)
+    pods = launch.units_per_pod([units for _, units in by_node])
+    name = object_names.run_name(job.id, attempt.number)
+    return GangKind.INDEXED, launch.pod_launch_plan(
+        plan, job.launcher, python, job_folders.runtime, pods, f"{name}-0.{name}"
+    )
+
+
+def job_program(job: Job, interpreter: str) -> tuple[str, ...]:
+    if job.training.kind is TrainingKind.BUILT_IN:
+        return launch.built_in_program(interpreter, job.training.model or "")
+    return launch.custom_program(interpreter, [str(word) for word in job.command])
+
+
+def job_identity(settings: Settings, job: Job) -> JobIdentity:
+    """As root a job runs as its user's own number, else as ourselves. Raises Refused for a number of others."""
+    if not WE_ARE_ROOT:
+        return {}
+    return {
+        "uid": settings.job_ids.uid_of(job.user_id),
+        "gid": settings.job_ids.gid_of(job.workspace_id),
+        "services": folders.service_ids(settings),
+    }

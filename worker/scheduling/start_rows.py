@@ -1,0 +1,83 @@
+"""Reads the rows of which the start plans of placed attempts are made, for many attempts at once."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload, selectinload
+
+from cluster.domain.jobs.gpu_support import EnvironmentOrImage, GpuSupport
+from cluster.domain.states import UnitKind
+from cluster.services.context import Cluster
+from cluster.services.images.default_images import read_default_image
+from cluster.services.images.environments import load_default_environment
+from cluster.services.images.gpu_support import read_job_environment
+from cluster.settings import Settings
+from cluster.store.jobs import Attempt, Job
+from cluster.store.nodes import Allocation, Node, Unit
+
+
+@dataclass(frozen=True)
+class StartRows:
+    """Attempts by id with all that their plans are made of, and the folder of the default environment."""
+
+    attempts: Mapping[int, Attempt]
+    environment: Path
+    support: EnvironmentOrImage = EnvironmentOrImage("", GpuSupport.UNKNOWN)
+    """What programs run in: whether it computes on GPUs may have changed since the attempt was placed."""
+    images: Mapping[UnitKind, str] = field(default_factory=dict)
+    """From which containers are made, by the kind of their units; empty texts where there is none."""
+
+
+def read_start_rows(cluster: Cluster, attempt_ids: Collection[int]) -> StartRows:
+    """In as many statements for many as for one."""
+    query = (
+        select(Attempt)
+        .where(Attempt.id.in_(attempt_ids))
+        .options(
+            joinedload(Attempt.job).joinedload(Job.training),
+            joinedload(Attempt.job).joinedload(Job.dataset),
+            joinedload(Attempt.node).selectinload(Node.units),
+            selectinload(Attempt.allocations).joinedload(Allocation.unit).joinedload(Unit.node),
+        )
+    )
+    with cluster.store.read() as session:
+        attempts = {attempt.id: attempt for attempt in session.scalars(query)}
+        environment = load_default_environment(session)
+        path = Path(environment.path) if environment else Path("/nonexistent")
+        support = read_job_environment(cluster, session, environment)
+        return StartRows(attempts, path, support, read_images(cluster.settings, session))
+
+
+def read_images(settings: Settings, session: Session) -> dict[UnitKind, str]:
+    if not settings.executor.capabilities.has_environment_in_image:
+        return dict.fromkeys(UnitKind, settings.docker_image)
+    return {kind: settings.kubernetes_image or read_default_image(session, kind) for kind in UnitKind}
+
+
+def allocated_units(attempt: Attempt) -> list[Unit]:
+    return [allocation.unit for allocation in attempt.allocations]
+
+
+def allocated_kind(attempt: Attempt) -> UnitKind:
+    units = allocated_units(attempt)
+    return units[0].kind if units else UnitKind.CPU_SLOT
+
+
+def allocated_gpus(attempt: Attempt) -> tuple[str, ...]:
+    """UUIDs."""
+    return tuple(unit.identity for unit in allocated_units(attempt) if unit.kind is UnitKind.GPU)
+
+
+def node_names(attempt: Attempt) -> tuple[str, ...]:
+    """Names, each once, the one with the launcher first."""
+    names = [unit.node.name for unit in allocated_units(attempt)]
+    return tuple(dict.fromkeys([attempt.node.name, *names]))
+
+
+def units_by_node(attempt: Attempt) -> tuple[tuple[str, int], ...]:
+    """In the order of `node_names`."""
+    counts = Counter(unit.node.name for unit in allocated_units(attempt))
+    return tuple((name, counts[name]) for name in node_names(attempt) if counts[name])
