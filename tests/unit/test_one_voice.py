@@ -18,7 +18,6 @@ from cluster.words.english import SENTENCES, WORDS
 from portal.cli import messages, output, submission
 from portal.i18n import messages as page_messages
 from portal.i18n import translate
-from portal.i18n.state_marks import LOOKS, state_marks
 from portal.presenters.job_form import parse_duration
 from tests.unit.korean_texts import list_korean_texts, list_outside_english
 from worker.console.prompt import terminal_sentence
@@ -158,7 +157,7 @@ def test_the_console(
 @pytest.mark.parametrize(("form", "value", "language", "text"), CASES)
 def test_a_mail(cluster: Any, form: str, value: object, language: str, text: str) -> None:
     occurrence: Any = SimpleNamespace(
-        concern={"code": f"value.{form}", "data": {"value": value}, "details": []}, began_at=NOW
+        alert={"code": f"value.{form}", "data": {"value": value}, "details": []}, began_at=NOW
     )
     assert occurrence_text(cluster, occurrence, language) == text
 
@@ -253,17 +252,3 @@ def test_the_command_names_the_states_of_a_job_as_pages_do(
     assert {state: messages.state_name(state) for state in messages.STATES} == {
         state.value: words.word("state.job", state, language) for state in JobState
     }
-
-
-@pytest.mark.parametrize("language", words.LANGUAGES)
-def test_a_state_that_several_groups_have_is_one_word(language: str) -> None:
-    marks = state_marks(language)
-    for code in WORDS:
-        group, _, state = code.rpartition(".")
-        if group in LOOKS and state in marks:
-            assert marks[state].word == words.word(group, state, language)
-
-
-def test_a_state_stands_in_one_group_of_looks() -> None:
-    states = [state for looks in LOOKS.values() for state in looks]
-    assert len(states) == len(set(states))

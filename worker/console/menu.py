@@ -193,7 +193,9 @@ class ConsoleMenu:
                 if run.verdict
                 else words.word("state.operation", "running", language)
             )
-            at = words.format_short_datetime(run.requested_at, self.cluster.settings.zone, self.cluster.clock())
+            at = words.format_short_datetime(
+                run.requested_at, self.cluster.settings.zone, self.cluster.clock()
+            )
             print_line(f"  {run.id:>4}  {at}  {word}  {what}  {run.who}: {run.reason}")
 
     def offer_repair(self, repair: Repair) -> None:
