@@ -12,7 +12,7 @@ from werkzeug.exceptions import HTTPException
 
 from cluster.domain.errors import Conflict, Forbidden, Gone, GroundcrewError, NotFound, Refused, Unavailable
 from cluster.services.storage import disk_space
-from cluster.store.engine import DISK_FULL_ERRNOS, is_disk_full
+from cluster.store.disk_full import DISK_FULL_ERRNOS, is_disk_full
 from portal.i18n.messages import localized_hint, localized_sentence, localized_title
 from portal.web.request_context import (
     current_cluster,

@@ -1,4 +1,4 @@
-"""What the gallery shows: data in the shapes that the macros document."""
+"""The gallery's data, in the shapes that the macros document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands around every answer: CSRF, headers, request ids, errors in the reader's language."""
+"""Every answer carries CSRF protection, headers, a request id, and errors in the reader's language."""
 
 import json
 

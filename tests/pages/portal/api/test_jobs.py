@@ -1,3 +1,5 @@
+"""REST submits, shows and stops jobs by the rules of the pages."""
+
 from typing import Any
 
 import pytest

@@ -1,4 +1,4 @@
-"""What the runbook knows stands on the page of what failed, with the way to the repair for who may ask for it."""
+"""A failure's page shows the runbook's entry, with the way to the repair for a person who may ask for it."""
 
 from dataclasses import replace
 

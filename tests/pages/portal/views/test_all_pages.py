@@ -1,4 +1,4 @@
-"""What the pages say: rows and nothing else, in both languages, for each kind of person."""
+"""The pages show rows and nothing else, in both languages, for each kind of person."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What a job finds where it runs: the default images and the training environment, as a page and over REST."""
+"""A page and REST show what jobs run in: the default images and the training environment."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What of a gang outlives the pod with the shim: its units stay booked, and its end stays what it was."""
+"""Parts of a gang outlive the pod with the shim: its units stay booked, and its end stays what it was."""
 
 import json
 

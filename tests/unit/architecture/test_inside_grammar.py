@@ -1,11 +1,11 @@
-"""What runs inside a job must parse where the job's Python is old: images are."""
+"""Modules that run inside a job parse where the job's Python is old: images are."""
 
 import ast
 from pathlib import Path
 
 import pytest
 
-INSIDE = sorted((Path(__file__).parents[4] / "worker" / "inside").glob("*.py"))
+INSIDE = sorted((Path(__file__).parents[3] / "worker" / "inside").glob("*.py"))
 
 
 @pytest.mark.parametrize("path", INSIDE, ids=lambda path: path.name)
