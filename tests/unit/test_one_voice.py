@@ -10,15 +10,17 @@ from zoneinfo import ZoneInfo
 import click
 import pytest
 from flask import Flask, render_template_string
-from portal.presenters.job_form import parse_duration
 
 from cluster import words
 from cluster.domain.jobs.memory import parse_size
 from cluster.domain.states import JobState
+from cluster.services.context import Cluster
 from cluster.words.english import SENTENCES, WORDS
 from portal.cli import messages, output, submission
 from portal.i18n import messages as page_messages
 from portal.i18n import translate
+from portal.presenters.jobs.job_form import parse_duration
+from portal.shared_objects import share_object
 from tests.unit.korean_texts import list_korean_texts, list_outside_english
 from worker.console.prompt import terminal_sentence
 from worker.tasks.notices import occurrence_text
@@ -88,17 +90,17 @@ CASES = [
 
 
 @pytest.fixture(scope="module")
-def app() -> Flask:
-    app = Flask("portal")
-    app.config["groundcrew_clock"] = lambda: NOW
-    translate.init_app(app, "Asia/Seoul")
-    page_messages.init_app(app)
-    return app
+def cluster() -> Any:
+    return SimpleNamespace(settings=SimpleNamespace(zone=SEOUL), clock=lambda: NOW)
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Any:
-    return SimpleNamespace(settings=SimpleNamespace(zone=SEOUL), clock=lambda: NOW)
+def app(cluster: Any) -> Flask:
+    app = Flask("portal")
+    share_object(app, Cluster, cluster)
+    translate.init_app(app)
+    page_messages.init_app(app)
+    return app
 
 
 @pytest.fixture(autouse=True)
