@@ -61,7 +61,7 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     )
     app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True}
     share_object(app, Cluster, cluster)
-    event_stream.init_app(app, settings.redis_url)
+    event_stream.init_app(app, cluster)
     metrics_cache.init_app(app)
     metrics_csv.init_app(app)
     request_log.init_app(app)

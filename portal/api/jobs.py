@@ -162,7 +162,9 @@ class Log(MethodView):
             raise NotFound("attempt", attempt)
         name = f"{query['source']}.{query['stream']}"
         try:
-            with open_file_beneath(cluster.settings.storage_dir, *out_path_parts(job, attempt), name) as file:
+            with open_file_beneath(
+                cluster.settings.storage_dir, *out_path_parts(job.workspace_id, job.id, attempt), name
+            ) as file:
                 chunk = read_log_chunk(file, query["offset"])
             data, start, following, size = chunk.data, chunk.start, chunk.next, chunk.size
         except (FileMissing, FileNotPlain):

@@ -8,7 +8,7 @@ from cluster.cached_property import unlocked_cached_property
 from cluster.domain.jobs.results import MetricResults
 from cluster.files import checkpoints
 from cluster.files.checkpoints import CheckpointFile
-from portal.job_files.folders import attempt_path_parts
+from portal.job_files.folders import control_path_parts, out_path_parts
 from portal.job_files.log_chunks import LogFile, list_attempt_logs
 from portal.job_files.metrics import JobMetrics
 from portal.job_files.metrics_cache import MetricsCache
@@ -29,8 +29,8 @@ class AttemptFiles:
 
     @classmethod
     def of_attempt(cls, root: Path, workspace_id: int, job_id: int, attempt: int) -> "AttemptFiles":
-        folder = attempt_path_parts(workspace_id, job_id, attempt)
-        return cls(root, (*folder, "out"), (*folder, "control"))
+        names = workspace_id, job_id, attempt
+        return cls(root, out_path_parts(*names), control_path_parts(*names))
 
     @unlocked_cached_property
     def metrics(self) -> JobMetrics:

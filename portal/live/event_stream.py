@@ -12,15 +12,14 @@ from typing import Any
 
 from flask import Flask
 
-from cluster.domain.errors import NotFound
 from cluster.domain.people.actor import Actor
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath, open_file_size
 from cluster.services.context import Cluster
 from cluster.services.jobs import queries
-from cluster.services.people import sessions
 from portal.job_files.folders import out_path_parts
 from portal.job_files.log_chunks import list_attempt_logs
 from portal.live.event_hub import BusEvent, EventHub, TabQueue
+from portal.live.session_checks import SessionChecks
 from portal.live.stream_slots import StreamSlots
 from portal.shared_objects import share_object
 
@@ -29,12 +28,15 @@ IDLE_SECONDS = 1.0
 BEAT_SECONDS = 5.0
 """Without a socket to poll, a failed beat is how the server learns that the tab is gone."""
 CHECK_SECONDS = 3.0
+RIGHTS_TOPICS = frozenset({"trainings", "workspaces", "users"})
+"""Rows that decide who may see a job."""
 RETRY_MS = 2_000
 EVENT_ID = re.compile(r"\d{1,16}-\d{1,10}")
 
 
-def init_app(app: Flask, redis_url: str) -> None:
-    share_object(app, EventHub, EventHub(redis_url))
+def init_app(app: Flask, cluster: Cluster) -> None:
+    share_object(app, EventHub, EventHub(cluster.settings.redis_url))
+    share_object(app, SessionChecks, SessionChecks(cluster))
     share_object(app, StreamSlots, StreamSlots())
 
 
@@ -55,6 +57,7 @@ class TabStream:
     actor: Actor
     token: str
     event_hub: EventHub
+    session_checks: SessionChecks
     topics: frozenset[str]
     job_ids: tuple[int, ...]
     last_event_id: str = ""
@@ -66,7 +69,11 @@ class TabStream:
 
         Takes its slot with the first event: a stream that never begins holds none. Raises TooManyStreams.
         """
-        with slots.hold_slot(self.actor.user_id), self.event_hub.subscribe() as listener:
+        with (
+            slots.hold_slot(self.actor.user_id),
+            self.session_checks.watch(self.token),
+            self.event_hub.subscribe() as listener,
+        ):
             yield f"retry: {RETRY_MS}\n\n"
             if EVENT_ID.fullmatch(self.last_event_id):
                 yield from self.newest_per_row(self.event_hub.read_missed(self.last_event_id))
@@ -76,20 +83,20 @@ class TabStream:
         watched = [WatchedJob(job_id) for job_id in self.job_ids]
         beat_at = check_at = 0.0
         while not (listener.has_overflowed or slots.is_closing() or self.is_disconnected()):
+            if not self.session_checks.is_live(self.token):
+                yield format_event("end", {})
+                return
             now = time.monotonic()
             if now >= check_at:
                 check_at = now + CHECK_SECONDS
-                if sessions.find_session(self.cluster, self.token) is None:
-                    yield format_event("end", {})
-                    return
-                watched = [watch for watch in watched if self.refresh_watched_job(watch)]
+                watched = self.refresh_watched_jobs(watched)
             if now >= beat_at:
                 beat_at = now + BEAT_SECONDS
                 yield format_event("beat", {})
             for watch in watched:
                 yield from self.file_growth_events(watch)
             events = wait_for_events(listener, FILES_SECONDS if watched else IDLE_SECONDS)
-            if any(event.topic == "jobs" for event in events):
+            if watched and any(self.may_change_watched_jobs(event) for event in events):
                 check_at = 0.0
             yield from self.newest_per_row(events)
 
@@ -99,17 +106,21 @@ class TabStream:
         for event in sorted(newest.values(), key=lambda event: tuple(map(int, event.id.split("-")))):
             yield format_event(event.topic, {"id": event.row_id}, event.id)
 
-    def refresh_watched_job(self, watch: WatchedJob) -> bool:
-        """False where the person may no longer see the job. A new attempt has files of its own."""
-        try:
-            job = queries.read_job(self.cluster, self.actor, watch.job_id)
-        except NotFound:
-            return False
-        newest = max((attempt.number for attempt in job.attempts), default=0)
-        if newest != watch.attempt:
-            watch.attempt, watch.folder = newest, out_path_parts(job, newest)
-            watch.log_sizes, watch.metrics_size = {}, -1
-        return True
+    def may_change_watched_jobs(self, event: BusEvent) -> bool:
+        """Whether a watched job may have a new attempt, or the person other rights. Row 0 stands for several jobs."""
+        is_own_job = event.topic == "jobs" and event.row_id in (0, *self.job_ids)
+        return is_own_job or event.topic in RIGHTS_TOPICS
+
+    def refresh_watched_jobs(self, watched: list[WatchedJob]) -> list[WatchedJob]:
+        """Those that the person may still see. A new attempt has files of its own."""
+        newest = queries.read_newest_attempts(self.cluster, self.actor, [watch.job_id for watch in watched])
+        for watch in watched:
+            attempt = newest.get(watch.job_id)
+            if attempt is not None and attempt.number != watch.attempt:
+                watch.attempt = attempt.number
+                watch.folder = out_path_parts(attempt.workspace_id, attempt.job_id, attempt.number)
+                watch.log_sizes, watch.metrics_size = {}, -1
+        return [watch for watch in watched if watch.job_id in newest]
 
     def file_growth_events(self, watch: WatchedJob) -> Iterator[str]:
         if not watch.attempt:

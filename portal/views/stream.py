@@ -9,11 +9,12 @@ from flask import Blueprint, Response, g, request
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
-from cluster.domain.errors import Refused
+from cluster.domain.errors import NotFound, Refused
 from cluster.services.jobs import queries
 from portal.i18n.messages import localized_sentence
 from portal.live.event_hub import EventHub
 from portal.live.event_stream import StartedStream, TabStream, make_disconnect_check
+from portal.live.session_checks import SessionChecks
 from portal.live.stream_slots import StreamSlots, TooManyStreams
 from portal.shared_objects import shared_object
 from portal.web.request_context import current_actor, current_cluster
@@ -44,13 +45,16 @@ def stream() -> ResponseReturnValue:
     topics = frozenset(topic for topic in topic_words if not is_job_topic(topic))
     if not topics <= TOPICS or len(topic_words) > MAX_TOPICS:
         raise Refused("topics", "stream.unknown_topic", topics=sorted(topics - TOPICS)[:5])
+    seen = queries.read_newest_attempts(cluster, actor, watched)
     for job_id in watched:
-        queries.read_job(cluster, actor, job_id)
+        if job_id not in seen:
+            raise NotFound("job", job_id)
     tab = TabStream(
         cluster=cluster,
         actor=actor,
         token=current_user.token,
         event_hub=shared_object(EventHub),
+        session_checks=shared_object(SessionChecks),
         topics=topics,
         job_ids=tuple(watched),
         last_event_id=request.headers.get("Last-Event-ID") or request.args.get("since", ""),

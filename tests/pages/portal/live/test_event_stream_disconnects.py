@@ -4,13 +4,10 @@ import itertools
 import queue
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
-from cluster.services.people import sessions
 from portal.live.event_stream import TabStream, make_disconnect_check
 from portal.live.stream_slots import StreamSlots
 
@@ -31,13 +28,17 @@ def test_a_server_that_shows_no_socket_learns_it_by_its_beats() -> None:
     assert not make_disconnect_check({})()
 
 
-def test_the_place_of_a_tab_that_is_gone_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "find_session", lambda *_: object())
+def test_the_place_of_a_tab_that_is_gone_is_free() -> None:
     ours, theirs = socket.socketpair()
     looks = itertools.count()
     places = StreamSlots(is_closing=lambda: next(looks) > LAST_LOOK)
     doorbell = SimpleNamespace(subscribe=a_silent_listener)
-    about: Any = {"cluster": None, "actor": SimpleNamespace(user_id=7), "event_hub": doorbell}
+    about: Any = {
+        "cluster": None,
+        "actor": SimpleNamespace(user_id=7),
+        "event_hub": doorbell,
+        "session_checks": SimpleNamespace(watch=lambda _: nullcontext(), is_live=lambda _: True),
+    }
     tab = TabStream(
         **about,
         token="t",

@@ -1,10 +1,8 @@
 """Folders of an attempt are made of ids alone."""
 
-from cluster.store.jobs import Job
 from portal.job_files.folders import control_path_parts, out_path_parts
 
 
 def test_a_program_writes_into_out_and_the_shim_beside_it() -> None:
-    job = Job(id=12, workspace_id=4, name="../../etc")
-    assert out_path_parts(job, 3) == ("workspaces", "4", "jobs", "12", "3", "out")
-    assert control_path_parts(job, 3) == ("workspaces", "4", "jobs", "12", "3", "control")
+    assert out_path_parts(4, 12, 3) == ("workspaces", "4", "jobs", "12", "3", "out")
+    assert control_path_parts(4, 12, 3) == ("workspaces", "4", "jobs", "12", "3", "control")

@@ -1,5 +1,6 @@
 """Lists, estimates and places of jobs, as their people may read them."""
 
+import random
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 
 from cluster.domain.errors import NotFound
 from cluster.domain.states import (
+    AttemptState,
     JobState,
     Launcher,
     Visibility,
@@ -15,11 +17,16 @@ from cluster.domain.states import (
 from cluster.services.context import Cluster
 from cluster.services.jobs import preview, queries, state_counts, submission
 from cluster.services.queue.queries import read_queue
+from cluster.store.jobs import Attempt
+from cluster.store.trainings import TrainingMember
 from tests.builders import (
     a_job,
     a_training,
     a_user,
+    a_workspace,
     actor_of,
+    add,
+    an_administrator,
     holding,
 )
 from tests.conftest import Clock
@@ -97,3 +104,43 @@ def test_the_queue_keeps_the_place_of_jobs_that_the_reader_may_not_see(
     assert [row.job.id if row.job else None for row in full.waiting] == [hidden.id, mine.id]
     reasons = [row.explanation.code for row in full.waiting]
     assert reasons == ["waiting.quota_used", "waiting.ahead_in_queue"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_columns_of_the_newest_attempt_are_read_by_those_who_may_read_the_job(
+    cluster: Cluster, lab: Lab, seed: int
+) -> None:
+    chance = random.Random(seed)
+    people = [a_user(cluster) for _ in range(5)]
+    jobs = []
+    for _ in range(3):
+        workspace = a_workspace(cluster, chance.choice(people), tuple(chance.sample(people, 2)))
+        for _ in range(3):
+            visibility = chance.choice(list(Visibility))
+            training = a_training(cluster, workspace, chance.choice(people), visibility=visibility)
+            named = chance.sample(people, chance.randrange(3))
+            add(cluster, *(TrainingMember(training_id=training.id, user_id=one.id) for one in named))
+            jobs += [a_job(cluster, training, chance.choice(people)) for _ in range(2)]
+    for job in jobs:
+        for number in range(1, 1 + chance.randrange(4)):
+            times = {"created_at": cluster.clock(), "ended_at": cluster.clock()}
+            ended = Attempt(
+                job_id=job.id, number=number, node_id=lab.node.id, state=AttemptState.ENDED, **times
+            )
+            add(cluster, ended)
+    ids = [*(job.id for job in jobs), 0, 10**9]
+    answers = set()
+    for person in [*people, an_administrator(cluster)]:
+        actor = actor_of(person)
+        allowed = {}
+        for job_id in ids:
+            try:
+                job = queries.read_job(cluster, actor, job_id)
+            except NotFound:
+                continue
+            newest = max((attempt.number for attempt in job.attempts), default=0)
+            allowed[job_id] = queries.JobAttempt(job_id, job.workspace_id, newest)
+        assert queries.read_newest_attempts(cluster, actor, ids) == allowed
+        answers.add(len(allowed))
+    assert len(answers) > 1, "everybody may see the same"
+    assert queries.read_newest_attempts(cluster, lab.actor, []) == {}

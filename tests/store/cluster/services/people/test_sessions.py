@@ -213,3 +213,18 @@ def test_an_unknown_name_takes_as_long_as_a_wrong_password(light_cluster: Cluste
     known, unknown = zip(*pairs, strict=True)
     assert min(known) == pytest.approx(min(unknown), rel=0.25)
     assert min(unknown) > 0.01
+
+
+def test_the_tokens_that_live_are_those_whose_session_is_found(cluster: Cluster, clock: Clock) -> None:
+    people = [a_user(cluster) for _ in range(4)]
+    idle = sessions.begin_session(cluster, people[0].id, HOME, "")
+    clock.now += sessions.IDLE_LIMIT - sessions.TOUCH_EVERY
+    tokens = [sessions.begin_session(cluster, person.id, HOME, "") for person in people for _ in range(2)]
+    sessions.sign_out(cluster, tokens[0])
+    users.disable_user(cluster, actor_of(an_administrator(cluster)), people[1].id)
+    clock.now += 2 * sessions.TOUCH_EVERY
+    asked = [idle, *tokens, "no token"]
+    found = {token for token in asked if sessions.find_session(cluster, token) is not None}
+    assert sessions.filter_live_tokens(cluster, asked) == found
+    assert found == {tokens[1], *tokens[4:]}
+    assert sessions.filter_live_tokens(cluster, []) == set()
