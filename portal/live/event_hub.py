@@ -4,7 +4,7 @@ import queue
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,8 +35,13 @@ class BusEvent:
 class TabQueue:
     """A tab's queue. One that is not emptied is lost: the tab comes back and names where it was."""
 
-    events: "queue.Queue[BusEvent]" = field(default_factory=lambda: queue.Queue(QUEUE_LENGTH))
+    events: "queue.Queue[BusEvent | None]" = field(default_factory=lambda: queue.Queue(QUEUE_LENGTH))
+    """None wakes the tab without an event: its files have changed."""
     has_overflowed: bool = False
+
+    def wake(self) -> None:
+        with suppress(queue.Full):  # A tab with a full queue is awake.
+            self.events.put_nowait(None)
 
 
 class EventHub:

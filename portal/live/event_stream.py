@@ -7,23 +7,21 @@ import re
 import select
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from flask import Flask
 
 from cluster.domain.people.actor import Actor
-from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath, open_file_size
 from cluster.services.context import Cluster
 from cluster.services.jobs import queries
 from portal.job_files.folders import out_path_parts
-from portal.job_files.log_chunks import list_attempt_logs
 from portal.live.event_hub import BusEvent, EventHub, TabQueue
+from portal.live.file_watcher import NO_FILES, FileSizes, FileWatcher, FolderSubscription
 from portal.live.session_checks import SessionChecks
 from portal.live.stream_slots import StreamSlots
 from portal.shared_objects import share_object
 
-FILES_SECONDS = 0.5
 IDLE_SECONDS = 1.0
 BEAT_SECONDS = 5.0
 """Without a socket to poll, a failed beat is how the server learns that the tab is gone."""
@@ -36,6 +34,7 @@ EVENT_ID = re.compile(r"\d{1,16}-\d{1,10}")
 
 def init_app(app: Flask, cluster: Cluster) -> None:
     share_object(app, EventHub, EventHub(cluster.settings.redis_url))
+    share_object(app, FileWatcher, FileWatcher(cluster.settings.storage_dir))
     share_object(app, SessionChecks, SessionChecks(cluster))
     share_object(app, StreamSlots, StreamSlots())
 
@@ -44,11 +43,10 @@ def init_app(app: Flask, cluster: Cluster) -> None:
 class WatchedJob:
     """The files of a job's newest attempt, and the sizes that were sent last."""
 
-    job_id: int
     attempt: int = 0
-    folder: tuple[str, ...] = ()
-    log_sizes: dict[str, int] = field(default_factory=dict)
-    metrics_size: int = -1
+    files: FolderSubscription | None = None
+    """None before the first attempt."""
+    sizes: FileSizes = NO_FILES
 
 
 @dataclass
@@ -58,6 +56,7 @@ class TabStream:
     token: str
     event_hub: EventHub
     session_checks: SessionChecks
+    file_watcher: FileWatcher
     topics: frozenset[str]
     job_ids: tuple[int, ...]
     last_event_id: str = ""
@@ -80,25 +79,29 @@ class TabStream:
             yield from self.listen(listener, slots)
 
     def listen(self, listener: TabQueue, slots: StreamSlots) -> Iterator[str]:
-        watched = [WatchedJob(job_id) for job_id in self.job_ids]
+        watched = {job_id: WatchedJob() for job_id in self.job_ids}
         beat_at = check_at = 0.0
-        while not (listener.has_overflowed or slots.is_closing() or self.is_disconnected()):
-            if not self.session_checks.is_live(self.token):
-                yield format_event("end", {})
-                return
-            now = time.monotonic()
-            if now >= check_at:
-                check_at = now + CHECK_SECONDS
-                watched = self.refresh_watched_jobs(watched)
-            if now >= beat_at:
-                beat_at = now + BEAT_SECONDS
-                yield format_event("beat", {})
-            for watch in watched:
-                yield from self.file_growth_events(watch)
-            events = wait_for_events(listener, FILES_SECONDS if watched else IDLE_SECONDS)
-            if watched and any(self.may_change_watched_jobs(event) for event in events):
-                check_at = 0.0
-            yield from self.newest_per_row(events)
+        try:
+            while not (listener.has_overflowed or slots.is_closing() or self.is_disconnected()):
+                if not self.session_checks.is_live(self.token):
+                    yield format_event("end", {})
+                    return
+                now = time.monotonic()
+                if now >= check_at:
+                    check_at = now + CHECK_SECONDS
+                    self.refresh_watched_jobs(watched, listener)
+                if now >= beat_at:
+                    beat_at = now + BEAT_SECONDS
+                    yield format_event("beat", {})
+                for job_id, watch in watched.items():
+                    yield from self.file_growth_events(job_id, watch)
+                events = wait_for_events(listener, IDLE_SECONDS)
+                if any(self.may_change_watched_jobs(event) for event in events):
+                    check_at = 0.0
+                yield from self.newest_per_row(events)
+        finally:
+            for watch in watched.values():
+                self.file_watcher.unsubscribe(watch.files)
 
     def newest_per_row(self, events: list[BusEvent]) -> Iterator[str]:
         """One event per row, however often it was published; the last id counts."""
@@ -111,34 +114,28 @@ class TabStream:
         is_own_job = event.topic == "jobs" and event.row_id in (0, *self.job_ids)
         return is_own_job or event.topic in RIGHTS_TOPICS
 
-    def refresh_watched_jobs(self, watched: list[WatchedJob]) -> list[WatchedJob]:
-        """Those that the person may still see. A new attempt has files of its own."""
-        newest = queries.read_newest_attempts(self.cluster, self.actor, [watch.job_id for watch in watched])
-        for watch in watched:
-            attempt = newest.get(watch.job_id)
-            if attempt is not None and attempt.number != watch.attempt:
-                watch.attempt = attempt.number
-                watch.folder = out_path_parts(attempt.workspace_id, attempt.job_id, attempt.number)
-                watch.log_sizes, watch.metrics_size = {}, -1
-        return [watch for watch in watched if watch.job_id in newest]
+    def refresh_watched_jobs(self, watched: dict[int, WatchedJob], listener: TabQueue) -> None:
+        """Forgets those that the person may no longer see. A new attempt has files of its own."""
+        newest = queries.read_newest_attempts(self.cluster, self.actor, watched.keys())
+        for job_id in watched.keys() - newest.keys():
+            self.file_watcher.unsubscribe(watched.pop(job_id).files)
+        for job_id, attempt in newest.items():
+            if attempt.number != watched[job_id].attempt:
+                self.file_watcher.unsubscribe(watched[job_id].files)
+                folder = out_path_parts(attempt.workspace_id, job_id, attempt.number)
+                files = self.file_watcher.subscribe(folder, listener.wake)
+                watched[job_id] = WatchedJob(attempt.number, files)
 
-    def file_growth_events(self, watch: WatchedJob) -> Iterator[str]:
-        if not watch.attempt:
+    def file_growth_events(self, job_id: int, watch: WatchedJob) -> Iterator[str]:
+        sizes = self.file_watcher.take(watch.files) if watch.files else None
+        if sizes is None:
             return
-        root = self.cluster.settings.storage_dir
-        about = {"job": watch.job_id, "attempt": watch.attempt}
-        sizes = {stream.name: stream.size for stream in list_attempt_logs(root, *watch.folder)}
-        if sizes != watch.log_sizes:
-            watch.log_sizes = sizes
-            yield format_event("log", {**about, "sizes": sizes})
-        try:
-            with open_file_beneath(root, *watch.folder, "metrics.jsonl") as file:
-                size = open_file_size(file)
-        except (FileMissing, FileNotPlain):
-            return
-        if size != watch.metrics_size:
-            watch.metrics_size = size
-            yield format_event("metrics", {**about, "size": size})
+        before, watch.sizes = watch.sizes, sizes
+        about = {"job": job_id, "attempt": watch.attempt}
+        if sizes.logs != before.logs:
+            yield format_event("log", {**about, "sizes": sizes.logs})
+        if sizes.metrics not in (None, before.metrics):
+            yield format_event("metrics", {**about, "size": sizes.metrics})
 
 
 class StartedStream:
@@ -172,14 +169,14 @@ def make_disconnect_check(environ: Mapping[str, Any]) -> Callable[[], bool]:
 
 
 def wait_for_events(listener: TabQueue, pause: float) -> list[BusEvent]:
-    """Waits at most `pause` seconds for an event, then takes all that are there."""
+    """Waits at most `pause` seconds until something is in the queue, then takes all events that are there."""
     try:
-        events = [listener.events.get(timeout=pause)]
+        taken = [listener.events.get(timeout=pause)]
     except queue.Empty:
         return []
     while not listener.events.empty():
-        events.append(listener.events.get_nowait())
-    return events
+        taken.append(listener.events.get_nowait())
+    return [event for event in taken if event is not None]
 
 
 def format_event(name: str, data: dict[str, Any], identity: str = "") -> str:

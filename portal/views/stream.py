@@ -14,6 +14,7 @@ from cluster.services.jobs import queries
 from portal.i18n.messages import localized_sentence
 from portal.live.event_hub import EventHub
 from portal.live.event_stream import StartedStream, TabStream, make_disconnect_check
+from portal.live.file_watcher import FileWatcher
 from portal.live.session_checks import SessionChecks
 from portal.live.stream_slots import StreamSlots, TooManyStreams
 from portal.shared_objects import shared_object
@@ -55,6 +56,7 @@ def stream() -> ResponseReturnValue:
         token=current_user.token,
         event_hub=shared_object(EventHub),
         session_checks=shared_object(SessionChecks),
+        file_watcher=shared_object(FileWatcher),
         topics=topics,
         job_ids=tuple(watched),
         last_event_id=request.headers.get("Last-Event-ID") or request.args.get("since", ""),

@@ -38,6 +38,7 @@ def test_the_place_of_a_tab_that_is_gone_is_free() -> None:
         "actor": SimpleNamespace(user_id=7),
         "event_hub": doorbell,
         "session_checks": SimpleNamespace(watch=lambda _: nullcontext(), is_live=lambda _: True),
+        "file_watcher": None,
     }
     tab = TabStream(
         **about,
