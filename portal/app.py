@@ -9,7 +9,7 @@ from cluster.portal_paths import form_cookie_name
 from cluster.services.context import Cluster
 from portal import api, views
 from portal.i18n import messages, translate
-from portal.job_files import metrics_cache, metrics_csv
+from portal.job_files import line_counter, metrics_cache, metrics_csv
 from portal.layout import page_layout, theme
 from portal.live import event_stream
 from portal.presenters import (
@@ -64,6 +64,7 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     event_stream.init_app(app, cluster)
     metrics_cache.init_app(app)
     metrics_csv.init_app(app)
+    line_counter.init_app(app)
     request_log.init_app(app)
     concurrency_limit.init_app(app)
     read_connection.init_app(app)

@@ -155,18 +155,6 @@ def read_line_blocks(file: BinaryIO, most: int = LINE_BYTES) -> Iterator[LineBlo
         yield LineBlock(line, offset, rest, begins_line)
 
 
-def count_lines(file: BinaryIO, end: int) -> int | None:
-    """Line ends before byte `end`; None beyond what is quick to count (64 MiB)."""
-    if end > SEARCHED_BYTES:
-        return None
-    file.seek(0)
-    count = 0
-    while end > 0 and (part := file.read(min(LINE_BYTES, end))):
-        count += part.count(b"\n")
-        end -= len(part)
-    return count
-
-
 def excerpt(text: bytes, begin: int, place: int) -> str:
     """The line that begins at `begin`, around the hit at `place`; at most 160 characters."""
     begin = max(begin, place - EXCERPT // 2)

@@ -9,11 +9,11 @@ import structlog
 
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath, open_file_size
 from portal.job_files.log_chunks import list_attempt_logs
+from portal.job_files.metrics_cache import METRICS_FILE
 
 log = structlog.get_logger()
 
 LOOK_SECONDS = 0.25
-METRICS_FILE = "metrics.jsonl"
 
 Folder = tuple[str, ...]
 """The path of an attempt's folder beneath the storage folder."""

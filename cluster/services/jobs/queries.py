@@ -1,9 +1,9 @@
 """Reads jobs for pages and REST, as far as the person may see them."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sqlalchemy import func, select
+from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session, joinedload, selectinload
 from sqlalchemy.sql.base import ExecutableOption
 
@@ -103,6 +103,20 @@ def read_newest_attempts(cluster: Cluster, actor: Actor, job_ids: Collection[int
     with cluster.store.read() as session:
         rows = session.execute(query.where(Job.id.in_(job_ids), can_see_job(actor)))
         return {row[0]: JobAttempt(*row) for row in rows}
+
+
+def read_attempt(cluster: Cluster, actor: Actor, job_id: int, number: int | None = None) -> JobAttempt:
+    """The newest attempt unless another is asked for. Raises NotFound for one that never was, and where the person may
+    not see the job."""
+    newest = read_newest_attempts(cluster, actor, [job_id]).get(job_id)
+    if newest is None:
+        raise NotFound("job", job_id)
+    if number is None:
+        return newest
+    with cluster.store.read() as session:
+        if not session.scalar(select(exists().where(Attempt.job_id == job_id, Attempt.number == number))):
+            raise NotFound("attempt", number)
+    return replace(newest, number=number)
 
 
 def filter_visible_ids(cluster: Cluster, actor: Actor, job_ids: Collection[int]) -> set[int]:

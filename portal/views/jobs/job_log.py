@@ -8,9 +8,11 @@ from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from cluster.services.jobs import queries
 from cluster.services.jobs.file_deletions import require_files
 from portal.job_files import log_chunks
-from portal.job_files.log_search import count_lines
+from portal.job_files.folders import out_path_parts
+from portal.job_files.line_counter import LineCounter
 from portal.presenters.jobs.job_log_tab import log_file_name, read_rank, read_stream_kind
 from portal.presenters.jobs.job_page import JobView, read_job_view
+from portal.shared_objects import shared_object
 from portal.web import query_params
 from portal.web.file_responses import send_file_so_far
 from portal.web.request_context import current_actor, current_cluster
@@ -49,14 +51,16 @@ def chunk(job_id: int) -> Response:
     the number of the first line where it is quick to count. What is no UTF-8 the reader's decoder replaces:
     changed bytes would no longer fit their offsets. What is no plain file is empty: the page says so beside it.
     """
-    view, name, offset = read_job_view_of_request(job_id), read_log_file_name(), read_byte_offset()
-    limit = query_params.id_param("limit")
+    number, limit = query_params.id_param("attempt"), query_params.id_param("limit")
+    attempt = queries.read_attempt(current_cluster(), current_actor(), job_id, number)
+    folder = out_path_parts(attempt.workspace_id, job_id, attempt.number)
+    name, offset = read_log_file_name(), read_byte_offset()
     try:
-        with open_file_beneath(view.files.root, *view.files.out, name) as file:
+        with open_file_beneath(current_cluster().settings.storage_dir, *folder, name) as file:
             chunk = log_chunks.read_log_chunk(
                 file, offset, log_chunks.CHUNK_BYTES if limit is None else limit
             )
-            line = count_lines(file, chunk.start)
+            line = shared_object(LineCounter).count_before(file, chunk.start)
     except (FileMissing, FileNotPlain):
         chunk, line = log_chunks.LogChunk(0, 0, 0, b""), 0
     response = Response(chunk.data, mimetype="text/plain")

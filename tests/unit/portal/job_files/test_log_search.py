@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cluster.files.safe_read import open_file_beneath
-from portal.job_files.log_search import count_lines, find_first_problem, search_log
+from portal.job_files.log_search import find_first_problem, search_log
 
 
 def written(folder: Path, data: bytes, name: str = "rank-0.stdout") -> Path:
@@ -47,11 +47,6 @@ def test_the_first_error_goes_before_the_first_warning(tmp_path: Path) -> None:
         problem = find_first_problem(file)
     assert problem is not None
     assert (problem.kind, problem.line) == ("warning", 2)
-
-
-def test_lines_are_counted_up_to_an_offset(tmp_path: Path) -> None:
-    with open_file_beneath(written(tmp_path, b"a\nb\nc\n"), "rank-0.stdout") as file:
-        assert [count_lines(file, end) for end in (0, 2, 3, 6, 100)] == [0, 1, 1, 3, 3]
 
 
 LETTERS = "AaZz_09 .-:\t\x1b\r\u00e9\ud55c"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cluster.services.jobs import queries
 from tests.builders import a_job
 from tests.pages.portal.pages_lab import Lab
 
@@ -57,6 +58,16 @@ def test_from_the_end_names_the_line(lab: Lab) -> None:
     data, headers = read_on(lab, job.id, -20)
     assert data == b"line 99\nline 100\n"
     assert (headers["X-Log-Line"], headers["X-Log-EOF"]) == ("99", "1")
+
+
+def test_a_piece_of_a_log_is_answered_without_the_page_of_its_job(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = lab.a_running_job()
+    (lab.out(job) / "rank-0.stdout").write_text("one\ntwo\n")
+    monkeypatch.setattr(queries, "load_job", None)
+    data, headers = read_on(lab, job.id, 4, attempt=1)
+    assert (data, headers["X-Log-Line"]) == (b"two\n", "2")
 
 
 def test_nothing_written_yet_is_an_empty_log(lab: Lab) -> None:

@@ -144,3 +144,22 @@ def test_the_columns_of_the_newest_attempt_are_read_by_those_who_may_read_the_jo
         answers.add(len(allowed))
     assert len(answers) > 1, "everybody may see the same"
     assert queries.read_newest_attempts(cluster, lab.actor, []) == {}
+
+
+def test_an_attempt_is_read_by_its_number_where_the_job_may_be_seen(cluster: Cluster, lab: Lab) -> None:
+    job = a_job(cluster, lab.training)
+    before = queries.JobAttempt(job.id, job.workspace_id, 0)
+    assert queries.read_attempt(cluster, lab.actor, job.id) == before
+    times = {"created_at": cluster.clock(), "ended_at": cluster.clock()}
+    for number in (1, 2):
+        about = {"job_id": job.id, "number": number, "node_id": lab.node.id, "state": AttemptState.ENDED}
+        add(cluster, Attempt(**about, **times))
+    assert queries.read_attempt(cluster, lab.actor, job.id).number == 2
+    assert [queries.read_attempt(cluster, lab.actor, job.id, number).number for number in (1, 2)] == [1, 2]
+    for number in (0, 3):
+        with pytest.raises(NotFound):
+            queries.read_attempt(cluster, lab.actor, job.id, number)
+    stranger = actor_of(a_user(cluster))
+    for number in (None, 1, 3):
+        with pytest.raises(NotFound):
+            queries.read_attempt(cluster, stranger, job.id, number)
