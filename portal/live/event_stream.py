@@ -23,7 +23,8 @@ from portal.live.stream_slots import StreamSlots
 from portal.shared_objects import share_object
 
 IDLE_SECONDS = 1.0
-BEAT_SECONDS = 5.0
+BEAT_SECONDS = 30
+BEAT_SECONDS_WITHOUT_SOCKET = 5
 """Without a socket to poll, a failed beat is how the server learns that the tab is gone."""
 CHECK_SECONDS = 3.0
 RIGHTS_TOPICS = frozenset({"trainings", "workspaces", "users"})
@@ -61,7 +62,12 @@ class TabStream:
     job_ids: tuple[int, ...]
     last_event_id: str = ""
     """The event that the browser received last, or where its page was rendered."""
-    is_disconnected: Callable[[], bool] = lambda: False
+    is_disconnected: Callable[[], bool] | None = None
+    """None where the server shows no socket to poll."""
+
+    @property
+    def beat_seconds(self) -> int:
+        return BEAT_SECONDS if self.is_disconnected else BEAT_SECONDS_WITHOUT_SOCKET
 
     def events(self, slots: StreamSlots) -> Generator[str, None, None]:
         """Text of the stream. Ends when the session does, or when the tab cannot keep up (it comes back).
@@ -82,7 +88,7 @@ class TabStream:
         watched = {job_id: WatchedJob() for job_id in self.job_ids}
         beat_at = check_at = 0.0
         try:
-            while not (listener.has_overflowed or slots.is_closing() or self.is_disconnected()):
+            while not (listener.has_overflowed or slots.is_closing() or self.is_abandoned()):
                 if not self.session_checks.is_live(self.token):
                     yield format_event("end", {})
                     return
@@ -91,8 +97,8 @@ class TabStream:
                     check_at = now + CHECK_SECONDS
                     self.refresh_watched_jobs(watched, listener)
                 if now >= beat_at:
-                    beat_at = now + BEAT_SECONDS
-                    yield format_event("beat", {})
+                    beat_at = now + self.beat_seconds
+                    yield format_event("beat", {"seconds": self.beat_seconds})
                 for job_id, watch in watched.items():
                     yield from self.file_growth_events(job_id, watch)
                 events = wait_for_events(listener, IDLE_SECONDS)
@@ -102,6 +108,9 @@ class TabStream:
         finally:
             for watch in watched.values():
                 self.file_watcher.unsubscribe(watch.files)
+
+    def is_abandoned(self) -> bool:
+        return self.is_disconnected is not None and self.is_disconnected()
 
     def newest_per_row(self, events: list[BusEvent]) -> Iterator[str]:
         """One event per row, however often it was published; the last id counts."""
@@ -158,11 +167,11 @@ class StartedStream:
         self.events.close()
 
 
-def make_disconnect_check(environ: Mapping[str, Any]) -> Callable[[], bool]:
+def make_disconnect_check(environ: Mapping[str, Any]) -> Callable[[], bool] | None:
     """Whether the browser has closed its end: each page that a person leaves leaves a stream behind."""
     connection = environ.get("gunicorn.socket")
     if connection is None:
-        return lambda: False
+        return None
     poll = select.poll()
     poll.register(connection, select.POLLRDHUP)
     return lambda: bool(poll.poll(0))

@@ -1,8 +1,8 @@
 """`/stream`, the Server-Sent Events of one open tab: events of the bus, growth of job files, heartbeats.
 
 Events: `<topic>` {"id"} · `log` {"job", "attempt", "sizes": {file: bytes}} · `metrics` {"job", "attempt",
-"size"} · `beat` {} · `end` {} (the session is over). Content never travels here: the page asks for its
-fragment after an event, and permissions are checked there.
+"size"} · `beat` {"seconds"} (until the next) · `end` {} (the session is over). Content never travels here: the page
+asks for its fragment after an event, and permissions are checked there.
 """
 
 from flask import Blueprint, Response, g, request

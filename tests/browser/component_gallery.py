@@ -128,7 +128,7 @@ def add_stream(app: Flask) -> None:
     def stream() -> Response:
         def beats() -> Iterator[str]:
             for _beat in range(120):
-                yield "event: beat\ndata: {}\n\n"
+                yield 'event: beat\ndata: {"seconds": 1}\n\n'
                 time.sleep(0.5)
 
         return Response(beats(), mimetype="text/event-stream")

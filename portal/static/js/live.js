@@ -2,13 +2,14 @@
 // request their fragment again. The topic job:<id> sends gc:log and gc:metrics when that job's files grow. The stream
 // closes while the tab is hidden; when it opens again, each name is dispatched once.
 
-const STALE_AFTER_MS = 25_000; // the server sends a beat every 5 s
+const LATE_MS = 20_000; // a beat that is so much later than announced is not coming
 const RETRY_MS = [1_000, 2_000, 5_000, 10_000, 30_000];
 
 const body = document.body;
 const address = body.dataset.stream;
 let source = null;
 let lastEventAt = 0;
+let beatMs = 30_000; // each beat announces the next
 let failures = 0;
 let retry = 0;
 
@@ -45,7 +46,10 @@ function open(again) {
     noteEvent();
     if (again) eventNames(subscribed).forEach((name) => dispatch(name, {}));
   });
-  opened.addEventListener("beat", noteEvent);
+  opened.addEventListener("beat", (event) => {
+    beatMs = 1_000 * parse(event.data).seconds || beatMs;
+    noteEvent();
+  });
   opened.addEventListener("end", close); // the session is over; the next click leads to the sign-in page
   for (const name of eventNames(subscribed)) {
     opened.addEventListener(name, (event) => {
@@ -82,7 +86,7 @@ function ago(words, seconds) {
 function showMarks() {
   if (!lastEventAt) return;
   const since = Date.now() - lastEventAt;
-  const stale = since > STALE_AFTER_MS || source?.readyState !== EventSource.OPEN;
+  const stale = since > beatMs + LATE_MS || source?.readyState !== EventSource.OPEN;
   for (const mark of document.querySelectorAll("[data-live]")) {
     const words = {
       live: "short" in mark.dataset ? mark.dataset.wordsShort : mark.dataset.wordsLive,
