@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.kubernetes_throughput import measure
+from tests.bench.kubernetes.throughput import measure
 from tests.compiled_programs import NOT_BUILT, NotCompiled, find_programs
 from tests.kwok.program import compile_kwok
 

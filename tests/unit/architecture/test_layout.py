@@ -10,7 +10,6 @@ from tests.structure.source import Source
 
 CROWDED = {
     "tests",  # what the kinds of tests share
-    "tests/bench",
     "tests/crash",
     "tests/hosts/appliance",
     "tests/hosts/kube",

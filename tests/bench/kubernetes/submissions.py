@@ -11,8 +11,8 @@ import yaml
 
 from cluster.domain.kubernetes.workspace_namespace import GPU_RESOURCE, WorkspaceNamespace
 from tests.api_server import ADMINISTRATOR
+from tests.bench.kubernetes.simulated_cluster import IMAGE, City
 from tests.bench.rest_clients import Client
-from tests.bench.simulated_cluster import IMAGE, City
 from tests.compiled_programs import find_programs
 from worker.kubernetes import object_names
 from worker.kubernetes.api_client import KubernetesObject

@@ -1,6 +1,6 @@
 """P10: from the click on a repair to its first Ansible event, on the embedded set: in chromium, and by REST beside it.
 
-python -m tests.bench.repair_first_event [REPEATS]
+python -m tests.bench.repairs.first_event [REPEATS]
 
 A click in the browser, the same by REST and a bare ansible-playbook take turns. Prints each step's median and spread
 and a line for docs/measurements/repairs.md. The repair checks the access log: it changes nothing, and its playbook has
@@ -21,8 +21,9 @@ from typing import Any
 
 from cluster.services.people import api_tokens, passwords
 from cluster.settings import Settings
-from tests.bench import chromium_timing, machine
+from tests.bench import machine
 from tests.bench.bench_installation import wait_until
+from tests.bench.repairs import chromium_timing
 from tests.bench.rest_clients import Client
 from tests.browser.conftest import NO_CHROMIUM, find_chromium, launched
 from tests.browser.journey import PASSWORD

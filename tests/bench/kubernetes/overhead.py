@@ -3,7 +3,7 @@
 kubectl makes a run that is as bare as it can be, and one with the pods of ours: what our services cost is the distance
 to the latter, what a training's pods cost that between both.
 
-python -m tests.bench.kubernetes_overhead [--shape job|gang] [--turns 5] [--singles 5] [--burst 60]
+python -m tests.bench.kubernetes.overhead [--shape job|gang] [--turns 5] [--singles 5] [--burst 60]
 
 A job is a Job of one unit; a gang is an MPIJob over two nodes, and runs when its launcher does. Ours and kubectl's
 lanes have a queue of their own made of the same objects, and the same simulated nodes. A turn of a lane is some runs
@@ -23,7 +23,8 @@ from dataclasses import dataclass, field
 
 from tests.api_server import ADMINISTRATOR
 from tests.bench.bench_installation import wait_until
-from tests.bench.kubernetes_submissions import (
+from tests.bench.kubernetes.simulated_cluster import City, a_city
+from tests.bench.kubernetes.submissions import (
     SHAPES,
     Shape,
     Submit,
@@ -34,7 +35,6 @@ from tests.bench.kubernetes_submissions import (
     same_as,
 )
 from tests.bench.machine import busy_share
-from tests.bench.simulated_cluster import City, a_city
 from tests.kubernetes_events import Gone, watch
 from tests.kwok.program import compile_kwok
 from worker.kubernetes import object_names

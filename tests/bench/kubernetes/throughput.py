@@ -1,8 +1,9 @@
 """Many jobs on simulated nodes through our scheduler and executor: starts/s, memory, requests, and what readers feel.
 
-python -m tests.bench.kubernetes_throughput [--jobs 5000] [--nodes 50] [--seconds 10]
+python -m tests.bench.kubernetes.throughput [--jobs 5000] [--nodes 50] [--seconds 10]
 
-Prints a line for docs/measurements/kubernetes.md. What is real and what is simulated: tests/bench/simulated_cluster.py.
+Prints a line for docs/measurements/kubernetes.md. What is real and what is simulated:
+tests/bench/kubernetes/simulated_cluster.py.
 """
 
 import argparse
@@ -26,12 +27,12 @@ from cluster.domain.states import JobState
 from cluster.store.jobs import Attempt
 from tests.bench.bench_installation import wait_until
 from tests.bench.bulk_rows import count_in, fill
+from tests.bench.kubernetes.simulated_cluster import City, a_city
 from tests.bench.machine import busy_share
 from tests.bench.rest_clients import Client
-from tests.bench.simulated_cluster import City, a_city
 from tests.kwok.program import compile_kwok
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 GPUS = 8
 PLACES = 10
 LOOK_SECONDS = 1.0
