@@ -33,6 +33,11 @@ BULK = ("journal_mode=OFF", "synchronous=OFF", "cache_size=-400000", "temp_store
 def write_rows(path: Path, size: InstallationSize) -> None:
     """Migrate a new SQLite file and fill it; a file that a crash left half-way is worth nothing."""
     upgrade_database(f"sqlite:///{path}")
+    fill_file(path, size)
+
+
+def fill_file(path: Path, size: InstallationSize) -> None:
+    """The rows alone, into a migrated file without any."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         for pragma in BULK:
             connection.execute(f"PRAGMA {pragma}")
