@@ -2,7 +2,8 @@
 
 A process of its own asks through nginx on 16 kept connections, without If-None-Match. Meanwhile 5 jobs per second are
 submitted, start and end (simulated), and agents send 16.7 heartbeats per second. Bare Flask behind the same nginx and
-gunicorn takes turns with the portal. Then half of the rate that was reached, at a fixed pace; then one client alone.
+gunicorn takes turns with the portal. Then half of the rate that was reached, at a fixed pace. Then, without jobs and
+heartbeats, each page by one client, `/sign-in` and a static file.
 """
 
 import random
@@ -41,8 +42,8 @@ def measure(bench: PortalBench, contender: str, full: FullInstallation) -> None:
         run_clients(RequestPlan(full.port, 3, clients))  # Warm, and sessions have noted their minute.
         rate = measure_at_full_load(bench, contender, full, clients, bare_port)
         measure_at_half_load(bench, contender, full, clients, rate / 2)
-        measure_alone(bench, contender, full, people)
-        measure_frame(bench, contender, full)
+    measure_alone(bench, contender, full, people)
+    measure_frame(bench, contender, full)
 
 
 def measure_at_full_load(

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cluster.domain.states import JobState, UserState
+from cluster.domain.states import JobState
 from cluster.services.storage.folders import attempt_folder
 from cluster.store.jobs import Job
 from cluster.store.users import User
@@ -34,6 +34,8 @@ TITLE = "Logs that are followed"
 LINES_PER_SECOND = 50
 STREAMS_PER_PERSON = 12
 IDLE_STREAMS = 1_000
+FIRST_FURTHER_PERSON = 10_001
+"""Behind all ids that the installation has given."""
 MEMORY_PAUSE = 2.0
 
 
@@ -64,15 +66,16 @@ def run(bench: PortalBench) -> None:
 def cookies_of_many(full: FullInstallation, count: int) -> list[str]:
     """So many people in the workspace of the followed jobs, each signed in once."""
     place = full.size.workspaces
+    present = range(1, full.size.people + 1)
+    further = range(FIRST_FURTHER_PERSON, FIRST_FURTHER_PERSON + max(0, count - len(present)))
+    now = full.cluster.clock()
     with full.cluster.store.write() as session:
-        known = set(session.query(WorkspaceMember.user_id).filter_by(workspace_id=place))
-        for user_id in range(1, max(count, full.size.people) + 1):
-            if session.get(User, user_id) is None:
-                name, now = f"reader-{user_id}", full.cluster.clock()
-                session.add(User(id=user_id, name=name, state=UserState.ACTIVE, created_at=now))
-            if (user_id,) not in known:
-                session.add(WorkspaceMember(workspace_id=place, user_id=user_id))
-    return [full.sign_in(user_id, place).cookie for user_id in range(1, count + 1)]
+        session.add_all(User(id=each, name=f"reader-{each}", created_at=now) for each in further)
+        session.flush()
+        members = {row[0] for row in session.query(WorkspaceMember.user_id).filter_by(workspace_id=place)}
+        missing = set(present) | set(further)
+        session.add_all(WorkspaceMember(workspace_id=place, user_id=each) for each in missing - members)
+    return [full.sign_in(user_id, place).cookie for user_id in [*present, *further][:count]]
 
 
 def measure_tail(
