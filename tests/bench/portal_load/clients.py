@@ -4,6 +4,7 @@ python -m tests.bench.portal_load.clients < plan.json > answers.json
 """
 
 import asyncio
+import gzip
 import json
 import random
 import sys
@@ -19,6 +20,8 @@ BUFFER = 2**21
 
 @dataclass
 class Answer:
+    """`length` is in bytes on the wire, `body` is what they say."""
+
     status: int
     length: int
     body: bytes
@@ -62,7 +65,10 @@ async def read_answer(reader: asyncio.StreamReader) -> tuple[Answer, bool]:
         body = await read_chunks(reader)
     else:
         body = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Answer(status, len(head) + len(body), body), headers.get("connection", "").lower() != "close"
+    length = len(head) + len(body)
+    if headers.get("content-encoding") == "gzip":
+        body = gzip.decompress(body)
+    return Answer(status, length, body), headers.get("connection", "").lower() != "close"
 
 
 async def read_chunks(reader: asyncio.StreamReader) -> bytes:

@@ -1,11 +1,12 @@
 """The clients that put load on the portal read answers to their end, whatever frames them, and count what they get."""
 
 import asyncio
+import gzip
 from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tests.bench.portal_load.clients import run_plan
+from tests.bench.portal_load.clients import Answer, read_answer, run_plan
 
 PLAIN = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n3;x=1\r\nyou\r\n0\r\n\r\n"
@@ -47,6 +48,18 @@ async def read_head(reader: asyncio.StreamReader) -> bytes:
         return await reader.readuntil(b"\r\n\r\n")
     except asyncio.IncompleteReadError:
         return b""
+
+
+def test_a_compressed_answer_is_read_as_what_it_says() -> None:
+    body = gzip.compress(b"hello" * 100)
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body)
+
+    async def read() -> Answer:
+        reader = asyncio.StreamReader()
+        reader.feed_data(head + body)
+        return (await read_answer(reader))[0]
+
+    assert asyncio.run(read()) == Answer(200, len(head) + len(body), b"hello" * 100)
 
 
 @pytest.mark.parametrize(
