@@ -164,7 +164,7 @@ def workspaces(size: InstallationSize) -> TableRows:
                 number, name, begins, "2036-12-31", quota, manager_id(size, number), number % 6 + 1, moment(0), 0,
             )  # fmt: skip
 
-    columns = "id name starts_on ends_on units manager_id colour created_at served"
+    columns = "id name starts_on ends_on units manager_id colour created_at last_turn_attempt_id"
     return table_rows(Workspace, columns, rows())
 
 
@@ -582,7 +582,7 @@ def repair_runs(size: InstallationSize) -> TableRows:
         for number in range(1, size.repair_runs + 1)
     )
     columns = (
-        "id name target host targets digest reason asked_by asked_at started_at ended_at verdict playbook_rc"
+        "id name target host targets digest reason requested_by requested_at started_at ended_at verdict playbook_rc"
     )
     return table_rows(RepairRun, columns, rows)
 
@@ -648,7 +648,7 @@ def audit(size: InstallationSize) -> Iterator[TableRows]:
             yield number, at, some[-1][0], len(some), seal_key_id(key), as_json(some), previous, mac
             previous = mac
 
-    yield table_rows(AuditSeal, "id at last_id entries key_id lines previous mac", seals())
+    yield table_rows(AuditSeal, "id at last_id entries key_id digests previous mac", seals())
     facts = {
         SEALED_COUNT_FACT: {"seal": -(-size.audit_entries // BATCH), "entries": size.audit_entries},
         LAST_WRITTEN_FACT: {"last_id": size.audit_entries},

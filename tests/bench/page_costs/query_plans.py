@@ -37,7 +37,7 @@ GROWING = (
         "audit_seals",
         "operations",
     ),
-    *("repair_runs", "sign_in_sessions", "sign_in_tries", "idempotent_answers", "notices"),
+    *("repair_runs", "sign_in_sessions", "failed_sign_ins", "idempotent_answers", "notices"),
 )
 """What an installation has the more of the older it is."""
 WALKED = 5_000
