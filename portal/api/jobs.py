@@ -10,8 +10,7 @@ from flask.views import MethodView
 from cluster import words
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.jobs.submission import JobRequest, default_launcher
-from cluster.domain.queue.reasons import NotYetExamined
-from cluster.domain.queue.waiting_data import to_waiting_data
+from cluster.domain.queue.reasons import NotYetExamined, to_waiting_data
 from cluster.domain.states import JobState
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from cluster.services.jobs import file_deletions, preview, stop_requests, submission

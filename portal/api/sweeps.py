@@ -7,7 +7,7 @@ from flask.views import MethodView
 
 from cluster import words
 from cluster.domain.jobs.results import best_value
-from cluster.domain.queue.waiting_data import to_waiting_data
+from cluster.domain.queue.reasons import to_waiting_data
 from cluster.domain.sweeps.plan import SweepRequest
 from cluster.services.sweeps import queries, stops, submission
 from cluster.services.sweeps.submission import SweepPreview

@@ -9,7 +9,7 @@ from werkzeug.wrappers import Response
 
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.jobs.submission import JobRequest, SubmissionPreview, SubmissionWarning
-from cluster.domain.queue.waiting_data import to_waiting_data
+from cluster.domain.queue.reasons import to_waiting_data
 from cluster.domain.states import DatasetState
 from cluster.domain.sweeps.plan import MAX_SWEEP_JOBS, SweepRequest
 from cluster.services import datasets, trainings
