@@ -6,10 +6,10 @@ SHELL := /bin/sh
 CLEAN := env -u PYTHONPATH -u PYTHONHOME -u VIRTUAL_ENV
 BOOTSTRAP := $(CLEAN) /usr/bin/python3 -B -m worker.bootstrap
 
-# PORT=8471 HOST=192.168.1.20 YES=1 KEEP=1 FLIGHT=no, in front of make or behind it.
+# PORT=8471 HOST=192.168.1.20 YES=1 KEEP=1 TRAINING=no, in front of make or behind it.
 # HOST counts only when it is typed behind make: some shells carry the machine's name in that variable.
 ARGUMENTS = $(if $(PORT),--port $(PORT)) $(if $(filter command line,$(origin HOST)),--host $(HOST)) \
-  $(if $(filter 1 yes,$(YES)),--yes) $(if $(filter 1 yes,$(KEEP)),--keep) $(if $(filter 0 no,$(FLIGHT)),--no-flight)
+  $(if $(filter 1 yes,$(YES)),--yes) $(if $(filter 1 yes,$(KEEP)),--keep) $(if $(filter 0 no,$(TRAINING)),--no-first-training)
 
 # WRITE=1 FIRST=1 for make bench-hostile
 # QUICK=1 ANYWAY=1 ONLY=P1,P3 for make bench; AGAIN=1 with ONLY keeps the other measures of the run before
@@ -21,9 +21,9 @@ help:  ## show this list
 	@echo
 	@echo "  make up PORT=8471     another port          make down YES=1    do not ask"
 	@echo "  make up HOST=ADDRESS  by TLS on an address of this machine"
-	@echo "  make up FLIGHT=no     without the flight    make down KEEP=1   leave trainings running"
+	@echo "  make up TRAINING=no   without a training    make down KEEP=1   leave trainings running"
 
-up: python  ## install what is missing, start, print the address, fly the first flight
+up: python  ## install what is missing, start, print the address, run a first training
 	@$(BOOTSTRAP) up $(ARGUMENTS)
 
 down: python  ## stop; running jobs are named first and go back to the queue

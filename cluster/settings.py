@@ -214,7 +214,7 @@ class Settings:
     master_node: str = ""
     """The name by which the master reports as a node; empty: the first that reported."""
     backups_dir: Path | None = None
-    """Where backups of the database land; None: in the state directory."""
+    """Where backups of the database are written; None: in the state directory."""
     audit_key: str = field(default="", repr=False)
     """Seals the audit; known to the services that seal and check. Empty: the secret key does."""
     metrics_token: str = field(default="", repr=False)

@@ -224,8 +224,8 @@ def a_repair_run(cluster: Cluster, user: User, name: str = "back-up-now", **colu
         "host": "lab-a",
         "digest": "0" * 64,
         "reason": "before the update",
-        "asked_by": user.id,
-        "asked_at": cluster.clock(),
+        "requested_by": user.id,
+        "requested_at": cluster.clock(),
         "tasks": [{"name": "Write the database out as SQL", "hosts": {}}],
     }
     run = RepairRun(**values | columns)

@@ -22,7 +22,7 @@ from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.migrate import upgrade_database
 from tests.databases import PostgresqlMissing, PostgresqlServer, postgresql_server
-from tests.memory_folder import write_to_memory
+from tests.machine.memory_folder import write_to_memory
 from tests.statement_cache import compile_once
 
 ANSIBLE = Path(__file__).resolve().parents[1] / "ansible"

@@ -51,7 +51,7 @@ class Installation:
         )
 
     def up(self) -> str:
-        done = self.make("up", f"--port={self.port}", "--no-flight")
+        done = self.make("up", f"--port={self.port}", "--no-first-training")
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 

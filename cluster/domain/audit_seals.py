@@ -22,11 +22,11 @@ NO_ENTRY: EntryDigest = (sys.maxsize, "")
 
 @dataclass(frozen=True)
 class Seal:
-    """One link of the chain; `mac` covers its lines and the link before."""
+    """One link of the chain; `mac` covers its digests and the link before."""
 
     number: int
     key_id: str
-    lines: tuple[EntryDigest, ...]
+    digests: tuple[EntryDigest, ...]
     previous: str
     mac: str
 
@@ -66,8 +66,8 @@ def canonical_json(value: Any) -> bytes:
     return CANONICAL.encode(value).encode()
 
 
-def seal_mac(key: bytes, previous: str, lines: Sequence[EntryDigest]) -> str:
-    return hmac.new(key, canonical_json([previous, lines]), hashlib.sha256).hexdigest()
+def seal_mac(key: bytes, previous: str, digests: Sequence[EntryDigest]) -> str:
+    return hmac.new(key, canonical_json([previous, digests]), hashlib.sha256).hexdigest()
 
 
 def epoch_mac(key: bytes, said: Mapping[str, Any]) -> str:
@@ -77,11 +77,11 @@ def epoch_mac(key: bytes, said: Mapping[str, Any]) -> str:
 
 
 def check_seal(key: bytes, seal: Seal, before: Seal | None) -> SealViolation | None:
-    """The link itself: its own lines and the one before. None where it is whole."""
+    """The link itself: its own digests and the one before. None where it is whole."""
     if seal.number == next_seal_number(before) and seal.key_id != seal_key_id(key):
         return SealViolation("audit.other_key", {"seal": seal.number})
     wrong = check_seal_link(seal, before)
-    if wrong is None and not hmac.compare_digest(seal.mac, seal_mac(key, seal.previous, seal.lines)):
+    if wrong is None and not hmac.compare_digest(seal.mac, seal_mac(key, seal.previous, seal.digests)):
         return SealViolation("audit.seal_broken", {"seal": seal.number})
     return wrong
 
@@ -100,17 +100,17 @@ def next_seal_number(before: Seal | None) -> int:
 
 
 def check_entries(
-    digests: EntryDigester, seal: Seal, entries: Iterable[Mapping[str, Any]]
+    digester: EntryDigester, seal: Seal, entries: Iterable[Mapping[str, Any]]
 ) -> SealViolation | None:
-    """`entries` are all that stand between the seal before and the end of this one, by id as the seal's lines are."""
-    lines = iter(seal.lines)
+    """`entries` are all that stand between the seal before and the end of this one, by id as the seal's digests are."""
+    sealed = iter(seal.digests)
     for entry in entries:
-        number, digest = next(lines, NO_ENTRY)
+        number, digest = next(sealed, NO_ENTRY)
         if number != entry["id"]:
             is_missing = number < entry["id"]
             code = "audit.entry_missing" if is_missing else "audit.entry_added"
             return SealViolation(code, {"entry": number if is_missing else entry["id"]})
-        if not hmac.compare_digest(digest, digests.digest_of(entry)):
+        if not hmac.compare_digest(digest, digester.digest_of(entry)):
             return SealViolation("audit.entry_edited", {"entry": number, "at": entry["at"]})
-    left = next(lines, None)
+    left = next(sealed, None)
     return SealViolation("audit.entry_missing", {"entry": left[0]}) if left else None

@@ -116,12 +116,12 @@ class EnvironmentState(StrEnum):
     FAILED = "failed"
 
 
-class NoticeChannel(StrEnum):
+class NotificationChannel(StrEnum):
     MAIL = "mail"
     WEBHOOK = "webhook"
 
 
-class NoticeState(StrEnum):
+class NotificationState(StrEnum):
     WAITING = "waiting"
     SENT = "sent"
     GIVEN_UP = "given_up"

@@ -3,11 +3,11 @@
 from cluster.services.context import Cluster
 from cluster.store.facts import InstallationFact
 
-FIRST_TRAINING_FACT = "first_flight"
+FIRST_TRAINING_FACT = "first_training"
 
 
 def read_first_training(cluster: Cluster) -> int | None:
-    """The job with which it landed; None before."""
+    """The job that finished it; None before."""
     with cluster.store.read() as session:
         fact = session.get(InstallationFact, FIRST_TRAINING_FACT)
     return int(fact.value["job"]) if fact else None

@@ -42,7 +42,7 @@ class AuditSeal(BaseRow):
     last_id: Mapped[int] = mapped_column(unique=True)
     entries: Mapped[int]
     key_id: Mapped[str] = mapped_column(String(16))
-    lines: Mapped[list[Any]]
+    digests: Mapped[list[Any]]
     """[[id, digest], …] of its entries."""
     previous: Mapped[str] = mapped_column(String(64))
     mac: Mapped[str] = mapped_column(String(64))

@@ -44,15 +44,15 @@ class UtcDateTime(TypeDecorator[datetime]):
 Json = JSON().with_variant(JSONB(), "postgresql")
 
 
-def enum_column(states: type[StrEnum], name: str = "") -> Enum:
-    """A text column that the database itself holds to the values of the enum. `name` is part of its constraint's."""
+def enum_column(states: type[StrEnum]) -> Enum:
+    """A text column that the database itself holds to the values, by a constraint `ck_<table>_<enum>`."""
     return Enum(
         states,
         values_callable=lambda kinds: [kind.value for kind in kinds],
         native_enum=False,
         create_constraint=True,
         length=20,
-        name=name or states.__name__.lower(),
+        name=states.__name__.lower(),
     )
 
 

@@ -66,7 +66,7 @@ class Job(BaseRow):
     __tablename__ = "jobs"
     __table_args__ = (
         CheckConstraint("units > 0", name="units_positive"),
-        Index("ix_jobs_living", "state", "id", sqlite_where=LIVE, postgresql_where=LIVE),
+        Index("ix_jobs_live", "state", "id", sqlite_where=LIVE, postgresql_where=LIVE),
         # The queue's hot path: the line of a workspace, its shapes, the line of all, a person's, who is held.
         Index(
             "ix_jobs_line", "workspace_id", "position", "id", sqlite_where=IN_LINE, postgresql_where=IN_LINE
@@ -119,9 +119,7 @@ class Job(BaseRow):
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
     name: Mapped[str] = mapped_column(String(60))
     state: Mapped[JobState] = mapped_column(enum_column(JobState), default=JobState.WAITING)
-    desired: Mapped[DesiredState] = mapped_column(
-        enum_column(DesiredState, "desired"), default=DesiredState.RUN
-    )
+    desired: Mapped[DesiredState] = mapped_column(enum_column(DesiredState), default=DesiredState.RUN)
     fence: Mapped[int] = mapped_column(default=0)
     """Counts attempts; every change by scheduler or task is compare-and-set on it."""
     units: Mapped[int]
@@ -186,13 +184,13 @@ class Job(BaseRow):
 
 
 class Attempt(BaseRow):
-    """One try. The partial unique index forbids two living ones of one job."""
+    """One try. The partial unique index forbids two live ones of one job."""
 
     __tablename__ = "attempts"
     __table_args__ = (
         UniqueConstraint("job_id", "number"),
         Index(
-            "uq_attempts_living_job",
+            "uq_attempts_live_job",
             "job_id",
             unique=True,
             sqlite_where=text("ended_at IS NULL"),
@@ -230,9 +228,9 @@ class Attempt(BaseRow):
     average_memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
     unit_seconds_used: Mapped[float | None]
     storage_bytes: Mapped[int | None] = mapped_column(BigInteger)
-    cause_code: Mapped[str | None] = mapped_column(String(60))
+    stop_cause_code: Mapped[str | None] = mapped_column(String(60))
     """Why the scheduler ends it although nobody asked for that."""
-    cause_data: Mapped[dict[str, Any] | None]
+    stop_cause_data: Mapped[dict[str, Any] | None]
     job: Mapped[Job] = relationship(back_populates="attempts")
     node: Mapped[Node] = relationship()
     allocations: Mapped[list[Allocation]] = relationship(order_by="Allocation.id")

@@ -17,7 +17,6 @@ from cluster.store.engine import open_sqlite
 if TYPE_CHECKING:
     # Slow to import, for each service that needs no more of this module than the database's file.
     from alembic.config import Config
-    from alembic.script import ScriptDirectory
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 LOCK = "groundcrew.migrate"
@@ -43,8 +42,9 @@ class UpgradeResult:
 def upgrade_database(settings_or_url: Settings | str, copy_to: Path | None = None) -> UpgradeResult:
     """Copies an older SQLite database to `copy_to` (default: beside it), then migrates; safe to repeat.
 
-    Raises GroundcrewError `database.newer` for a revision that this code does not know, and
-    `database.foreign` for tables that no migration of ours has made. Nothing is changed then.
+    Raises GroundcrewError: `database.too_old` for a revision before the first migration, `database.newer`
+    for one that this code does not know, `database.foreign` for tables that no migration of ours has made.
+    Nothing is changed then.
     """
     from alembic import command
 
@@ -52,11 +52,13 @@ def upgrade_database(settings_or_url: Settings | str, copy_to: Path | None = Non
     engine = open_for_migration(url)
     try:
         before = read_revision(engine)
-        known = migration_scripts()
-        head = head_revision()
+        known = known_revisions()
+        head = known[-1]
         if before == head:
             return UpgradeResult(before, head)
-        if before is not None and before not in {script.revision for script in known.walk_revisions()}:
+        if before is not None and before not in known:
+            if before < known[0]:
+                raise GroundcrewError("database.too_old", found=before, oldest=known[0])
             raise GroundcrewError("database.newer", found=before, known=head)
         copy = None
         if before is not None and engine.dialect.name == "sqlite":
@@ -118,16 +120,18 @@ def read_revision(engine: Engine) -> str | None:
     return revision
 
 
-def migration_scripts() -> "ScriptDirectory":
+def known_revisions() -> list[str]:
+    """The oldest first. They have four digits and grow: a revision that sorts before the first is an older one."""
     from alembic.script import ScriptDirectory
 
-    return ScriptDirectory.from_config(alembic_config())
+    scripts = ScriptDirectory.from_config(alembic_config())
+    known = [script.revision for script in scripts.walk_revisions()][::-1]
+    assert known, "the package was built without its migrations"
+    return known
 
 
 def head_revision() -> str:
-    head = migration_scripts().get_current_head()
-    assert head is not None, "the package was built without its migrations"
-    return head
+    return known_revisions()[-1]
 
 
 def alembic_config(connection: Connection | None = None) -> "Config":

@@ -72,12 +72,12 @@ class Unit(BaseRow):
 
 
 class Allocation(BaseRow):
-    """A unit held by an attempt. The partial unique index forbids two living ones on one unit."""
+    """A unit held by an attempt. The partial unique index forbids two live ones on one unit."""
 
     __tablename__ = "allocations"
     __table_args__ = (
         Index(
-            "uq_allocations_living_unit",
+            "uq_allocations_live_unit",
             "unit_id",
             unique=True,
             sqlite_where=text("ended_at IS NULL"),
@@ -122,12 +122,12 @@ def offered_unit_kind(session: Session | Connection) -> UnitKind:
 
 
 class NodeToken(BaseRow):
-    """`gcn_<id>_<secret>`; shown once, only the hash is kept. One living token per node."""
+    """`gcn_<id>_<secret>`; shown once, only the hash is kept. One live token per node."""
 
     __tablename__ = "node_tokens"
     __table_args__ = (
         Index(
-            "uq_node_tokens_living_name",
+            "uq_node_tokens_live_name",
             "name",
             unique=True,
             sqlite_where=text("revoked_at IS NULL"),

@@ -23,7 +23,7 @@ class Operation(BaseRow):
     id: Mapped[int] = mapped_column(primary_key=True)
     kind: Mapped[str] = mapped_column(String(40))
     """See cluster.domain.states.OperationKind."""
-    queue: Mapped[TaskQueue] = mapped_column(enum_column(TaskQueue, "queue"))
+    queue: Mapped[TaskQueue] = mapped_column(enum_column(TaskQueue))
     subject_id: Mapped[int | None]
     """Id of the row that the operation works on: a dataset, an environment."""
     workspace_id: Mapped[int | None] = mapped_column(ForeignKey("workspaces.id"))
@@ -36,7 +36,7 @@ class Operation(BaseRow):
     """0 to 1."""
     requested_by: Mapped[int] = mapped_column(ForeignKey("users.id"))
     requested_at: Mapped[datetime]
-    rung_at: Mapped[datetime | None]
+    enqueued_at: Mapped[datetime | None]
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
     fence: Mapped[int] = mapped_column(default=0)

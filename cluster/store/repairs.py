@@ -17,7 +17,7 @@ LOCKED = text("released_at IS NULL")
 class RepairLock(BaseRow):
     """A target that belongs to a run until it has ended; nobody else's repair begins there."""
 
-    __tablename__ = "repair_holds"
+    __tablename__ = "repair_locks"
     __table_args__ = (
         Index("one_repair_per_target", "target", unique=True, sqlite_where=LOCKED, postgresql_where=LOCKED),
     )
@@ -35,7 +35,7 @@ class RepairRun(BaseRow):
     __tablename__ = "repair_runs"
     __table_args__ = (
         Index("ix_repair_runs_by_name", "name", "id"),
-        Index("ix_repair_runs_record", "record", unique=True),
+        Index("ix_repair_runs_offline_record", "offline_record", unique=True),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -47,22 +47,22 @@ class RepairRun(BaseRow):
     """What people call the targets, all in one line."""
     targets: Mapped[list[Any]] = mapped_column(default=list, server_default=text("'[]'"))
     """[[target, name in the inventory]]; empty: `target` and `host` say it."""
-    is_look_ahead: Mapped[bool] = mapped_column(default=False, server_default=false())
+    is_dry_run: Mapped[bool] = mapped_column(default=False, server_default=false())
     """Ansible's check mode: it says what it would change, and changes nothing."""
     digest: Mapped[str] = mapped_column(String(64))
     """Of both files as the forecast showed them: the task worker runs nothing else."""
     reason: Mapped[str] = mapped_column(String(500))
     operation_id: Mapped[int | None] = mapped_column(ForeignKey("operations.id"))
-    asked_by: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    requested_by: Mapped[int] = mapped_column(ForeignKey("users.id"))
     console_user: Mapped[str | None] = mapped_column(String(64))
-    """Who was signed in at the master, where the console asked; `asked_by` is the installation itself then."""
-    record: Mapped[str | None] = mapped_column(String(32))
+    """Who was signed in at the master, where the console asked; `requested_by` is the installation itself then."""
+    offline_record: Mapped[str | None] = mapped_column(String(32))
     """Of a run with the database away: the name of the file that the console left, read in once."""
-    asked_at: Mapped[datetime]
+    requested_at: Mapped[datetime]
     started_at: Mapped[datetime | None]
     """When the playbook began: what is older than this does not count in the verification."""
     ended_at: Mapped[datetime | None]
-    cancel_asked_at: Mapped[datetime | None]
+    cancel_requested_at: Mapped[datetime | None]
     is_forced: Mapped[bool] = mapped_column(default=False)
     tasks: Mapped[list[Any]] = mapped_column(default=list)
     """[{name, hosts: {host: cell}, lines: {host: line}, seconds, output: {host: text}}]."""
@@ -70,11 +70,11 @@ class RepairRun(BaseRow):
     """The checks before anything was changed, [{is_ok, code, data}]."""
     checks: Mapped[list[Any]] = mapped_column(default=list)
     """The checks afterwards: they decide."""
-    listed: Mapped[list[Any]] = mapped_column(default=list)
+    reclaimable_paths: Mapped[list[Any]] = mapped_column(default=list)
     """[[path, bytes]] that the forecast showed for deletion: nothing else may go."""
-    verdict: Mapped[RepairVerdict | None] = mapped_column(enum_column(RepairVerdict, "verdict"))
+    verdict: Mapped[RepairVerdict | None] = mapped_column(enum_column(RepairVerdict))
     playbook_rc: Mapped[int | None]
-    asker: Mapped[User] = relationship()
+    requester: Mapped[User] = relationship()
     operation: Mapped[Operation | None] = relationship()
 
     @property
@@ -88,9 +88,9 @@ class RepairRun(BaseRow):
 
     @property
     def who(self) -> str:
-        return self.console_user or self.asker.name
+        return self.console_user or self.requester.name
 
     @property
     def number(self) -> str:
         """Names the run's folder: without a row it had only its record's."""
-        return self.record or str(self.id)
+        return self.offline_record or str(self.id)

@@ -75,7 +75,7 @@ class FailedSignIn(BaseRow):
     The name is a keyed digest: people type their password there by mistake.
     """
 
-    __tablename__ = "sign_in_tries"
+    __tablename__ = "failed_sign_ins"
     __table_args__ = (Index(None, "name", "at"), Index(None, "address", "at"))
 
     id: Mapped[int] = mapped_column(primary_key=True)

@@ -28,16 +28,16 @@ class Workspace(BaseRow):
     ends_on: Mapped[date]
     """The last day, inclusive, in the installation's time zone."""
     ended_at: Mapped[datetime | None]
-    """Ended before its last day by a person or by the first flight."""
+    """Ended before its last day by a person or by the first training."""
     units: Mapped[int]
     """The quota: how many units are held for the term."""
     manager_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
     colour: Mapped[int]
     created_at: Mapped[datetime]
     version: Mapped[int] = mapped_column(default=1)
-    served_at: Mapped[datetime | None]
+    last_turn_at: Mapped[datetime | None]
     """When one of its jobs was given units last: its turn goes behind those of others who wait."""
-    served: Mapped[int] = mapped_column(default=0, server_default="0")
+    last_turn_attempt_id: Mapped[int] = mapped_column(default=0, server_default="0")
     """That attempt's id: tells two turns of the same moment apart."""
     manager: Mapped[User] = relationship()
     members: Mapped[list["User"]] = relationship(secondary="workspace_members", order_by="User.name")

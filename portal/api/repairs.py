@@ -55,7 +55,7 @@ def describe_repair_run(run: RepairRun) -> dict[str, Any]:
         "hosts": run.hosts,
         "who": run.who,
         "verdict": run.verdict.value if run.verdict else None,
-        "asked_at": run.asked_at,
+        "asked_at": run.requested_at,
         "started_at": run.started_at,
         "ended_at": run.ended_at,
         "tasks": run.tasks,
@@ -100,7 +100,7 @@ class OneRepair(MethodView):
             body["reason"],
             body["typed"],
             node_ids=body["nodes"],
-            is_look_ahead=body["look_ahead"],
+            is_dry_run=body["look_ahead"],
         )
         return describe_repair_run(requests.read_repair_run(cluster, actor, run.id))
 

@@ -1,4 +1,4 @@
-"""The `groundcrew` command: speaks REST, knows nothing of the portal's code (click, rich, httpx only)."""
+"""The `groundcrew` command: speaks REST, knows nothing of the portal's code (click and the standard library only)."""
 
 from .main import main
 

@@ -1,13 +1,14 @@
 """The HTTP client of the command: it ends the command with a message and an exit code when the server refuses."""
 
+import os
 import sys
-import uuid
+from http.client import HTTPException
 from typing import Any, NoReturn
 
 import click
-import httpx
 
 from .config import Config
+from .http_request import Response, send_request
 from .messages import locale_language, message
 
 EXIT_FAILED, EXIT_USAGE, EXIT_AUTH, EXIT_NOT_FOUND, EXIT_CONFLICT, EXIT_REFUSED, EXIT_TIMED_OUT = (
@@ -45,28 +46,25 @@ class RestClient:
         if not config.token:
             exit_with(message("No API token. Run “groundcrew login”, or set GROUNDCREW_TOKEN."), EXIT_AUTH)
         self.url = config.url
-        self.http = httpx.Client(
-            base_url=config.url + "/api/v1",
-            headers={"Authorization": f"Bearer {config.token}", "Accept-Language": locale_language()},
-            verify=config.ca_file or True,
-            timeout=30,
-            trust_env=False,
-        )
+        self.ca_file = config.ca_file
+        self.headers = {"Authorization": f"Bearer {config.token}", "Accept-Language": locale_language()}
 
     def get(self, path: str, **query: Any) -> Any:
-        return self.request(
-            "GET", path, params={key: value for key, value in query.items() if value is not None}
-        ).json()
+        return self.request("GET", path, query).json()
 
     def post(self, path: str, body: dict[str, Any] | None = None, **query: Any) -> Any:
         """With an Idempotency-Key, so that a repeated request has one effect."""
-        headers = {"Idempotency-Key": uuid.uuid4().hex}
-        return self.request("POST", path, json=body or {}, params=query, headers=headers).json()
+        return self.request("POST", path, query, body or {}).json()
 
-    def request(self, method: str, path: str, **options: Any) -> httpx.Response:
+    def request(
+        self, method: str, path: str, query: dict[str, Any] | None = None, body: dict[str, Any] | None = None
+    ) -> Response:
+        """Leaves out what is None in `query`."""
+        asked = {name: value for name, value in (query or {}).items() if value is not None}
+        headers = self.headers if body is None else self.headers | {"Idempotency-Key": os.urandom(16).hex()}
         try:
-            answer = self.http.request(method, path, **options)
-        except httpx.HTTPError as error:
+            answer = send_request(method, f"{self.url}/api/v1{path}", headers, asked, body, self.ca_file)
+        except (OSError, HTTPException, UnicodeError) as error:
             exit_with(
                 message(
                     "{url} does not answer: {reason}. Is it running, and is the address right?",
@@ -74,19 +72,18 @@ class RestClient:
                     reason=error,
                 )
             )
-        if answer.is_success:
+        if 200 <= answer.status < 300:
             return answer
-        kind = answer.headers.get("Content-Type", "")
-        if "json" not in kind:
+        if "json" not in answer.headers.get("Content-Type", ""):
             exit_with(
                 message(
                     "{url} answered something that is not Groundcrew (status {status}).",
                     url=self.url,
-                    status=answer.status_code,
+                    status=answer.status,
                 )
             )
         print_problem(answer.json())
-        sys.exit(EXIT_OF_STATUS.get(answer.status_code, EXIT_FAILED))
+        sys.exit(EXIT_OF_STATUS.get(answer.status, EXIT_FAILED))
 
 
 def print_problem(problem: dict[str, Any]) -> None:

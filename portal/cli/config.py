@@ -2,9 +2,9 @@
 read."""
 
 import os
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,18 @@ def config_path() -> Path:
 def read_config() -> Config:
     """A missing file is an empty one. GROUNDCREW_URL, GROUNDCREW_TOKEN and GROUNDCREW_CA_FILE win."""
     path = config_path()
-    saved = tomllib.loads(path.read_text()) if path.exists() else {}
+    saved = parse_toml(path.read_text()) if path.exists() else {}
 
     def value(name: str) -> str:
         return os.environ.get(f"GROUNDCREW_{name.upper()}") or str(saved.get(name, ""))
 
     return Config(url=value("url").rstrip("/"), token=value("token"), ca_file=value("ca_file"))
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    import tomllib  # Half of the installations name the server in variables.
+
+    return tomllib.loads(text)
 
 
 def save_config(config: Config) -> Path:

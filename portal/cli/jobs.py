@@ -156,7 +156,7 @@ def logs(
 def print_log_chunk(client: RestClient, job_id: int, rank: int, stream: str, offset: int) -> tuple[int, int]:
     """Writes the bytes as they are; returns where the next piece begins and how long the log is."""
     query = {"source": f"rank-{rank}", "stream": stream, "offset": offset}
-    answer = client.request("GET", f"/jobs/{job_id}/log", params=query)
+    answer = client.request("GET", f"/jobs/{job_id}/log", query)
     sys.stdout.buffer.write(answer.content)
     sys.stdout.buffer.flush()
     return int(answer.headers["X-Log-Next"]), int(answer.headers["X-Log-Size"])

@@ -1,19 +1,39 @@
 """The root of the `groundcrew` command."""
 
+from importlib import import_module
+
 import click
 
-from .accounting import accounting
 from .client import RestClient
 from .config import Config, read_config, save_config
-from .jobs import job
 from .messages import message
-from .nodes import node, print_nodes
 from .output import output_option, show_table
-from .queue import queue
-from .sweeps import sweep
+
+COMMANDS = {
+    "accounting": ("accounting", "accounting"),
+    "hosts": ("nodes", "print_nodes"),
+    "job": ("jobs", "job"),
+    "node": ("nodes", "node"),
+    "nodes": ("nodes", "print_nodes"),
+    "queue": ("queue", "queue"),
+    "sweep": ("sweeps", "sweep"),
+}
+"""Name → module and attribute: only the module of the command that was typed is loaded."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class LazyGroup(click.Group):
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted({*super().list_commands(context), *COMMANDS})
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return super().get_command(context, name)
+        module, attribute = COMMANDS[name]
+        command: click.Command = getattr(import_module(f".{module}", __package__), attribute)
+        return command
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.pass_context
 def main(context: click.Context) -> None:
     """Groundcrew from the command line. GROUNDCREW_URL and GROUNDCREW_TOKEN say where and who."""
@@ -62,12 +82,3 @@ def list_workspaces(client: RestClient, output: str) -> None:
         "Manager": lambda row: row["manager"],
     }
     show_table(client.get("/workspaces")["items"], columns, output)
-
-
-main.add_command(job)
-main.add_command(node)
-main.add_command(print_nodes, "nodes")
-main.add_command(print_nodes, "hosts")
-main.add_command(sweep)
-main.add_command(accounting)
-main.add_command(queue)

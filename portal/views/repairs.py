@@ -82,7 +82,7 @@ def run_state(run: RepairRun) -> dict[str, str]:
 
 @blueprint.app_template_global("requester_text")
 def who_asked(run: RepairRun) -> str:
-    return _("%(user)s, at the console", user=run.console_user) if run.console_user else run.asker.name
+    return _("%(user)s, at the console", user=run.console_user) if run.console_user else run.requester.name
 
 
 @blueprint.app_template_global("repair_title")
@@ -150,7 +150,7 @@ def ask(repair: str) -> ResponseReturnValue:
             reason,
             typed,
             node_ids=nodes,
-            is_look_ahead="look_ahead" in request.form,
+            is_dry_run="look_ahead" in request.form,
         )
     except Refused as refusal:
         return render_forecast(repair, forms.error_messages(refusal), nodes), 422
@@ -174,7 +174,7 @@ def run(run_id: int) -> ResponseReturnValue:
         failed_nodes=failed_nodes(found),
         further=next_repairs(found),
         log=read_transcript(found),
-        took=((found.ended_at or cluster.clock()) - found.asked_at).total_seconds(),
+        took=((found.ended_at or cluster.clock()) - found.requested_at).total_seconds(),
     )
 
 
@@ -231,7 +231,7 @@ def next_repairs(found: RepairRun) -> list[tuple[Repair, list[int]]]:
 
 def read_transcript(found: RepairRun) -> list[TranscriptLine]:
     """The transcript so far, its beginning if it is very long; empty before the playbook runs."""
-    name = f"operation-{found.operation_id or found.record}.log"
+    name = f"operation-{found.operation_id or found.offline_record}.log"
     try:
         with open_file_beneath(current_cluster().settings.state_dir, "log", name) as file:
             text = read_log_chunk(file, 0, LOG_BYTES).text

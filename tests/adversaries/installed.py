@@ -59,7 +59,7 @@ OF_A_MOVE = re.compile(r"wheels-(.)\1{11}")
 """Packages that a move has made: no hash is like that."""
 LIVES = "select count(*) from attempts where ended_at is null"
 UNDER_WAY = "select count(*) from operations where state in ('requested', 'running')"
-PULSE = "select value->>'at' from facts where name = 'scheduler_pulse'"
+PULSE = "select value->>'at' from installation_facts where name = 'scheduler_stats'"
 
 
 @dataclass

@@ -623,8 +623,8 @@ def operate(ground: Ground, kind: str, subject: int, queue: str = "general") -> 
 def repair_is_forged(ground: Ground) -> None:
     """A row asks for a repair whose name, hosts and locks lead out of the catalogue."""
     ground.sql(
-        "insert into repair_runs (name, target, host, targets, is_look_ahead, digest, reason, asked_by, asked_at, "
-        "is_forced, tasks, before, checks, listed, operation_id) values ('../../outside/etc/program', "
+        "insert into repair_runs (name, target, host, targets, is_dry_run, digest, reason, requested_by, requested_at, "
+        "is_forced, tasks, before, checks, reclaimable_paths, operation_id) values ('../../outside/etc/program', "
         "'../../outside/etc/passwd', 'localhost', '[[\"../../outside/etc/passwd\", \"localhost\"]]', false, "
         "'x', 'x', 1, "
         "'2026-01-01 00:00:00', false, '[]', '[]', '[]', "
@@ -654,9 +654,9 @@ def leftovers_are_links(ground: Ground) -> None:
         (folder / "link").symlink_to(ground.target)
         listed += [[str(folder), 1], [str(ground.target), 1], [str(ground.secret), 1]]
     ground.sql(
-        "insert into repair_runs (name, target, host, targets, is_look_ahead, digest, reason, asked_by, asked_at, "
-        "is_forced, tasks, before, checks, listed, operation_id) values ('free-disk', 'master', 'master', '[]', false, "
-        f"'x', 'x', 1, '2026-01-01 00:00:00', false, '[]', '[]', '[]', '{json.dumps(listed)}', null)"
+        "insert into repair_runs (name, target, host, targets, is_dry_run, digest, reason, requested_by, requested_at, "
+        "is_forced, tasks, before, checks, reclaimable_paths, operation_id) values ('free-disk', 'master', 'master', "
+        f"'[]', false, 'x', 'x', 1, '2026-01-01 00:00:00', false, '[]', '[]', '[]', '{json.dumps(listed)}', null)"
     )
     ground.ready()
 
@@ -752,9 +752,9 @@ def facts_and_leases_are_forged(ground: Ground) -> None:
     """The rows by which the scheduler knows itself and how far it has written are ours."""
     ground.sql(
         "update leases set holder = 'us', fence = fence + 1000",
-        "delete from facts where name = 'access_files'",
-        "insert into facts (name, value) values ('access_files', '{\"last_id\": -5}')",
-        "update facts set value = '{\"digest\": \"../../x\"}' where name = 'default_environment'",
+        "delete from installation_facts where name = 'access_log'",
+        "insert into installation_facts (name, value) values ('access_log', '{\"last_id\": -5}')",
+        "update installation_facts set value = '{\"digest\": \"../../x\"}' where name = 'default_environment'",
     )
     ground.ready()
 

@@ -35,7 +35,7 @@ class RepairPages:
         repair: str,
         reason: str,
         hosts: Sequence[str] = (),
-        is_look_ahead: bool = False,
+        is_dry_run: bool = False,
         is_typed: bool = False,
     ) -> int:
         """From the list by the forecast to the page of the run, whose number is given back.
@@ -43,9 +43,9 @@ class RepairPages:
         `hosts`: those to choose where the forecast leaves a choice; `is_typed`: the name that the page shows is typed.
         """
         self.open_forecast(repair, hosts)
-        return self.run_forecast(reason, is_look_ahead, is_typed)
+        return self.run_forecast(reason, is_dry_run, is_typed)
 
-    def run_forecast(self, reason: str, is_look_ahead: bool = False, is_typed: bool = False) -> int:
+    def run_forecast(self, reason: str, is_dry_run: bool = False, is_typed: bool = False) -> int:
         """The one that is open."""
         page = self.page
         page.get_by_label(re.compile("^Reason")).fill(reason)
@@ -55,7 +55,7 @@ class RepairPages:
             name = page.locator("form[data-typed]").get_attribute("data-typed") or ""
             page.get_by_label(f"Type the name {name}").fill(name)
         expect(run).to_be_enabled()
-        (page.get_by_role("button", name="Only look ahead") if is_look_ahead else run).click()
+        (page.get_by_role("button", name="Only look ahead") if is_dry_run else run).click()
         return self.stay()
 
     def stay(self) -> int:

@@ -12,7 +12,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from tests.crash.full_sweep import a_ground, sweep_on
-from tests.crash.main_scenario import MAIN
+from tests.crash.scenario.main_scenario import MAIN
 from tests.crash.sweep import Report, one_run
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,7 +6,7 @@ import pytest
 
 from tests.crash import installation as grounds
 from tests.crash.installation import Ground
-from tests.crash.main_scenario import SHORT
+from tests.crash.scenario.main_scenario import SHORT
 from tests.crash.sweep import warm_up
 from tests.databases import PostgresqlServer
 

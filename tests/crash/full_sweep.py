@@ -6,7 +6,7 @@ from itertools import count
 
 from tests.crash.installation import Ground, postgresql_ground, sqlite_ground
 from tests.crash.interleavings import one_cancel, one_pause
-from tests.crash.main_scenario import MAIN
+from tests.crash.scenario.main_scenario import MAIN
 from tests.crash.sweep import Report, list_points, random_kills, sweep, warm_up
 from tests.databases import postgresql_server
 

@@ -33,8 +33,8 @@ from cluster.store.tables import metadata
 from portal import create_app
 from tests.builders import a_training, a_workspace, actor_of, add, an_administrator
 from tests.conftest import settings_for
-from tests.crash.event_bus_check import TellingBell
-from tests.crash.execution_log import Journal, WatchedWorld
+from tests.crash.invariants.event_bus_check import TellingBell
+from tests.crash.invariants.execution_log import Journal, WatchedWorld
 from tests.databases import PostgresqlServer
 
 BEGINNING = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)

@@ -9,11 +9,11 @@ from typing import Any
 import psycopg
 
 import worker.scheduling.reconciler
-from tests.crash.actors import Stage
-from tests.crash.checker import violations
-from tests.crash.event_bus_check import plain
 from tests.crash.installation import Ground, beat
-from tests.crash.main_scenario import Step
+from tests.crash.invariants.checker import violations
+from tests.crash.invariants.event_bus_check import plain
+from tests.crash.scenario.actors import Stage
+from tests.crash.scenario.main_scenario import Step
 from tests.crash.sweep import (
     Finding,
     Passes,

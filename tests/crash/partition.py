@@ -29,9 +29,9 @@ from cluster.services.nodes.heartbeats import ReportedUnit
 from cluster.services.nodes.node_tokens import create_node_token
 from cluster.store.jobs import Job
 from portal import create_app
-from tests.crash.execution_log import WatchedWorld
 from tests.crash.installation import NODES, SLOTS, Ground
-from tests.crash.row_snapshot import Record
+from tests.crash.invariants.execution_log import WatchedWorld
+from tests.crash.invariants.row_snapshot import Record
 from tests.crash.sweep import look, start_child
 from worker.adapters.portal_client import PortalClient
 from worker.executors.simulated import SimulatedExecutor

@@ -19,11 +19,11 @@ from pathlib import Path
 
 import worker.scheduling.reconciler
 from cluster import failpoints
-from tests.crash.actors import Stage
-from tests.crash.checker import unsettled, violations
 from tests.crash.installation import Ground
-from tests.crash.main_scenario import Step
-from tests.crash.row_snapshot import Seen, see
+from tests.crash.invariants.checker import unsettled, violations
+from tests.crash.invariants.row_snapshot import Seen, see
+from tests.crash.scenario.actors import Stage
+from tests.crash.scenario.main_scenario import Step
 
 RIGHT_WITHIN = 15
 """Seconds of the world's time after a death (I7)."""

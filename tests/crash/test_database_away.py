@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import event
 
 import cluster.store.engine
-from tests.crash.checker import violations
-from tests.crash.event_bus_check import plain
 from tests.crash.installation import Ground
-from tests.crash.main_scenario import SHORT
+from tests.crash.invariants.checker import violations
+from tests.crash.invariants.event_bus_check import plain
+from tests.crash.scenario.main_scenario import SHORT
 from tests.crash.sweep import in_child, list_points, look
 
 

@@ -5,7 +5,7 @@ import pytest
 from tests.crash import mutants
 from tests.crash.installation import Ground
 from tests.crash.interleavings import one_pause
-from tests.crash.main_scenario import MAIN
+from tests.crash.scenario.main_scenario import MAIN
 from tests.crash.sweep import Patch, list_points, one_run
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.crash.installation import Ground
 from tests.crash.interleavings import one_cancel, one_pause
-from tests.crash.main_scenario import SHORT
+from tests.crash.scenario.main_scenario import SHORT
 from tests.crash.sweep import first_of_each, list_points, random_kills, some_of, sweep
 
 SEEDS = (20261120, 42)

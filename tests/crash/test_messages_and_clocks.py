@@ -13,11 +13,11 @@ import pytest
 from cluster.services import datasets
 from cluster.services.operations.stale_operations import requeue_stale_operations
 from cluster.services.storage import folders
-from tests.crash.actors import Stage
-from tests.crash.checker import violations
 from tests.crash.installation import Ground
-from tests.crash.main_scenario import Step
-from tests.crash.row_snapshot import Seen
+from tests.crash.invariants.checker import violations
+from tests.crash.invariants.row_snapshot import Seen
+from tests.crash.scenario.actors import Stage
+from tests.crash.scenario.main_scenario import Step
 from tests.crash.sweep import first_of_each, in_child, list_points, look, one_death, one_run, some_of, sweep
 from worker.tasks.run import run_claimed
 

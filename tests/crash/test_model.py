@@ -12,11 +12,11 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 from sqlalchemy import text
 
 import worker.scheduling.reconciler
-from tests.crash.actors import STEP_SECONDS, Stage
-from tests.crash.checker import unsettled, violations
 from tests.crash.installation import NODES, Ground, beat
+from tests.crash.invariants.checker import unsettled, violations
+from tests.crash.invariants.row_snapshot import Seen
 from tests.crash.model import LIVING, Model
-from tests.crash.row_snapshot import Seen
+from tests.crash.scenario.actors import STEP_SECONDS, Stage
 from tests.crash.sweep import WHOLE, look, running_in
 from worker.executors.simulated import Behaviour
 from worker.executors.simulated_run import SimulatedRun

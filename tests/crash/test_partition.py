@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.crash.checker import attempts_once, ends, events, gangs, holdings, quotas, units_once
 from tests.crash.installation import Ground
+from tests.crash.invariants.checker import attempts_once, ends, events, gangs, holdings, quotas, units_once
 from tests.crash.partition import Cloud, a_cloud
 from tests.crash.sweep import look
 

@@ -15,7 +15,7 @@ from tests.hosts.bare_machine import BareMachine, bare_machine
 
 ROOT = Path(__file__).resolve().parents[2]
 IMAGES = Path(os.environ.get("GROUNDCREW_CACHE_DIR") or "/var/cache/groundcrew")
-TABLE = ROOT / "docs" / "measurements" / "first-flight.md"
+TABLE = ROOT / "docs" / "measurements" / "first-training.md"
 
 NewMachine = Callable[[], BareMachine]
 

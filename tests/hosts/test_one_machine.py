@@ -40,7 +40,7 @@ class PortalWatch(threading.Thread):
 
 
 def accuracy_in(output: str) -> float:
-    found = re.search(r"Landed: validation accuracy ([\d.]+)% in \d+ s, \d+ images/s\. http", output)
+    found = re.search(r"Finished: validation accuracy ([\d.]+)% in \d+ s, \d+ images/s\. http", output)
     assert found, output[-3000:]
     return float(found.group(1)) / 100
 
@@ -72,22 +72,22 @@ def machine(new_machine: NewMachine) -> BareMachine:
     return new_machine()
 
 
-def test_the_first_flight_lands(machine: BareMachine, port: int, write_down: Write) -> None:
+def test_the_first_training_finishes(machine: BareMachine, port: int, write_down: Write) -> None:
     output, answered, seconds = first_up(machine, port)
     assert accuracy_in(output) >= 0.95
     assert "One-time secret:" in output
-    assert "The workspace first-flight has ended" in output
+    assert "The workspace first-training has ended" in output
     assert starts_at_boot(machine, "redis-server") == []
     write_down("first make up, with a compile: whole", seconds, 900)
 
 
-def test_the_second_time_takes_seconds_and_does_not_fly(
+def test_the_second_time_takes_seconds_and_does_not_train(
     machine: BareMachine, port: int, write_down: Write
 ) -> None:
     began = time.monotonic()
     done = machine.run("cd /root/groundcrew && make up")
     assert done.returncode == 0, done.stdout
-    assert "Landed" not in done.stdout and str(port) in done.stdout
+    assert "Finished:" not in done.stdout and str(port) in done.stdout
     write_down("second make up", time.monotonic() - began, 15)
 
 
@@ -118,7 +118,7 @@ def test_a_user_without_root_gets_the_line_for_the_administrator_and_then_a_port
     machine.run("apt-get -q update && apt-get install -q -y python3")
     machine.run("useradd -m kim && cp -r /root/groundcrew /home/kim/ && chown -R kim /home/kim")
     port = free_port()
-    typed = f"su kim -c 'cd ~/groundcrew && make up FLIGHT=no PORT={port}'"
+    typed = f"su kim -c 'cd ~/groundcrew && make up TRAINING=no PORT={port}'"
     refused = machine.run(typed)
     assert refused.returncode != 0
     line = re.search(r"^ +(apt-get install .*)$", refused.stdout, re.MULTILINE)
@@ -135,7 +135,7 @@ def test_a_user_without_root_gets_the_line_for_the_administrator_and_then_a_port
 
 def test_without_a_network_and_killed_in_between_the_last_one_converges(new_machine: NewMachine) -> None:
     machine, port = new_machine(), free_port()
-    typed = f"make up FLIGHT=no PORT={port}"
+    typed = f"make up TRAINING=no PORT={port}"
     assert machine.run("apt-get -q update && apt-get install -q -y python3").returncode == 0
     offline = machine.run(f"cd /root/groundcrew && unshare --net {typed}")
     assert offline.returncode != 0

@@ -47,7 +47,7 @@ def test_of_two_who_click_at_once_one_runs_and_the_other_hears_who_and_since_whe
     assert set(answers) == {303, 409}, answers
     (run,) = requests.list_repair_runs(garage.cluster, garage.chief)
     (first, _), (second, told) = answers[303], answers[409]
-    since = run.asked_at.astimezone(garage.cluster.settings.zone)
+    since = run.requested_at.astimezone(garage.cluster.settings.zone)
     asked = f"Repair {run.id} runs on lab-a: {first} asked for it at {since:%H:%M}"
     assert (run.who, run.reason) == (first, f"by {first}")
     assert asked in told and 'name="reason"' not in told

@@ -1,1 +1,1 @@
-"""Against a real API server of Kubernetes: see tests/api_server.py."""
+"""Against a real API server of Kubernetes: see tests/kubernetes/api_server.py."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from tests.api_server import SCHEDULER, ApiServer
+from tests.kubernetes.api_server import SCHEDULER, ApiServer
 from tests.unit.roles.rendering import ROOT, render
 
 RULES = ROOT / "roles" / "kubernetes_addons" / "vars" / "access.yml"

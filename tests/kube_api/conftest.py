@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.api_server import SCHEDULER, ApiServer, api_server
-from tests.compiled_programs import NOT_BUILT, NotCompiled
-from tests.fake_kubelet import Kubelet
 from tests.kube_api.access import give_access
 from tests.kube_api.stage import KubernetesStage, a_stage
+from tests.kubernetes.api_server import SCHEDULER, ApiServer, api_server
+from tests.kubernetes.compiled_programs import NOT_BUILT, NotCompiled
+from tests.kubernetes.fake_kubelet import Kubelet
 
 NUMBERS = itertools.count(1)
 

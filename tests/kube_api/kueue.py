@@ -9,9 +9,9 @@ from pathlib import Path
 
 import yaml
 
-from tests.api_server import ADMINISTRATOR, ApiServer, running, until
-from tests.compiled_programs import find_manifests, find_programs
 from tests.free_ports import free_port
+from tests.kubernetes.api_server import ADMINISTRATOR, ApiServer, running, until
+from tests.kubernetes.compiled_programs import find_manifests, find_programs
 from worker.kubernetes.api_client import KubernetesObject
 from worker.kubernetes.object_kinds import object_head
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tests.api_server import ApiServer
-from tests.fake_kubelet import Kubelet, first_processes
 from tests.integration.conftest import a_ground, runtime_on
 from tests.kube_api.pod_stage import PodStage
+from tests.kubernetes.api_server import ApiServer
+from tests.kubernetes.fake_kubelet import Kubelet, first_processes
 from worker.executors.contract import Handle, StartPlan
 from worker.kubernetes.object_names import run_name, workspace_namespace
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.api_server import SCHEDULER, ApiServer, until
 from tests.kube_api.access import objects
+from tests.kubernetes.api_server import SCHEDULER, ApiServer, until
 from worker.kubernetes.api_client import ApiRefused, KubernetesApi, KubernetesObject
 from worker.kubernetes.object_kinds import object_head
 

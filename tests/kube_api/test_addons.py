@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.api_server import ADMINISTRATOR, ApiServer, until
-from tests.compiled_programs import find_programs
+from tests.kubernetes.api_server import ADMINISTRATOR, ApiServer, until
+from tests.kubernetes.compiled_programs import find_programs
 from tests.unit.roles.rendering import render
 from tests.unit.roles.test_kubernetes import given
 from worker.kubernetes.api_client import KubernetesObject

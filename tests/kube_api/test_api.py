@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.api_server import NOBODY, SCHEDULER, ApiServer
-from tests.kubernetes_events import watch
+from tests.kubernetes.api_server import NOBODY, SCHEDULER, ApiServer
+from tests.kubernetes.events import watch
 from worker.kubernetes.api_client import REST_SECONDS, ApiConflict, ApiRefused, ApiUnreachable, KubernetesApi
 from worker.kubernetes.object_kinds import object_head
 

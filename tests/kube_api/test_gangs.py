@@ -10,10 +10,10 @@ from cluster.domain.jobs.attempts import ObservedState
 from cluster.domain.jobs.exits import outcome_of
 from cluster.domain.kubernetes.api_objects import parse_api_time
 from cluster.domain.states import JobState
-from tests.api_server import ApiServer, mpi_operator
-from tests.fake_kubelet import Kubelet, first_processes
 from tests.integration.worker.executors.executor_stages import end_of, until
 from tests.kube_api.stage import KubernetesStage
+from tests.kubernetes.api_server import ApiServer, mpi_operator
+from tests.kubernetes.fake_kubelet import Kubelet, first_processes
 from tests.start_plans import change_plan
 from worker.executors.contract import StartPlan
 from worker.kubernetes import object_names

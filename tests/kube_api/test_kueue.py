@@ -17,9 +17,9 @@ from cluster.domain.kubernetes.reasons import (
     kubernetes_reason_data,
 )
 from cluster.domain.kubernetes.workspace_namespace import GPU_RESOURCE, WorkspaceNamespace
-from tests.api_server import ApiServer, until
-from tests.compiled_programs import NOT_BUILT, NotCompiled
 from tests.kube_api.kueue import kueue
+from tests.kubernetes.api_server import ApiServer, until
+from tests.kubernetes.compiled_programs import NOT_BUILT, NotCompiled
 from worker.kubernetes.api_client import KubernetesObject
 from worker.kubernetes.namespaces.sync import NamespaceSync, SyncReport
 from worker.kubernetes.object_kinds import object_head

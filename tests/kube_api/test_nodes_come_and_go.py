@@ -19,11 +19,11 @@ from cluster.services.nodes.heartbeats import ReportedUnit, record_heartbeat
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node
 from cluster.store.workspaces import Workspace
-from tests.api_server import SCHEDULER, ApiServer
-from tests.compiled_programs import NotCompiled
 from tests.integration.conftest import a_cluster, a_ground, redis_server, settings_on
 from tests.integration.worker.executors.conftest import until
 from tests.integration.worker.scheduling.conftest import Field, a_field
+from tests.kubernetes.api_server import SCHEDULER, ApiServer
+from tests.kubernetes.compiled_programs import NotCompiled
 from tests.kwok.nodes import add_nodes, kill_node, revive_node, simulated_nodes
 from tests.kwok.player import Player
 from worker.kubernetes import object_names

@@ -6,10 +6,10 @@ import pytest
 
 from cluster.domain.jobs.attempts import ObservedState
 from cluster.domain.kubernetes.workspace_namespace import WorkspaceNamespace
-from tests.api_server import ApiServer
 from tests.integration.worker.executors.executor_stages import end_of, until
 from tests.integration.worker.executors.program_actions import Act
 from tests.kube_api.stage import KubernetesStage
+from tests.kubernetes.api_server import ApiServer
 from worker.executors.contract import StartPlan
 from worker.kubernetes import object_names
 from worker.kubernetes.api_client import KubernetesObject

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from cluster.domain.states import JobState
-from tests.api_server import SCHEDULER, ApiServer
 from tests.builders import a_workspace
-from tests.fake_kubelet import Kubelet
 from tests.integration.conftest import a_cluster, a_ground, redis_server, settings_on
 from tests.integration.worker.executors.conftest import until
 from tests.integration.worker.scheduling.conftest import Field, a_field, stops_well
+from tests.kubernetes.api_server import SCHEDULER, ApiServer
+from tests.kubernetes.fake_kubelet import Kubelet
 from worker.kubernetes import object_names
 
 FIELDS = itertools.count()

@@ -3,7 +3,7 @@
 import base64
 from pathlib import Path
 
-from tests.api_server import ApiServer, encryption_of, write_encryption
+from tests.kubernetes.api_server import ApiServer, encryption_of, write_encryption
 from worker.kubernetes.object_kinds import object_head
 
 SECRET, PLAIN = "calm-birds-sleep-at-noon", "calm-birds-wake-at-noon"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cluster.domain.kubernetes.workspace_namespace import GPU_RESOURCE, WorkspaceNamespace
-from tests.api_server import ADMINISTRATOR, ApiServer, until
 from tests.free_ports import free_port
+from tests.kubernetes.api_server import ADMINISTRATOR, ApiServer, until
 from worker.kubernetes.api_client import (
     ApiRefused,
     ApiUnreachable,

@@ -15,9 +15,9 @@ from cluster.services.kubernetes import status
 from cluster.services.leases import HeldLease, acquire_lease
 from cluster.services.workspaces import lifecycle
 from cluster.store.workspaces import Workspace
-from tests.api_server import ADMINISTRATOR, NOBODY, SCHEDULER, ApiServer
 from tests.builders import a_workspace, actor_of, an_administrator
 from tests.free_ports import free_port
+from tests.kubernetes.api_server import ADMINISTRATOR, NOBODY, SCHEDULER, ApiServer
 from worker.kubernetes.api_client import KubernetesApi, KubernetesObject
 from worker.kubernetes.object_names import workspace_namespace
 from worker.scheduling.kubernetes_watch import KubernetesWatch

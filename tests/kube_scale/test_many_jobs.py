@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.kubernetes_throughput import measure
-from tests.compiled_programs import NOT_BUILT, NotCompiled, find_programs
+from tests.bench.kubernetes.throughput import measure
+from tests.kubernetes.compiled_programs import NOT_BUILT, NotCompiled, find_programs
 from tests.kwok.program import compile_kwok
 
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "measurements" / "kubernetes.md"

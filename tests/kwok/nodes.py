@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tests.api_server import ADMINISTRATOR, ApiServer, running, until
-from tests.compiled_programs import find_programs
+from tests.kubernetes.api_server import ADMINISTRATOR, ApiServer, running, until
+from tests.kubernetes.compiled_programs import find_programs
 from tests.kwok.program import find_kwok
 from worker.kubernetes.api_client import KubernetesObject
 from worker.kubernetes.object_kinds import object_head

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tests.kubernetes_events import Gone, watch
+from tests.kubernetes.events import Gone, watch
 from tests.kwok.nodes import GPU
 from worker.inside import shim_files
 from worker.kubernetes import object_names

@@ -6,7 +6,7 @@ python -m tests.kwok.program    compiles it, where this machine has not done it
 import sys
 from pathlib import Path
 
-from tests.compiled_programs import NotCompiled, open_shelf
+from tests.kubernetes.compiled_programs import NotCompiled, open_shelf
 from worker.bundle.build_cache import BuildCache, CollectingFailed
 from worker.bundle.go_programs import GoProgram, ensure_program
 from worker.bundle.sources import Module

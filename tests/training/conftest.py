@@ -24,18 +24,18 @@ LIMIT_SECONDS = 240
 
 
 @dataclass(frozen=True)
-class Flight:
+class TrainingRun:
     """A training that has ended; `folder` is the job's `out`."""
 
     folder: Path
     exit_code: int
     variables: Mapping[str, VariableValue]
 
-    def said(self, rank: int = 0, stream: str = "stdout") -> str:
+    def read_output(self, rank: int = 0, stream: str = "stdout") -> str:
         return (self.folder / f"rank-{rank}.{stream}").read_text()
 
 
-Fly = Callable[..., Flight]
+RunTraining = Callable[..., TrainingRun]
 
 
 @pytest.fixture(scope="session")
@@ -70,20 +70,20 @@ def digits(environment: Path, place: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def fly(environment: Path, place: Path, digits: Path) -> Fly:
+def run_training(environment: Path, place: Path, digits: Path) -> RunTraining:
     """Runs a built-in model as a job is run: launcher, rank shim, installed runtime, another user."""
     runtime = install_runtime(place / "runtime")
     interpreter = str(environment / "bin" / "python")
 
-    def fly(
+    def run_training(
         name: str,
         model: str,
         raw: Mapping[str, str],
         ranks: int = 2,
         dataset: Path = digits,
-        while_flying: Callable[[Path], None] = lambda out: None,
+        meanwhile: Callable[[Path], None] = lambda out: None,
         **more: str,
-    ) -> Flight:
+    ) -> TrainingRun:
         out = place / name / "out"
         out.mkdir(parents=True)
         user = {"user": JOB_USER, "group": JOB_USER, "extra_groups": []} if os.geteuid() == 0 else {}
@@ -113,8 +113,8 @@ def fly(environment: Path, place: Path, digits: Path) -> Fly:
                 stderr=log,
                 **user,  # type: ignore[call-overload]
             )
-            while_flying(out)
+            meanwhile(out)
             returncode = flying.wait(LIMIT_SECONDS)
-        return Flight(out, returncode, variables)
+        return TrainingRun(out, returncode, variables)
 
-    return fly
+    return run_training

@@ -11,8 +11,8 @@ from docker.models.containers import Container
 from cluster.domain.built_in_models import BUILT_IN_MODELS, check_variables
 from cluster.domain.jobs.launch import JobFolders, job_environment
 from cluster.domain.states import UnitKind
-from tests.container_engine import SOCKET
-from tests.default_image import Built, built_or_skip, ensure_loaded
+from tests.containers.default_image import Built, built_or_skip, ensure_loaded
+from tests.containers.engine import SOCKET
 from worker.adapters.job_runtime import install_runtime
 from worker.images.description import ENVIRONMENT_PATH
 

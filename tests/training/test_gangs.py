@@ -16,8 +16,8 @@ from docker.models.containers import Container
 from cluster.domain.built_in_models import BUILT_IN_MODELS, check_variables
 from cluster.domain.jobs import launch
 from cluster.domain.states import Launcher, UnitKind
-from tests.container_engine import SOCKET
-from tests.default_image import built_or_skip, ensure_loaded
+from tests.containers.default_image import built_or_skip, ensure_loaded
+from tests.containers.engine import SOCKET
 from worker.adapters.job_runtime import install_runtime
 from worker.executors import container_folders
 from worker.executors.contract import ContainerPlan, ProgramPlan, StartPlan

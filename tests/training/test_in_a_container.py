@@ -9,8 +9,8 @@ from cluster.domain.states import JobState, Launcher
 from cluster.store.datasets import Dataset
 from cluster.store.trainings import Training
 from tests.builders import a_job, a_training
-from tests.container_engine import SOCKET
-from tests.container_image import image_or_skip
+from tests.containers.engine import SOCKET
+from tests.containers.image import image_or_skip
 from tests.integration.conftest import cluster, ground, redis_url, settings
 from tests.integration.worker.executors.conftest import until
 from tests.integration.worker.scheduling.conftest import Field, field_

@@ -15,7 +15,7 @@ from PIL import Image
 
 from cluster.files.checkpoints import list_checkpoints
 from portal.job_files.metrics_cache import MetricsCache
-from tests.training.conftest import Flight, Fly
+from tests.training.conftest import RunTraining, TrainingRun
 from worker.adapters.sample_digits import DIGIT_IMAGES, write_sample_digits
 
 CANONICAL = {
@@ -30,13 +30,13 @@ CANONICAL = {
 
 
 @pytest.fixture(scope="module")
-def flight(fly: Fly) -> Flight:
-    """LeNet with every variable at its default, as the first flight has it."""
-    return fly("first", "lenet", {})
+def training_run(run_training: RunTraining) -> TrainingRun:
+    """LeNet with every variable at its default, as the first training has it."""
+    return run_training("first", "lenet", {})
 
 
-def read_metrics(flight: Flight) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (flight.folder / "metrics.jsonl").read_text().splitlines()]
+def read_metrics(training_run: TrainingRun) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (training_run.folder / "metrics.jsonl").read_text().splitlines()]
 
 
 def weights(text: str) -> str:
@@ -45,65 +45,67 @@ def weights(text: str) -> str:
     return found[1]
 
 
-def test_two_ranks_learn_the_digits(flight: Flight) -> None:
-    assert flight.exit_code == 0, flight.said(0, "stderr")
-    reached = MetricsCache().read(flight.folder).last("accuracy/validation")
+def test_two_ranks_learn_the_digits(training_run: TrainingRun) -> None:
+    assert training_run.exit_code == 0, training_run.read_output(0, "stderr")
+    reached = MetricsCache().read(training_run.folder).last("accuracy/validation")
     assert reached is not None
     assert reached >= 0.95
 
 
-def test_both_ranks_end_with_the_same_weights(flight: Flight) -> None:
-    assert weights(flight.said(0)) == weights(flight.said(1))
+def test_both_ranks_end_with_the_same_weights(training_run: TrainingRun) -> None:
+    assert weights(training_run.read_output(0)) == weights(training_run.read_output(1))
 
 
-def test_a_person_can_follow_it_epoch_by_epoch(flight: Flight) -> None:
-    said = flight.said().splitlines()
+def test_a_person_can_follow_it_epoch_by_epoch(training_run: TrainingRun) -> None:
+    said = training_run.read_output().splitlines()
     assert said[0].startswith(
         "LeNet: 10 classes, 1438 training and 359 validation images of 32x32 grey; 2 rank(s)"
     )
     epochs = [line for line in said if line.startswith("Epoch ")]
-    assert len(epochs) == flight.variables["epochs"]
+    assert len(epochs) == training_run.variables["epochs"]
     assert re.fullmatch(
         r"Epoch 20/20: loss \d\.\d{4}, accuracy \d\.\d{4}, validation loss \d\.\d{4}, "
         r"validation accuracy 0\.9\d{3}, \d+ images/s",
         epochs[-1],
     )
-    assert not [line for line in flight.said(1).splitlines() if line.startswith("Epoch ")]
+    assert not [line for line in training_run.read_output(1).splitlines() if line.startswith("Epoch ")]
 
 
-def test_only_the_first_rank_writes_metrics_under_their_names(flight: Flight) -> None:
-    metrics = read_metrics(flight)
+def test_only_the_first_rank_writes_metrics_under_their_names(training_run: TrainingRun) -> None:
+    metrics = read_metrics(training_run)
     assert {name for entry in metrics for name in entry["scalars"]} == CANONICAL
     assert all(math.isfinite(value) for entry in metrics for value in entry["scalars"].values())
     assert all(before["step"] <= after["step"] for before, after in pairwise(metrics))
     assert all(before["time"] <= after["time"] for before, after in pairwise(metrics))
     points = [entry["step"] for entry in metrics if "loss/train" in entry["scalars"]]
-    assert len(points) == len(set(points)) >= 3 * int(flight.variables["epochs"])
-    assert metrics[0]["scalars"] == {"epochs": flight.variables["epochs"]}
+    assert len(points) == len(set(points)) >= 3 * int(training_run.variables["epochs"])
+    assert metrics[0]["scalars"] == {"epochs": training_run.variables["epochs"]}
 
 
-def test_the_learning_rate_falls_as_its_schedule_says(flight: Flight) -> None:
+def test_the_learning_rate_falls_as_its_schedule_says(training_run: TrainingRun) -> None:
     rates = [
         entry["scalars"]["learning_rate"]
-        for entry in read_metrics(flight)
+        for entry in read_metrics(training_run)
         if "learning_rate" in entry["scalars"]
     ]
     assert rates == sorted(rates, reverse=True)
     assert rates[-1] < rates[0] / 100
 
 
-def test_each_epoch_leaves_a_checkpoint_that_the_page_lists(flight: Flight) -> None:
-    listed = list_checkpoints(flight.folder)
+def test_each_epoch_leaves_a_checkpoint_that_the_page_lists(training_run: TrainingRun) -> None:
+    listed = list_checkpoints(training_run.folder)
     assert [one.epoch for one in listed] == list(range(20, 0, -1))
     assert {"accuracy/validation", "loss/validation", "loss/train"} <= set(listed[0].scalars)
     for one in listed:
-        assert (flight.folder / "checkpoints" / one.name).read_bytes().startswith(b"\x89HDF")
-    assert not list((flight.folder / "checkpoints").glob(".*"))
+        assert (training_run.folder / "checkpoints" / one.name).read_bytes().startswith(b"\x89HDF")
+    assert not list((training_run.folder / "checkpoints").glob(".*"))
 
 
-def test_nothing_alarming_is_printed(flight: Flight) -> None:
+def test_nothing_alarming_is_printed(training_run: TrainingRun) -> None:
     for rank in (0, 1):
-        assert not re.search("error|warning|traceback", flight.said(rank, "stderr"), re.IGNORECASE)
+        assert not re.search(
+            "error|warning|traceback", training_run.read_output(rank, "stderr"), re.IGNORECASE
+        )
 
 
 def test_the_data_set_is_real_and_always_the_same(environment: Path, digits: Path, place: Path) -> None:
@@ -118,11 +120,11 @@ def test_the_data_set_is_real_and_always_the_same(environment: Path, digits: Pat
 
 
 @pytest.mark.long
-def test_the_mlp_learns_too_and_goes_on_from_a_checkpoint(fly: Fly) -> None:
+def test_the_mlp_learns_too_and_goes_on_from_a_checkpoint(run_training: RunTraining) -> None:
     values = {"epochs": "4", "optimizer": "sgd", "learning_rate": "0.05", "hidden_units": "64"}
-    first = fly("mlp", "mlp", {**values, "schedule": "constant"})
+    first = run_training("mlp", "mlp", {**values, "schedule": "constant"})
     assert first.exit_code == 0, first.said(0, "stderr")
-    second = fly("mlp-on", "mlp", {**values, "epochs": "6"}, GROUNDCREW_RESUME=str(first.folder))
+    second = run_training("mlp-on", "mlp", {**values, "epochs": "6"}, GROUNDCREW_RESUME=str(first.folder))
     assert second.exit_code == 0, second.said(0, "stderr")
     assert "Goes on after epoch 4, from epoch-0004.weights.h5." in second.said()
     assert [one.epoch for one in list_checkpoints(second.folder)] == [6, 5]
@@ -134,16 +136,16 @@ def test_the_mlp_learns_too_and_goes_on_from_a_checkpoint(fly: Fly) -> None:
 
 
 @pytest.mark.long
-def test_asked_to_stop_it_saves_at_once_and_goes_on_there(fly: Fly) -> None:
+def test_asked_to_stop_it_saves_at_once_and_goes_on_there(run_training: RunTraining) -> None:
     """As the shim does it: each rank's wrapper is told, the launcher is not."""
     values = {"epochs": "400", "optimizer": "sgd", "learning_rate": "0.05", "schedule": "constant"}
-    first = fly("mlp-left", "mlp", values, while_flying=ask_to_stop)
+    first = run_training("mlp-left", "mlp", values, meanwhile=ask_to_stop)
     assert first.exit_code != 0
     (left,) = re.findall(r"Asked to stop: saved after step (\d+), in epoch (\d+)\.", first.said())
     saved = max(list_checkpoints(first.folder), key=lambda one: (one.epoch or 0, one.step or 0))
     assert saved.step == int(left[0]) and saved.epoch in (int(left[1]) - 1, int(left[1]))
     epochs = {**values, "epochs": str(int(left[1]) + 1)}
-    second = fly("mlp-back", "mlp", epochs, GROUNDCREW_RESUME=str(first.folder / "checkpoints"))
+    second = run_training("mlp-back", "mlp", epochs, GROUNDCREW_RESUME=str(first.folder / "checkpoints"))
     assert second.exit_code == 0, second.said(0, "stderr")
     assert read_metrics(second)[0]["step"] == saved.step
     assert weights(second.said(0)) == weights(second.said(1))
@@ -165,30 +167,36 @@ def ask_to_stop(folder: Path) -> None:
             process.send_signal(signal.SIGTERM)
 
 
-def test_a_loss_that_is_no_number_ends_the_job_with_advice(fly: Fly) -> None:
+def test_a_loss_that_is_no_number_ends_the_job_with_advice(run_training: RunTraining) -> None:
     values = {"optimizer": "sgd", "learning_rate": "1000", "schedule": "constant", "epochs": "3"}
-    flight = fly("diverged", "mlp", values, ranks=1)
-    assert flight.exit_code != 0
-    assert "The loss is no longer a number" in flight.said(0, "stderr")
-    assert any(entry.get("not_finite") == ["loss/train"] for entry in read_metrics(flight))
+    training_run = run_training("diverged", "mlp", values, ranks=1)
+    assert training_run.exit_code != 0
+    assert "The loss is no longer a number" in training_run.read_output(0, "stderr")
+    assert any(entry.get("not_finite") == ["loss/train"] for entry in read_metrics(training_run))
 
 
-def test_data_without_classes_is_said_so(fly: Fly, place: Path) -> None:
+def test_data_without_classes_is_said_so(run_training: RunTraining, place: Path) -> None:
     (place / "nothing").mkdir()
-    flight = fly("no-data", "lenet", {}, ranks=1, dataset=place / "nothing")
-    assert flight.exit_code != 0
-    assert "at least two folders, one per class" in flight.said(0, "stderr")
+    training_run = run_training("no-data", "lenet", {}, ranks=1, dataset=place / "nothing")
+    assert training_run.exit_code != 0
+    assert "at least two folders, one per class" in training_run.read_output(0, "stderr")
 
 
 @pytest.mark.long
-def test_coloured_images_of_any_size_some_of_them_broken(fly: Fly, environment: Path, place: Path) -> None:
+def test_coloured_images_of_any_size_some_of_them_broken(
+    run_training: RunTraining, environment: Path, place: Path
+) -> None:
     for name, colour in (("red", (200, 20, 20)), ("blue", (20, 20, 200))):
         (place / "colours" / name).mkdir(parents=True)
         for number in range(21):
             Image.new("RGB", (20 + number, 50), colour).save(place / "colours" / name / f"{number}.jpg")
     (place / "colours" / "red" / "0.jpg").write_bytes(b"no image")
-    flight = fly("colours", "lenet", {"epochs": "8", "batch_size": "8"}, dataset=place / "colours")
-    assert flight.exit_code == 0, flight.said(0, "stderr")
-    assert "32x32 RGB" in flight.said()
-    assert "Left out, not a readable image: red/0.jpg" in flight.said(0, "stderr") + flight.said(1, "stderr")
-    assert MetricsCache().read(flight.folder).last("accuracy/validation") == 1.0
+    training_run = run_training(
+        "colours", "lenet", {"epochs": "8", "batch_size": "8"}, dataset=place / "colours"
+    )
+    assert training_run.exit_code == 0, training_run.read_output(0, "stderr")
+    assert "32x32 RGB" in training_run.read_output()
+    assert "Left out, not a readable image: red/0.jpg" in training_run.read_output(
+        0, "stderr"
+    ) + training_run.read_output(1, "stderr")
+    assert MetricsCache().read(training_run.folder).last("accuracy/validation") == 1.0

@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from datetime import timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from cluster.files.atomic import write_atomically
 
 AUTHORITY_DURATION = timedelta(days=3650)
 CERTIFICATE_DURATION = timedelta(days=397)
@@ -30,12 +33,8 @@ def ensure_authority(folder: Path, name: str) -> bool:
         *("-addext", "basicConstraints=critical,CA:TRUE,pathlen:0"),
         *("-addext", "keyUsage=critical,keyCertSign,cRLSign"),
     ]
-    run_openssl(
-        ["req", "-x509", *CURVE, "-keyout", temporary_path(key), "-out", temporary_path(certificate)]
-        + ["-subj", f"/CN={name}", "-days", str(AUTHORITY_DURATION.days), *extensions]
-    )
-    install_file(key, 0o600)
-    install_file(certificate, 0o644)
+    subject = ["-subj", f"/CN={name}", "-days", str(AUTHORITY_DURATION.days)]
+    make_certificate(key, certificate, [*subject, *extensions])
     return True
 
 
@@ -47,32 +46,23 @@ def ensure_certificate(folder: Path, names: Sequence[str]) -> bool:
     certificate, key = folder / "portal.pem", folder / "portal.key"
     if key.exists() and certificate.exists() and is_certificate_valid(folder, certificate, names):
         return False
-    run_openssl(
-        [
-            "req",
-            "-x509",
-            *CURVE,
-            "-CA",
-            str(folder / "authority.pem"),
-            "-CAkey",
-            str(folder / "authority.key"),
-        ]
-        + ["-keyout", temporary_path(key), "-out", temporary_path(certificate)]
-        + [
-            "-subj",
-            f"/CN={names[0]}",
-            "-days",
-            str(CERTIFICATE_DURATION.days),
-            "-addext",
-            f"subjectAltName={subject_alternative_names(names)}",
-        ]
-        + ["-addext", "basicConstraints=critical,CA:FALSE", "-addext", "extendedKeyUsage=serverAuth"]
-    )
-    with Path(temporary_path(certificate)).open("ab") as chain:
-        chain.write((folder / "authority.pem").read_bytes())
-    install_file(key, 0o600)
-    install_file(certificate, 0o644)
+    words = [
+        *("-CA", str(folder / "authority.pem"), "-CAkey", str(folder / "authority.key")),
+        *("-subj", f"/CN={names[0]}", "-days", str(CERTIFICATE_DURATION.days)),
+        *("-addext", f"subjectAltName={subject_alternative_names(names)}"),
+        *("-addext", "basicConstraints=critical,CA:FALSE", "-addext", "extendedKeyUsage=serverAuth"),
+    ]
+    make_certificate(key, certificate, words, (folder / "authority.pem").read_bytes())
     return True
+
+
+def make_certificate(key: Path, certificate: Path, words: Sequence[str], chain: bytes = b"") -> None:
+    """A new key with its certificate, and the certificates of `chain` behind that. Raises CertificateFailed."""
+    with TemporaryDirectory(dir=key.parent, prefix=".openssl-") as place:
+        made_key, made = Path(place, "key"), Path(place, "certificate")
+        run_openssl(["req", "-x509", *CURVE, "-keyout", str(made_key), "-out", str(made), *words])
+        write_atomically(key, made_key.read_bytes(), 0o600)
+        write_atomically(certificate, made.read_bytes() + chain, 0o644)
 
 
 def read_certificate_names(folder: Path) -> list[str]:
@@ -80,24 +70,29 @@ def read_certificate_names(folder: Path) -> list[str]:
     shown = run_openssl(
         ["x509", "-in", str(folder / "portal.pem"), "-noout", "-ext", "subjectAltName"]
     ).stdout
-    return [word.strip().partition(":")[2] for word in shown.partition("\n")[2].split(",")]
+    return [comparable_name(word.strip().partition(":")[2]) for word in shown.partition("\n")[2].split(",")]
 
 
 def is_certificate_valid(folder: Path, certificate: Path, names: Sequence[str]) -> bool:
     authority = str(folder / "authority.pem")
     trusted = ["verify", "-CAfile", authority, "-x509_strict", str(certificate)]
     shown = run_openssl(["x509", "-in", str(certificate), "-noout", "-ext", "subjectAltName"], must=False)
-    found = {word.strip() for word in shown.stdout.partition("\n")[2].split(",")}
-    wanted = {word.replace("IP:", "IP Address:") for word in subject_alternative_names(names).split(",")}
+    words = shown.stdout.partition("\n")[2].split(",")
+    found = {comparable_name(word.strip().partition(":")[2]) for word in words}
     return (
         is_valid_for(certificate, RENEW_BEFORE)
-        and found == wanted
+        and found == {comparable_name(name) for name in names}
         and run_openssl(trusted, must=False).returncode == 0
     )
 
 
 def subject_alternative_names(names: Sequence[str]) -> str:
     return ",".join(f"{'IP' if is_address(name) else 'DNS'}:{name}" for name in names)
+
+
+def comparable_name(name: str) -> str:
+    """openssl writes out each group of an IPv6 address."""
+    return str(ip_address(name)) if is_address(name) else name
 
 
 def is_address(name: str) -> bool:
@@ -114,15 +109,6 @@ def is_valid_for(certificate: Path, longer: timedelta) -> bool:
         run_openssl(["x509", "-in", str(certificate), "-noout", "-checkend", seconds], must=False).returncode
         == 0
     )
-
-
-def temporary_path(path: Path) -> str:
-    return f"{path}.unfinished"
-
-
-def install_file(path: Path, mode: int) -> None:
-    Path(temporary_path(path)).chmod(mode)
-    Path(temporary_path(path)).rename(path)
 
 
 def run_openssl(words: Sequence[str], must: bool = True) -> "subprocess.CompletedProcess[str]":

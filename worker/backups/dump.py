@@ -16,6 +16,7 @@ from sqlalchemy.engine import make_url
 
 from cluster.domain.errors import Unavailable
 from cluster.failpoints import external_call
+from cluster.files.atomic import write_atomically
 from cluster.services.backups.manifests import manifest_path
 from cluster.settings import Settings
 from cluster.store.migrate import sqlite_file
@@ -142,13 +143,6 @@ def compress(pieces: Iterable[bytes], target: int) -> None:
 
 
 def write_backup_manifest(folder: Path, manifest: dict[str, Any]) -> None:
-    path = manifest_path(folder, manifest["name"])
-    unfinished = path.with_suffix(".unfinished")
-    try:
-        unfinished.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
-    except OSError:
-        unfinished.unlink()
-        raise
+    text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
     # Counts and sums, no row of anybody: who watches repairs may read them where it may not read the backup.
-    unfinished.chmod(0o640)
-    unfinished.rename(path)
+    write_atomically(manifest_path(folder, manifest["name"]), text, 0o640)

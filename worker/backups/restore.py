@@ -23,7 +23,7 @@ from cluster.services.backups.restored_database import (
 from cluster.services.context import Cluster
 from cluster.settings import Settings
 from cluster.store.engine import Store
-from cluster.store.migrate import head_revision, migration_scripts, upgrade_database
+from cluster.store.migrate import known_revisions, upgrade_database
 from worker.backups.audit_anchors import anchors_in_backups
 from worker.backups.drill import check_database_kind, restore_to_scratch
 from worker.backups.dump import delete_unfinished, hold_backup_lock, open_backup_database, write_backup
@@ -45,7 +45,7 @@ class RestoreResult:
 
 
 def restore_backup(settings: Settings, file: Path, now: Now, holds: bool = True) -> RestoreResult:
-    """Raises Refused for a file that is none, damaged, foreign or newer, Unavailable where something is missing.
+    """Raises Refused for a file that is none, damaged, foreign, too old or newer; Unavailable if something is missing.
 
     Killed at any moment: either what was there is in its place, or what was put back is, whole and settled.
     """
@@ -77,10 +77,18 @@ def read_own_manifest(file: Path) -> dict[str, Any]:
     if read_backup_manifest(path) is None:
         raise Refused("file", "restore.no_manifest", manifest=path.name)
     manifest: dict[str, Any] = json.loads(path.read_text())
-    if manifest["revision"] not in {script.revision for script in migration_scripts().walk_revisions()}:
-        found, known = manifest["revision"], head_revision()
-        raise Refused("file", "restore.newer", name=file.name, found=found, known=known)
+    check_revision_known(file.name, manifest["revision"])
     return manifest
+
+
+def check_revision_known(name: str, revision: str) -> None:
+    """Raises Refused for a backup that no migration of this version leads on from."""
+    known = known_revisions()
+    if revision in known:
+        return
+    if revision < known[0]:
+        raise Refused("file", "restore.too_old", name=name, found=revision, oldest=known[0])
+    raise Refused("file", "restore.newer", name=name, found=revision, known=known[-1])
 
 
 def settle_scratch(

@@ -63,6 +63,7 @@ EMBEDDED_PACKAGES = (
     PackageRequirement(("python3-dev",), files=(PYTHON_HEADER,)),
     PackageRequirement(("python3-venv",), files=(PYTHON_VENV,)),
 )
+IMAGE_COPY_PACKAGES = (PackageRequirement(("skopeo",), programs=("skopeo",)),)
 TEST_PACKAGES = (
     PackageRequirement(("iproute2",), programs=("ip",)),
     PackageRequirement(("chromium",), programs=("chromium",)),
@@ -76,7 +77,7 @@ TEST_PACKAGES = (
     PackageRequirement(("gpg-agent",), programs=("gpg-agent",)),
     PackageRequirement(("docker-registry",), programs=("docker-registry",), has_service=True),
     PackageRequirement(("apache2-utils",), programs=("htpasswd",)),
-    PackageRequirement(("skopeo",), programs=("skopeo",)),
+    *IMAGE_COPY_PACKAGES,
 )
 ANSIBLE_PACKAGES = (
     PackageRequirement(("python3-venv",), files=(PYTHON_VENV,)),

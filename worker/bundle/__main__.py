@@ -4,12 +4,17 @@ import argparse
 import platform
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from worker.bootstrap.paths import find_installation_paths
-from worker.bootstrap.system_packages import IMAGE_BUILD_PACKAGES, ensure_packages
+from worker.bootstrap.system_packages import (
+    IMAGE_BUILD_PACKAGES,
+    IMAGE_COPY_PACKAGES,
+    PackageRequirement,
+    ensure_packages,
+)
 from worker.bootstrap.terminal import print_error, print_sentence
 from worker.bundle import check
 from worker.bundle.build import build_bundle
@@ -19,9 +24,11 @@ from worker.bundle.manifest import BundleManifest, list_differences, parse_bundl
 from worker.bundle.mirrors import MirrorClient
 from worker.bundle.shared_parts import BUNDLE_PARTS
 from worker.bundle.sources import CLONE, read_bundle_sources
-from worker.oci.skopeo import ALIASES
 
 INSTALLED = Path("/etc/groundcrew/bundle.json")
+BUILD_NEEDS = {"default-image": IMAGE_BUILD_PACKAGES}
+DOWNLOAD_NEEDS = {**BUILD_NEEDS, "images": IMAGE_COPY_PACKAGES}
+"""Packages of the system, by the part of a bundle."""
 WITH = "vendors' packages besides: nvidia_driver, nvidia_container_toolkit, doca_ofed"
 
 
@@ -70,12 +77,12 @@ def parse_mirror(text: str) -> tuple[str, str]:
     host, _, address = text.partition("=")
     if not host or "://" not in address:
         raise argparse.ArgumentTypeError(f"{text} is not as registry.k8s.io=https://mirror.lab/k8s")
-    return ALIASES.get(host, host), address
+    return host, address
 
 
 def run_download(chosen: argparse.Namespace) -> int:
     product, folder = read_product_version(), chosen.folder.absolute()
-    shop, fetcher = open_build_cache(chosen.only), MirrorClient(dict(chosen.instead))
+    shop, fetcher = open_build_cache(chosen.only, DOWNLOAD_NEEDS), MirrorClient(dict(chosen.instead))
     now = datetime.now(UTC)
     download_bundle(folder, read_bundle_sources(), shop, product, now, fetcher, chosen.only, chosen.vendors)
     return print_summary(folder, shop)
@@ -83,7 +90,7 @@ def run_download(chosen: argparse.Namespace) -> int:
 
 def run_build(chosen: argparse.Namespace) -> int:
     product, folder = read_product_version(), chosen.folder.absolute()
-    shop = open_build_cache(chosen.only)
+    shop = open_build_cache(chosen.only, BUILD_NEEDS)
     build_bundle(folder, read_bundle_sources(), shop, product, datetime.now(UTC), chosen.only)
     return print_summary(folder, shop)
 
@@ -143,18 +150,18 @@ def summary_facts(manifest: BundleManifest) -> dict[str, object]:
     return {"version": manifest.version, "count": len(manifest.files), "size": size}
 
 
-def open_build_cache(parts: Sequence[str]) -> BuildCache:
+def open_build_cache(parts: Sequence[str], needs: Mapping[str, Sequence[PackageRequirement]]) -> BuildCache:
     """Programs, packages and wheels are those of the machine that collects. Raises CollectingFailed.
 
-    What the last part needs of the system is there before the first: an hour may lie between them.
+    What a part needs of the system is there before the first one begins: an hour may lie between them.
     """
     if platform.machine() != "x86_64":
         raise CollectingFailed(
             f"A bundle is for x86_64 and made on such a machine; this one is {platform.machine()}."
         )
     cache = find_installation_paths().cache_dir
-    if "default-image" in parts:
-        ensure_packages(IMAGE_BUILD_PACKAGES, cache / "log" / "install.log")
+    if needed := [need for part in parts for need in needs.get(part, ())]:
+        ensure_packages(needed, cache / "log" / "install.log")
     return BuildCache(cache / "bundle", cache / "log" / "bundle.log")
 
 

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+from cluster.files.atomic import write_atomically
 from worker.bundle import kubernetes_manifests
 from worker.bundle.apt_packages import fetch_with_dependencies, find_distribution_sources
 from worker.bundle.assembly import BundleAssembly, assemble_bundle
 from worker.bundle.build_cache import BuildCache, CollectingFailed
 from worker.bundle.check import this_system
+from worker.bundle.image_downloads import download_image
 from worker.bundle.manifest import BundleFileKind, image_file_name
 from worker.bundle.mirrors import MirrorClient
 from worker.bundle.shared_parts import BUNDLE_PARTS, add_default_image, add_distribution_packages, add_wheels
 from worker.bundle.sources import AptRepository, BundleSources
-from worker.environments.wheels import write_atomically
-from worker.oci import skopeo
 
 LICENCE = "Apache-2.0"
 """Of Kubernetes and of every add-on of ours; what else is in a publisher's image, the image itself says."""
@@ -53,13 +53,12 @@ def add_downloaded_images(
     assembly: BundleAssembly, sources: BundleSources, fetcher: MirrorClient, shop: BuildCache
 ) -> None:
     for reference in sorted(sources.images.values()):
-        # Not `made`: what an interrupted run has fetched of it is to stay.
         folder = shop.cache / f"pulled-{image_file_name(reference)}"
         digest = folder / "digest"
         if not digest.exists():
             shop.report("pulling {name}", name=reference)
             folder.mkdir(parents=True, exist_ok=True)
-            write_atomically(digest, skopeo.pull(reference, folder / "image.tar", fetcher).encode())
+            write_atomically(digest, download_image(reference, folder / "image.tar", fetcher), 0o644)
         source = f"{reference.rpartition(':')[0]}@{digest.read_text()}"
         version = reference.rpartition(":")[2]
         assembly.add_image(folder / "image.tar", reference, licence=LICENCE, version=version, source=source)
@@ -101,14 +100,14 @@ def add_downloaded_packages(
 def write_apt_source(name: str, repository: AptRepository, folder: Path, fetcher: MirrorClient) -> Path:
     """A source for apt, good for what this key has signed and nothing else."""
     key = folder / f"{name}.asc"
-    write_atomically(key, fetcher.fetch_text(repository.key).encode())
+    write_atomically(key, fetcher.fetch_text(repository.key), 0o644)
     file = folder / f"{name}.sources"
     lines = [
         f"URIs: {fetcher.mirrored_url(repository.uri)}",
         f"Suites: {repository.suites}",
         f"Signed-By: {key}",
     ]
-    write_atomically(file, "\n".join(["Types: deb", *lines, ""]).encode())
+    write_atomically(file, "\n".join(["Types: deb", *lines, ""]), 0o644)
     return file
 
 
@@ -119,12 +118,8 @@ def add_downloaded_manifests(
         file = shop.cache / "manifests" / kubernetes_manifests.manifest_file_name(name)
         file.parent.mkdir(parents=True, exist_ok=True)
         image = sources.images[name]
-        write_atomically(
-            file,
-            kubernetes_manifests.join_documents(
-                [fetcher.fetch_text(each) for each in addresses], image
-            ).encode(),
-        )
+        documents = [fetcher.fetch_text(each) for each in addresses]
+        write_atomically(file, kubernetes_manifests.join_documents(documents, image), 0o644)
         assembly.add_file(
             file,
             f"files/kubernetes/{file.name}",

@@ -7,15 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worker.bundle.build_cache import BuildCache, CollectingFailed
-from worker.oci.layers import (
-    Layer,
-    RunSettings,
-    add_file_to_layer,
-    add_parent_folders,
-    finish_plain_layer,
-    open_layer_tar,
-    write_image_archive,
-)
+from worker.oci.image_archive import ImageConfig, write_docker_archive
+from worker.oci.layers import Layer, add_file_to_layer, add_parent_folders, open_layer_tar, plain_layer
 
 NETWORK_TOOLS = (
     *("iptables", "nftables", "iproute2", "ipset", "conntrack", "kmod"),
@@ -33,6 +26,7 @@ ALTERNATIVES = {
     },
 }
 LICENCES = "licences"
+CREATED_BY = "groundcrew-bundle"
 
 
 @dataclass(frozen=True)
@@ -82,7 +76,7 @@ def build_network_layer(debs: Sequence[Path], folder: Path) -> Layer:
     path = folder / "network-tools.tar"
     chosen = [deb for deb in debs if deb.name.split("_")[0] not in LEFT_OUT_PACKAGES]
     write_package_layer(path, chosen, ALTERNATIVES)
-    return finish_plain_layer(path)
+    return plain_layer(path, CREATED_BY)
 
 
 def build_kubernetes_image(
@@ -100,9 +94,10 @@ def build_kubernetes_image(
         for place, name in recipe.programs.items():
             add_file_to_layer(tar, place, programs[name])
             add_file_to_layer(tar, f"{LICENCES}/{name}.txt", licences[name], 0o644)
-    own = finish_plain_layer(path)
+    own = plain_layer(path, CREATED_BY)
     layers = [tools, own] if recipe.has_network_tools and tools else [own]
-    write_image_archive(target, reference, layers, RunSettings(recipe.entrypoint, recipe.user))
+    config = ImageConfig(entrypoint=recipe.entrypoint, user=recipe.user)
+    write_docker_archive(target, reference, layers, config)
     path.unlink()
 
 

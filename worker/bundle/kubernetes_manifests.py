@@ -48,12 +48,10 @@ def extract_manifests(
     for name, taken in MODULE_MANIFESTS.items():
         module = sources.modules[taken.module]
         image = sources.images[name]
-        make = _maker(taken, module, image, kubectl, shop)
+        file_name = manifest_file_name(name)
+        make = _maker(taken, module, image, file_name, kubectl, shop)
         made = shop.build_once(f"manifest-{name}", [repr(taken), repr(module), image, OVERLAY], make)
-        file = made / manifest_file_name(name)
-        if not file.exists():
-            (made / "manifest.yaml").rename(file)
-        yield name, file, module
+        yield name, made / file_name, module
 
 
 def manifest_file_name(name: str) -> str:
@@ -71,7 +69,7 @@ def join_documents(texts: list[str], image: str) -> str:
 
 
 def _maker(
-    taken: ModuleManifest, module: Module, image: str, kubectl: Path, shop: BuildCache
+    taken: ModuleManifest, module: Module, image: str, file_name: str, kubectl: Path, shop: BuildCache
 ) -> Callable[[Path], None]:
     def make(folder: Path) -> None:
         place = find_module_folder(module, FOLDERS / taken.module, shop)
@@ -79,7 +77,7 @@ def _maker(
             text = join_documents([(place / file).read_text() for file in taken.files], image)
         else:
             text = _kustomize(place, image, folder / "work", kubectl, shop)
-        (folder / "manifest.yaml").write_text(text)
+        (folder / file_name).write_text(text)
 
     return make
 

@@ -10,8 +10,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from cluster.files.atomic import write_atomically
 from worker.bundle.check import FORMAT, MANIFEST, NotABundle, sha256_of
-from worker.environments.wheels import write_atomically
 
 
 class BundleFileKind(StrEnum):
@@ -73,8 +73,7 @@ def make_bundle_manifest(
 def write_bundle_manifest(folder: Path, manifest: BundleManifest) -> None:
     """Written last: where it stands, the rest does."""
     content = {"format": FORMAT, **asdict(manifest)}
-    write_atomically(folder / MANIFEST, json.dumps(content, indent=1).encode() + b"\n")
-    (folder / MANIFEST).chmod(0o644)
+    write_atomically(folder / MANIFEST, json.dumps(content, indent=1) + "\n", 0o644)
 
 
 def parse_bundle_manifest(read: dict[str, Any]) -> BundleManifest:

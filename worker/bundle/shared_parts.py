@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from cluster import words
+from cluster.files.atomic import write_atomically
 from worker.bundle import licences, wheels
 from worker.bundle.apt_packages import FetchedPackage, archive_file_name
 from worker.bundle.assembly import BundleAssembly, read_deb_licence
@@ -15,7 +16,7 @@ from worker.environments.__main__ import ProgressPrinter
 from worker.environments.build_platform import PYTHON, read_build_platform, wheel_folder_path
 from worker.environments.description import EnvironmentDescription, read_environment_description
 from worker.environments.errors import BuildFailed
-from worker.environments.wheels import WheelFolder, write_atomically
+from worker.environments.wheels import WheelFolder
 from worker.images.build import build_image
 from worker.images.description import read_variant
 from worker.images.image_record import image_record_path, read_image_record
@@ -37,7 +38,7 @@ def add_distribution_packages(
         known[deb.path.name] = licence
         where = f"apt/{system}/{archive_file_name(deb.path)}"
         assembly.add_deb(deb.path, where, name=deb.name, version=deb.version, source=source, licence=licence)
-    write_atomically(file, json.dumps(known, indent=1, sort_keys=True).encode())
+    write_atomically(file, json.dumps(known, indent=1, sort_keys=True), 0o644)
 
 
 def add_wheels(assembly: BundleAssembly, shop: BuildCache) -> None:

@@ -1,7 +1,7 @@
 """The commands that the installer and administrators run on the master: ``python -m worker appliance version|drain|…``.
 
 Each command is safe to repeat and answers with one line of JSON in which `changed` says whether it did anything;
-`first-flight` is for a person and says how it goes.
+`first-training` is for a person and says how it goes.
 """
 
 import argparse
@@ -146,10 +146,10 @@ def main(arguments: list[str]) -> int:
         if verb == "certificates":
             each.add_argument("--folder", required=True)
             each.add_argument("names", nargs="*", help="names and addresses, the public one first; as before")
-    verbs.add_parser("first-flight", help="train LeNet on this host, to see that all of it works")
+    verbs.add_parser("first-training", help="train LeNet on this host, to see that all of it works")
     chosen = parser.parse_args(arguments)
     try:
-        if chosen.verb == "first-flight":
+        if chosen.verb == "first-training":
             return run_first_training(open_cluster(Settings.from_environment()))
         answer = COMMANDS[chosen.verb](Settings.from_environment(), chosen)
     except GroundcrewError as error:

@@ -5,7 +5,6 @@ Telemetry goes to a file, never into SQL.
 """
 
 import json
-import os
 import signal
 import threading
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from sqlalchemy.exc import DBAPIError
 from cluster.domain.kubernetes.suggested_repairs import CERTIFICATES_FACT
 from cluster.domain.nodes.gpu_minors import MINORS_FACT
 from cluster.domain.states import UnitKind, UnitState
+from cluster.files.atomic import write_atomically
 from cluster.services.context import Cluster
 from cluster.services.nodes.heartbeats import ReportedUnit, record_heartbeat
 from cluster.settings import AgentSettings, Settings
@@ -89,11 +89,9 @@ def read_node_facts(storage: Path, gpus: GpuInventory) -> dict[str, Any]:
 def write_telemetry(folder: Path, gpus: GpuInventory) -> None:
     """The newest measurements, whole; history is kept by whoever reads it."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{host.read_host_name()}.json"
     measured = host.read_load() | {"gpus": [asdict(gpu) for gpu in gpus.gpus]}
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    temporary.write_text(json.dumps(measured))
-    temporary.rename(path)
+    path = folder / f"{host.read_host_name()}.json"
+    write_atomically(path, json.dumps(measured), 0o644, is_synced=False)
 
 
 def run_agent(beat_once: Callable[[], None]) -> None:

@@ -195,7 +195,7 @@ class ConsoleMenu:
         for run in list_repair_runs(self.cluster, self.console_actor(), limit=RUNS_SHOWN):
             what = bilingual_text(entries[run.name].repair.title) if run.name in entries else run.name
             word = verdict_name(run.verdict) if run.verdict else terminal_text("at work")
-            at = run.asked_at.astimezone(self.cluster.settings.zone)
+            at = run.requested_at.astimezone(self.cluster.settings.zone)
             print_line(f"  {run.id:>4}  {at:%Y-%m-%d %H:%M}  {word}  {what}  {run.who}: {run.reason}")
 
     def offer_repair(self, repair: Repair) -> None:

@@ -46,14 +46,14 @@ def master_host_name(cluster: Cluster) -> str:
 def new_offline_run(cluster: Cluster, entry: CatalogueEntry, reason: str, login: str) -> RepairRun:
     """Raises Refused for a reason that says nothing."""
     return RepairRun(
-        record=str(uuid.uuid4().int % 10**15 + 10**15),
+        offline_record=str(uuid.uuid4().int % 10**15 + 10**15),
         name=entry.repair.name,
         target=MASTER,
         host=check_inventory_host(master_host_name(cluster)),
         digest=entry.digest,
         reason=check_reason(reason),
         console_user=login,
-        asked_at=cluster.clock(),
+        requested_at=cluster.clock(),
         is_forced=False,
         tasks=[{"name": task.en, "hosts": {}} for task in entry.repair.tasks],
         before=[],
@@ -121,7 +121,7 @@ class OfflineRepairRun:
     def is_unfinished(self) -> bool:
         """Whether nobody has ended it since it was read."""
         return any(
-            each.record == self.run.record and each.ended_at is None
+            each.offline_record == self.run.offline_record and each.ended_at is None
             for each in list_offline_records(self.cluster)
         )
 
@@ -152,7 +152,7 @@ class OfflineRepairRun:
 
     @property
     def log_file(self) -> Path:
-        return self.cluster.settings.state_dir / "log" / f"operation-{self.run.record}.log"
+        return self.cluster.settings.state_dir / "log" / f"operation-{self.run.offline_record}.log"
 
     def watch(self, entry: CatalogueEntry) -> PlaybookEnd:
         matrix, names = ProgressTable(entry.repair), [task.en for task in entry.repair.tasks]
@@ -181,7 +181,7 @@ class OfflineRepairRun:
     def wait_for_checks(self, entry: CatalogueEntry, end: PlaybookEnd) -> list[dict[str, Any]]:
         deadline = time.monotonic() + repairs.verification_seconds_after(entry, end)
         while True:
-            answers = self.run_checks_now(entry, self.run.started_at or self.run.asked_at)
+            answers = self.run_checks_now(entry, self.run.started_at or self.run.requested_at)
             if all(answer["is_ok"] for answer in answers) or time.monotonic() > deadline:
                 return answers
             time.sleep(1.0)

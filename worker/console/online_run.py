@@ -89,7 +89,7 @@ class OnlineRepairRun:
             log.warning("the database is away", error=str(error))
 
     def cancel(self) -> None:
-        if self.run.cancel_asked_at is None:
+        if self.run.cancel_requested_at is None:
             print_sentence("It is asked to end. Ctrl-C once more ends it by force.")
         try:
             cancel_repair(self.cluster, self.actor, self.run.id)

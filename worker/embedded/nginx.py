@@ -11,6 +11,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from cluster.files.atomic import write_atomically
 from cluster.settings import Settings
 from worker.bootstrap.paths import CLONE, InstallationPaths
 
@@ -50,11 +51,7 @@ def ensure_nginx_configuration(places: InstallationPaths, settings: Settings) ->
         else:
             files[name] = (settings.tls_dir / name).read_text()
     for name, content in files.items():
-        file = folder / f"{name}.unfinished"
-        file.touch(mode=0o640)
-        file.write_text(content)
-        give_to_nginx_user(file, settings)
-        file.rename(folder / name)
+        write_atomically(folder / name, content, 0o640, nginx_owner(settings))
 
 
 def copy_static_files(places: InstallationPaths, settings: Settings) -> None:
@@ -68,9 +65,12 @@ def copy_static_files(places: InstallationPaths, settings: Settings) -> None:
 
 
 def give_to_nginx_user(path: Path, settings: Settings, owns: bool = False) -> None:
-    """As root: to nginx's group, or to nginx altogether. Else everything runs as one user."""
-    if os.geteuid() == 0:
-        os.chown(path, settings.uid_base if owns else 0, settings.gid_base)
+    os.chown(path, *nginx_owner(settings, owns))
+
+
+def nginx_owner(settings: Settings, owns: bool = False) -> tuple[int, int]:
+    """As root: nginx's group, or nginx altogether. Else everything runs as one user."""
+    return (settings.uid_base if owns else 0, settings.gid_base) if os.geteuid() == 0 else (-1, -1)
 
 
 def connection_limit() -> int:

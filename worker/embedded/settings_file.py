@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
+from cluster.files.atomic import write_atomically
 from cluster.settings import MissingSettings, Settings
 from worker.bootstrap.paths import InstallationPaths, find_installation_paths
 from worker.bootstrap.terminal import exit_with_error
@@ -80,10 +81,7 @@ def write_settings_file(file: Path, changed: Mapping[str, str]) -> None:
         name = line.partition("=")[0].strip()
         lines.append(f"{name}={left.pop(name)}\n" if name in left else line)
     lines += [f"{name}={value}\n" for name, value in left.items()]
-    unfinished = file.with_suffix(".unfinished")
-    unfinished.touch(mode=0o600)
-    unfinished.write_text("".join(lines))
-    unfinished.rename(file)
+    write_atomically(file, "".join(lines))
 
 
 def default_backups_dir(places: InstallationPaths) -> Path:

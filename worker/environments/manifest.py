@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from cluster.domain.images import LibraryVersion
+from cluster.files.atomic import write_atomically
 from cluster.files.safe_read import read_small_file
-from worker.environments.wheels import write_atomically
 
 MANIFEST = "groundcrew.json"
 LARGEST = 4 * 1024**2
@@ -25,8 +25,7 @@ class EnvironmentManifest:
 
 
 def write_environment_manifest(environment: Path, manifest: EnvironmentManifest) -> None:
-    write_atomically(environment / MANIFEST, json.dumps(asdict(manifest), indent=1, sort_keys=True).encode())
-    (environment / MANIFEST).chmod(0o644)
+    write_atomically(environment / MANIFEST, json.dumps(asdict(manifest), indent=1, sort_keys=True), 0o644)
 
 
 def read_environment_manifest(environment: Path) -> EnvironmentManifest | None:

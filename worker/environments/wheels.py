@@ -2,13 +2,13 @@
 
 import hashlib
 import json
-import os
 import re
 import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from cluster.files.atomic import write_atomically
 from worker.environments.build_steps import BuildStepProgress, PipProgressParser
 from worker.environments.command_runner import CommandRunner, network_variables
 from worker.environments.description import EnvironmentDescription, select_pins
@@ -57,8 +57,8 @@ class WheelFolder:
     def store_compiled(self, wheel: Path) -> Path:
         """Take a new wheel in, so that a build which is interrupted later does not compile again."""
         kept = self.path / wheel.name
-        write_atomically(kept, wheel.read_bytes())
-        write_atomically(kept.with_name(f"{kept.name}.sha256"), sha256_of_file(kept).encode())
+        write_atomically(kept, wheel.read_bytes(), 0o644)
+        write_atomically(kept.with_name(f"{kept.name}.sha256"), sha256_of_file(kept), 0o644)
         return kept
 
 
@@ -104,7 +104,7 @@ def download_wheels(
         variables=variables,
         on_tick=progress.report_again,
     )
-    write_atomically(files / SUMS, json.dumps(_sums(files), indent=1, sort_keys=True).encode())
+    write_atomically(files / SUMS, json.dumps(_sums(files), indent=1, sort_keys=True), 0o644)
     sync_filesystem(files)
     shutil.rmtree(wheels.path, ignore_errors=True)
     files.rename(wheels.path)
@@ -114,16 +114,6 @@ def download_wheels(
 def sha256_of_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """The file has all of the content or is not there, also after a power failure."""
-    partial = path.with_name(f".{path.name}.partial")
-    with partial.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
 
 
 def sync_filesystem(folder: Path) -> None:

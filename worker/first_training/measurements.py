@@ -39,6 +39,6 @@ def read_measurements(out: Path) -> TrainingMeasurements:
 
 
 def read_stderr_tail(out: Path, lines: int = 12) -> str:
-    """The end of what the first rank wrote to stderr, for a flight that did not land."""
+    """The end of what the first rank wrote to stderr, for a training that failed."""
     content = read_untrusted_file(str(out), "rank-0.stderr") or b""
     return "\n".join(content.decode(errors="replace").splitlines()[-lines:])

@@ -43,7 +43,7 @@ from worker.bootstrap.terminal import language_of_terminal, print_error, print_s
 from worker.first_training.measurements import TrainingMeasurements, read_measurements, read_stderr_tail
 from worker.first_training.progress_bars import StageProgressBars
 
-NAME = "first-flight"
+NAME = "first-training"
 UNITS = 2
 WORKSPACE_DAYS = 7
 GOOD_ACCURACY = 0.95
@@ -53,11 +53,11 @@ NODE_TIMEOUT = 60
 
 
 def run_first_training(cluster: Cluster) -> int:
-    """Go on with the flight where it stands; 0 once it has landed well, 1 where it has not."""
+    """Go on with the first training where it stands; 0 once it has ended well, 1 if it has not."""
     if first_training.read_first_training(cluster) is not None:
         return 0
     pilot = service_actor(cluster)
-    print_sentence("First flight: LeNet learns real handwritten digits. It also shows in the browser.")
+    print_sentence("First training: LeNet learns real handwritten digits. It also shows in the browser.")
     workspace = ensure_first_workspace(cluster, pilot)
     if workspace is None:
         return 0
@@ -66,7 +66,7 @@ def run_first_training(cluster: Cluster) -> int:
             ended = follow_first_training(cluster, pilot, workspace, board)
     except KeyboardInterrupt:
         print_sentence(
-            "The flight goes on without this terminal; make up shows it again. Also: {url}/jobs",
+            "The training goes on without this terminal; make up shows it again. Also: {url}/jobs",
             url=portal_url(cluster),
         )
         return 130
@@ -78,7 +78,7 @@ def run_first_training(cluster: Cluster) -> int:
 
 
 class FirstTrainingFailed(Exception):
-    """The flight cannot go on; the terminal has been told why."""
+    """The first training cannot go on; the terminal says why."""
 
 
 class NoEnvironmentForGpus(FirstTrainingFailed):
@@ -101,7 +101,7 @@ def portal_url(cluster: Cluster) -> str:
 
 
 def ensure_first_workspace(cluster: Cluster, pilot: Actor) -> Workspace | None:
-    """The flight's own workspace; None, and a sentence, where every unit is promised to others."""
+    """The workspace of the first training; None, and a sentence, if every unit is promised to others."""
     for workspace in workspace_queries.list_workspaces(cluster, pilot):
         if workspace.name == NAME:
             return workspace
@@ -111,11 +111,11 @@ def ensure_first_workspace(cluster: Cluster, pilot: Actor) -> Workspace | None:
     while not (free := lifecycle.max_units_for_term(cluster, today, last_day)):
         if time.monotonic() > deadline:
             print_sentence(
-                "No first flight: no unit of this machine is free for it. Every unit is held by a workspace."
+                "No first training: no unit of this machine is free for it. Every unit is held by a workspace."
             )
             return None
         time.sleep(POLL_SECONDS)
-    about = terminal_text("The first flight of this installation, made by make up.")
+    about = terminal_text("The first training of this installation, made by make up.")
     return lifecycle.create_workspace(
         cluster, pilot, NAME, about, today, last_day, min(UNITS, free), pilot.name
     )
@@ -151,7 +151,7 @@ def raise_if_build_failed(cluster: Cluster, operation: Operation) -> None:
         words.sentence(code, data, language_of_terminal()),
         words.hint(code, data, language_of_terminal()),
     )
-    print_error("The first flight cannot begin. {reason} {hint}", reason=reason, hint=hint)
+    print_error("The first training cannot begin. {reason} {hint}", reason=reason, hint=hint)
     print_error("  Steps and log: {url}/operations/{id}", url=portal_url(cluster), id=operation.id)
     raise FirstTrainingFailed
 
@@ -180,7 +180,7 @@ def wait_for_sample_dataset(
 
 
 def ensure_first_job(cluster: Cluster, pilot: Actor, workspace: Workspace, dataset: Dataset) -> Job:
-    """The one that flies or has landed already; after one that failed, another."""
+    """The job that runs or has finished; after a failed one, a new one."""
     training = ensure_first_model(cluster, pilot, workspace)
     known = queries.list_jobs(cluster, pilot, workspace_id=workspace.id)
     useful = [job for job in known if job.state not in (JobState.FAILED, JobState.STOPPED)]
@@ -198,7 +198,7 @@ def ensure_first_job(cluster: Cluster, pilot: Actor, workspace: Workspace, datas
         if refusal.code != "job.no_gpu_environment":
             raise
         print_sentence(
-            "No first flight: {reason}",
+            "No first training: {reason}",
             reason=words.sentence(refusal.code, refusal.data, language_of_terminal()),
         )
         raise NoEnvironmentForGpus from refusal
@@ -225,7 +225,7 @@ def wait_for_job(cluster: Cluster, pilot: Actor, job: Job, board: StageProgressB
         if job.state in ENDED_JOB_STATES:
             return job
         if job.waiting_code == NoGpuEnvironment.code:
-            print_sentence("No first flight: {reason}", reason=describe_job_state(job, measured))
+            print_sentence("No first training: {reason}", reason=describe_job_state(job, measured))
             stop_requests.stop_job(cluster, pilot, job.id)
             raise NoEnvironmentForGpus
         time.sleep(POLL_SECONDS)
@@ -256,19 +256,19 @@ def describe_job_state(job: Job, measured: TrainingMeasurements) -> str:
 
 
 def report_result(cluster: Cluster, pilot: Actor, workspace: Workspace, job: Job) -> int:
-    """Say what came of it; after a good landing end the workspace, so that its units are free."""
+    """Say what came of it; after a good result end the workspace, so that its units are free."""
     page = f"{portal_url(cluster)}/jobs/{job.id}"
     measured = read_job_measurements(cluster, job)
     if job.state is not JobState.FINISHED or measured.accuracy is None:
         print(read_stderr_tail(newest_output_folder(cluster, job)) if job.attempts else "", file=sys.stderr)
         print_error(
-            "The first flight did not land: {reason} Its page: {page}",
+            "The first training failed: {reason} Its page: {page}",
             reason=words.sentence(job.end_code or "", job.end_data, language_of_terminal()),
             page=page,
         )
         return 1
     print_sentence(
-        "Landed: validation accuracy {accuracy:.1%} in {seconds:.0f} s, {speed:.0f} images/s. {page}",
+        "Finished: validation accuracy {accuracy:.1%} in {seconds:.0f} s, {speed:.0f} images/s. {page}",
         accuracy=measured.accuracy,
         seconds=job_seconds(job),
         speed=measured.images_per_second or 0,

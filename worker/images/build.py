@@ -3,7 +3,6 @@
 import os
 import platform
 import shutil
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,7 +19,8 @@ from worker.images.description import ENVIRONMENT_PATH, ImageVariant, image_arch
 from worker.images.image_record import read_image_record, write_image_record
 from worker.images.root_filesystem import RootFilesystem
 from worker.images.system_setup import image_variables, remove_build_traces, set_up_user
-from worker.oci.image_archive import ImageConfig, Layer, PackedImage, pack_folder_layer, write_image_archive
+from worker.oci.image_archive import ImageConfig, PackedImage, write_oci_archive
+from worker.oci.layers import pack_folder_layer
 
 OPT = "./opt"
 TOOLS = {"mmdebstrap": "mmdebstrap", "unshare": "util-linux", "ip": "iproute2"}
@@ -132,32 +132,34 @@ class ImageBuild:
         )
         progress = self.step(BuildStep.PACK)
         made_at = datetime.now(UTC).replace(microsecond=0)
-        system = self.layer(["."], f"Distribution {self.machine.system}", without=[OPT, "./dev/*"])
+        layers, root = self.folder / "layers", self.root.path
+        without, said = [OPT, "./dev/*"], f"Distribution {self.machine.system}"
+        system = pack_folder_layer(root, ["."], layers / "system", said, without)
         progress.advance(0.4)
-        packages = self.layer([OPT], f"Python environment {digest}")
+        packages = pack_folder_layer(root, [OPT], layers / "packages", f"Python environment {digest}")
         progress.advance(0.8)
-        setup = ImageConfig(
-            architecture=platform.machine(),
-            made_at=made_at,
-            user=self.variant.user.number,
-            folder=f"/home/{self.variant.user.name}",
-            variables=self.variables,
-            labels=self.labels(digest),
-        )
         tag = f"{self.variant.name}-{digest}"
-        packed = write_image_archive([system, packages], setup, f"{self.variant.image}:{tag}", target)
+        reference, config = f"{self.variant.image}:{tag}", self.config(digest, made_at)
+        packed = write_oci_archive(target, reference, [system, packages], config)
         write_image_record(target, self.record(packed, tag, made_at, found))
         progress.advance(1.0)
 
-    def layer(self, parts: list[str], said: str, without: list[str] | None = None) -> Layer:
-        return pack_folder_layer(self.root.path, parts, self.folder / "layers", said, without or [])
-
-    def labels(self, digest: str) -> Mapping[str, str]:
-        return {
+    def config(self, digest: str, made_at: datetime) -> ImageConfig:
+        user = self.variant.user
+        labels = {
             "org.opencontainers.image.title": self.variant.image,
             "groundcrew.variant": self.variant.name,
             "groundcrew.inputs": digest,
         }
+        return ImageConfig(
+            environment=self.variables,
+            working_dir=f"/home/{user.name}",
+            user=f"{user.number}:{user.number}",
+            command=("/bin/bash",),
+            labels=labels,
+            architecture=platform.machine(),
+            created=made_at.isoformat(),
+        )
 
     def record(
         self, packed: PackedImage, tag: str, at: datetime, found: tuple[LibraryVersion, ...]

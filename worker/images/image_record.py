@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from cluster.domain.images import DefaultImage, parse_default_image
-from worker.environments.wheels import write_atomically
+from cluster.files.atomic import write_atomically
 
 
 def image_record_path(archive: Path) -> Path:
@@ -12,10 +12,7 @@ def image_record_path(archive: Path) -> Path:
 
 
 def write_image_record(archive: Path, image: DefaultImage) -> None:
-    write_atomically(
-        image_record_path(archive), json.dumps(image.to_data(), indent=1, sort_keys=True).encode()
-    )
-    image_record_path(archive).chmod(0o644)
+    write_atomically(image_record_path(archive), json.dumps(image.to_data(), indent=1, sort_keys=True), 0o644)
 
 
 def read_image_record(archive: Path) -> DefaultImage | None:

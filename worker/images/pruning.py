@@ -47,7 +47,7 @@ def find_outdated_archives(cache: Path, in_use: Collection[Path]) -> Iterator[Pa
 
 def find_unfinished_builds(cache: Path) -> list[Path]:
     """The lock is ours, so nobody builds: an archive without its record, a half of one, a folder to build in."""
-    halves = [*cache.glob(".*.tar.partial"), *cache.glob("*.building")]
+    halves = [*cache.glob(".*.tar.*.unfinished"), *cache.glob("*.building")]
     return halves + [archive for archive in cache.glob("*.tar") if read_image_record(archive) is None]
 
 

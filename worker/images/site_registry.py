@@ -1,25 +1,25 @@
-"""Ask the site's registry which blobs it lacks, and push an image archive into it by skopeo.
+"""Ask the site's registry which blobs it lacks, and push an image archive into it.
 
+skopeo cannot tell what a registry lacks: it asks for no blob without pulling it, and says "not there" in words alone.
+So the two questions here are HTTP:
 https://github.com/opencontainers/distribution-spec/blob/v1.1.0/spec.md
 """
 
-import base64
 import hashlib
-import http.client
-import json
-import os
 import ssl
-import subprocess
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+
+import httpx
 
 from cluster.domain.errors import Unavailable
 from cluster.domain.images import DefaultImage
 from worker.oci.image_archive import Descriptor, parse_descriptors
+from worker.oci.skopeo import RegistryLogin, SkopeoFailed, push_archive
 
 PATIENCE_SECONDS = 20
-MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+# An answer that is compressed on its way has another length than the blob.
+HEADERS = {"Accept": "application/vnd.oci.image.manifest.v1+json", "Accept-Encoding": "identity"}
 REGISTRY_USER = "groundcrew"
 
 
@@ -44,43 +44,37 @@ class SiteRegistry:
 
         Raises RegistryFailed.
         """
-        manifest = self.read(f"/v2/{image.name}/manifests/{image.digest}")
-        if manifest is None or f"sha256:{hashlib.sha256(manifest).hexdigest()}" != image.digest:
+        answer = self.request("GET", f"/v2/{image.name}/manifests/{image.digest}")
+        if answer is None or f"sha256:{hashlib.sha256(answer.content).hexdigest()}" != image.digest:
             return [image.digest]
-        parts = parse_descriptors(json.loads(manifest))
+        parts = parse_descriptors(answer.json())
         return [part.digest for part in parts if not self.has_whole_blob(image, part)]
 
     def has_whole_blob(self, image: DefaultImage, part: Descriptor) -> bool:
         """By the length that it says, where it says one. Raises RegistryFailed."""
-        answer = self.request(f"/v2/{image.name}/blobs/{part.digest}", "HEAD")
-        length = answer and answer[0].getheader("Content-Length")
-        return answer is not None and (length is None or length == str(part.size))
+        answer = self.request("HEAD", f"/v2/{image.name}/blobs/{part.digest}")
+        return answer is not None and answer.headers.get("Content-Length", str(part.size)) == str(part.size)
 
-    def read(self, path: str) -> bytes | None:
+    def request(self, method: str, path: str) -> httpx.Response | None:
         """None where it has no such thing. Raises RegistryFailed."""
-        answer = self.request(path, "GET")
-        return None if answer is None else answer[1]
-
-    def request(self, path: str, method: str) -> tuple[http.client.HTTPResponse, bytes] | None:
-        host, _, port = self.address.rpartition(":")
-        headers = {"Accept": MANIFEST, "Authorization": f"Basic {self.basic_credentials()}"}
+        login = self.login()
         try:
-            connection = http.client.HTTPSConnection(
-                host, int(port), timeout=PATIENCE_SECONDS, context=self.tls_context()
+            answer = httpx.request(
+                method,
+                f"https://{self.address}{path}",
+                headers=HEADERS,
+                auth=(login.user, login.password),
+                verify=self.tls_context(),
+                timeout=PATIENCE_SECONDS,
+                trust_env=False,  # The machine's own way to the internet leads to no registry of the site.
             )
-            with closing(connection):
-                connection.request(method, path, headers=headers)
-                answer = connection.getresponse()
-                body = answer.read()
-        except (OSError, http.client.HTTPException) as error:
-            raise RegistryFailed("registry.failed", registry=self.address, line=str(error)[:300]) from error
-        if answer.status == http.HTTPStatus.NOT_FOUND:
+        except (httpx.HTTPError, OSError) as error:
+            raise self.failure(str(error)) from error
+        if answer.status_code == httpx.codes.NOT_FOUND:
             return None
-        if answer.status != http.HTTPStatus.OK:
-            raise RegistryFailed(
-                "registry.failed", registry=self.address, line=f"{answer.status} {answer.reason}"
-            )
-        return answer, body
+        if answer.status_code != httpx.codes.OK:
+            raise self.failure(f"{answer.status_code} {answer.reason_phrase}")
+        return answer
 
     def tls_context(self) -> ssl.SSLContext:
         """A site's own certificate is trusted as it is, whoever has signed it: containerd and skopeo do so too."""
@@ -88,28 +82,16 @@ class SiteRegistry:
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         return context
 
-    def basic_credentials(self) -> str:
-        """User and password as HTTP wants them."""
-        return base64.b64encode(f"{REGISTRY_USER}:{self.password.read_text().strip()}".encode()).decode()
+    def login(self) -> RegistryLogin:
+        return RegistryLogin(self.address, REGISTRY_USER, self.password.read_text().strip())
 
     def push_archive(self, archive: Path, image: DefaultImage) -> None:
         """Only what is missing travels; its digest stays what it is. Raises RegistryFailed."""
-        target = f"docker://{self.address}/{image.name}:{image.tag}"
-        held = os.memfd_create("login")
+        target = f"{self.address}/{image.name}:{image.tag}"
         try:
-            os.write(held, json.dumps({"auths": {self.address: {"auth": self.basic_credentials()}}}).encode())
-            done = subprocess.run(
-                [
-                    *("skopeo", "copy", "--quiet", "--preserve-digests", "--dest-cert-dir", self.trust),
-                    *("--authfile", f"/proc/self/fd/{held}", f"oci-archive:{archive}", target),
-                ],
-                pass_fds=[held],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-        finally:
-            os.close(held)
-        if done.returncode != 0:
-            said = (done.stderr.strip().splitlines() or ["skopeo said nothing"])[-1]
-            raise RegistryFailed("registry.failed", registry=self.address, line=said[:300])
+            push_archive(archive, target, self.trust, self.login())
+        except SkopeoFailed as failure:
+            raise self.failure(str(failure)) from failure
+
+    def failure(self, line: str) -> RegistryFailed:
+        return RegistryFailed("registry.failed", registry=self.address, line=line[:300])

@@ -1,1 +1,1 @@
-"""Images in the OCI layout."""
+"""Container images as files: layers, archives, and the calls of skopeo."""

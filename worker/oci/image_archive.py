@@ -1,66 +1,46 @@
-"""Write and read an image archive: an OCI layout in one tar, with Docker's manifest.json beside it.
+"""Write and read image archives: one tar with the layers of an image, its configuration and its manifest.
 
+There are two forms. The OCI layout has a manifest with a digest of its own, and Docker's manifest.json beside it:
 https://github.com/opencontainers/image-spec/blob/v1.1.0/image-layout.md
+The Docker archive has manifest.json alone and plain layers. Both are the same bytes for the same layers.
 """
 
-import gzip
 import hashlib
+import io
 import json
 import re
-import subprocess
 import tarfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
-from worker.environments.wheels import sync_filesystem
+from cluster.files.atomic import open_atomically
+from worker.oci.layers import Layer
 
 OCI = "application/vnd.oci.image"
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-CHUNK = 1 << 20
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-FAST = 1
-"""gzip's level: a third more bytes than the best one in a fifth of its time."""
-
-
-@dataclass(frozen=True)
-class Layer:
-    """A file of compressed changes; `diff_id` is the digest of what is in it, which the configuration names."""
-
-    blob: "Blob"
-    diff_id: str
-    created_by: str
-
-
-@dataclass(frozen=True)
-class Blob:
-    """A file whose name is the sum of its bytes."""
-
-    path: Path
-    size: int
-
-    @property
-    def digest(self) -> str:
-        return f"sha256:{self.path.name}"
-
-    @property
-    def member(self) -> str:
-        return f"blobs/sha256/{self.path.name}"
+EPOCH = "1970-01-01T00:00:00Z"
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass(frozen=True)
 class ImageConfig:
-    """How a container of the image begins."""
+    """How a container of the image begins. What is empty is left out."""
 
-    architecture: str
-    """As `platform.machine()` says it."""
-    made_at: datetime
-    user: int
-    folder: str
-    variables: Mapping[str, str]
-    labels: Mapping[str, str]
+    environment: Mapping[str, str] = field(default_factory=lambda: {"PATH": PATH})
+    working_dir: str = "/"
+    user: str = ""
+    """As 1000:1000."""
+    entrypoint: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    architecture: str = "x86_64"
+    """As `platform.machine()` has it."""
+    created: str = EPOCH
+    """RFC 3339."""
 
 
 @dataclass(frozen=True)
@@ -89,112 +69,124 @@ def parse_descriptors(manifest: Mapping[str, Any]) -> list[Descriptor]:
     return parts
 
 
-def pack_folder_layer(
-    root: Path, parts: Sequence[str], folder: Path, said: str, without: Sequence[str] = ()
-) -> Layer:
-    """The parts of the root as one layer in `folder`; owners by number, names in order."""
-    left_out = [f"--exclude={pattern}" for pattern in without]
-    tar = ["tar", "--create", "--numeric-owner", "--sort=name", "--one-file-system", "--xattrs", "--anchored"]
-    command = [*tar, "--no-wildcards-match-slash", *left_out, f"--directory={root}", "--", *parts]
-    unnamed = folder / ".layer"
-    plain, size = hashlib.sha256(), 0
-    with subprocess.Popen(["nice", "-n", "10", *command], stdout=subprocess.PIPE) as tar_process:
-        assert tar_process.stdout is not None
-        with unnamed.open("wb") as file, gzip.GzipFile("", "wb", FAST, file, mtime=0) as packed:
-            while chunk := tar_process.stdout.read(CHUNK):
-                plain.update(chunk)
-                packed.write(chunk)
-    if tar_process.returncode != 0:
-        raise subprocess.CalledProcessError(tar_process.returncode, command)
-    size = unnamed.stat().st_size
-    return Layer(Blob(rename_to_digest(unnamed), size), f"sha256:{plain.hexdigest()}", said)
-
-
-def rename_to_digest(path: Path) -> Path:
-    with path.open("rb") as file:
-        return path.rename(path.with_name(hashlib.file_digest(file, "sha256").hexdigest()))
-
-
-def write_image_archive(
-    layers: Sequence[Layer], setup: ImageConfig, reference: str, target: Path
+def write_oci_archive(
+    target: Path, reference: str, layers: Sequence[Layer], config: ImageConfig
 ) -> PackedImage:
     """`target` appears whole or not at all; `reference` is the image's name and tag without a registry."""
-    folder = layers[0].blob.path.parent
-    configuration = write_blob(folder, render_image_config(layers, setup))
-    parts = [descriptor_json(layer.blob, "layer.v1.tar+gzip") for layer in layers]
-    manifest = write_blob(
-        folder,
+    configuration = to_json(render_image_config(layers, config))
+    config_part = describe_blob(configuration, "config.v1+json")
+    layer_parts = [describe_layer(layer) for layer in layers]
+    manifest = to_json(
         {
             "schemaVersion": 2,
             "mediaType": f"{OCI}.manifest.v1+json",
-            "config": descriptor_json(configuration, "config.v1+json"),
-            "layers": parts,
-        },
+            "config": config_part,
+            "layers": layer_parts,
+        }
     )
     names = {
         "org.opencontainers.image.ref.name": reference.split(":")[-1],
         "io.containerd.image.name": reference,
     }
-    pointer = {**descriptor_json(manifest, "manifest.v1+json"), "annotations": names}
-    of_docker = [
-        {
-            "Config": configuration.member,
-            "RepoTags": [reference],
-            "Layers": [layer.blob.member for layer in layers],
-        }
-    ]
-    texts = {
-        "oci-layout": {"imageLayoutVersion": "1.0.0"},
-        "index.json": {"schemaVersion": 2, "mediaType": f"{OCI}.index.v1+json", "manifests": [pointer]},
-        "manifest.json": of_docker,
+    pointer = describe_blob(manifest, "manifest.v1+json")
+    index = {
+        "schemaVersion": 2,
+        "mediaType": f"{OCI}.index.v1+json",
+        "manifests": [{**pointer, "annotations": names}],
     }
-    partial = target.with_name(f".{target.name}.partial")
-    with tarfile.open(partial, "w") as archive:
-        for name, value in texts.items():
-            add_blob(archive, name, write_blob(folder, value).path, setup.made_at)
-        for blob in (manifest, configuration, *(layer.blob for layer in layers)):
-            add_blob(archive, blob.member, blob.path, setup.made_at)
-    sync_filesystem(folder)
-    partial.replace(target)
-    size = configuration.size + sum(layer.blob.size for layer in layers)
-    return PackedImage(manifest.digest, size)
+    config_name = blob_member(config_part["digest"])
+    listed = list_for_docker(reference, config_name, [blob_member(layer.digest) for layer in layers])
+    members: dict[str, bytes | Path] = {
+        "oci-layout": to_json({"imageLayoutVersion": "1.0.0"}),
+        "index.json": to_json(index),
+        "manifest.json": to_json(listed),
+        blob_member(pointer["digest"]): manifest,
+        config_name: configuration,
+        **{blob_member(layer.digest): layer.path for layer in layers},
+    }
+    created = int(datetime.fromisoformat(config.created).timestamp())
+    write_members(target, members, tarfile.PAX_FORMAT, created)
+    return PackedImage(pointer["digest"], sum(part["size"] for part in (config_part, *layer_parts)))
 
 
-def render_image_config(layers: Sequence[Layer], setup: ImageConfig) -> dict[str, Any]:
+def write_docker_archive(
+    target: Path, reference: str, layers: Sequence[Layer], config: ImageConfig | bytes
+) -> None:
+    """`target` appears whole or not at all; `reference` is the image's full name. The layers are plain tars.
+
+    A configuration that somebody else has written is taken as bytes, for its sum is the image's id.
+    """
+    if isinstance(config, ImageConfig):
+        config = json.dumps(render_image_config(layers, config), sort_keys=True).encode()
+    names = [f"{layer.diff_id.removeprefix('sha256:')}.tar" for layer in layers]
+    config_name = f"{hashlib.sha256(config).hexdigest()}.json"
+    listed = list_for_docker(reference, config_name, names)
+    members: dict[str, bytes | Path] = {
+        config_name: config,
+        **{name: layer.path for name, layer in zip(names, layers, strict=True)},
+        "manifest.json": json.dumps(listed).encode(),
+    }
+    write_members(target, members, tarfile.GNU_FORMAT, 0)
+
+
+def render_image_config(layers: Sequence[Layer], config: ImageConfig) -> dict[str, Any]:
     """https://github.com/opencontainers/image-spec/blob/v1.1.0/config.md"""
-    at = setup.made_at.isoformat()
+    run = {
+        "User": config.user,
+        "Env": [f"{name}={value}" for name, value in config.environment.items()],
+        "Entrypoint": list(config.entrypoint),
+        "Cmd": list(config.command),
+        "WorkingDir": config.working_dir,
+        "Labels": dict(config.labels),
+    }
     return {
-        "created": at,
-        "architecture": ARCHITECTURES.get(setup.architecture, setup.architecture),
+        "created": config.created,
+        "architecture": ARCHITECTURES.get(config.architecture, config.architecture),
         "os": "linux",
-        "config": {
-            "User": f"{setup.user}:{setup.user}",
-            "Env": [f"{name}={value}" for name, value in setup.variables.items()],
-            "Cmd": ["/bin/bash"],
-            "WorkingDir": setup.folder,
-            "Labels": dict(setup.labels),
-        },
+        "config": {name: value for name, value in run.items() if value},
         "rootfs": {"type": "layers", "diff_ids": [layer.diff_id for layer in layers]},
-        "history": [{"created": at, "created_by": layer.created_by} for layer in layers],
+        "history": [{"created": config.created, "created_by": layer.created_by} for layer in layers],
     }
 
 
-def descriptor_json(blob: Blob, kind: str) -> dict[str, Any]:
-    return {"mediaType": f"{OCI}.{kind}", "digest": blob.digest, "size": blob.size}
+def list_for_docker(reference: str, config: str, layers: Iterable[str]) -> list[dict[str, Any]]:
+    """What is in manifest.json: the image's name, and the members of the archive that make it."""
+    return [{"Config": config, "RepoTags": [reference], "Layers": list(layers)}]
 
 
-def write_blob(folder: Path, value: object) -> Blob:
-    unnamed = folder / ".text"
-    unnamed.write_text(json.dumps(value, sort_keys=True, separators=(",", ":")))
-    path = rename_to_digest(unnamed)
-    return Blob(path, path.stat().st_size)
+def to_json(value: object) -> bytes:
+    """The same value makes the same bytes, and so the same digest."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
-def add_blob(archive: tarfile.TarFile, name: str, path: Path, at: datetime) -> None:
-    member = tarfile.TarInfo(name)
-    member.size, member.mtime, member.mode = path.stat().st_size, int(at.timestamp()), 0o644
-    with path.open("rb") as file:
-        archive.addfile(member, file)
+def describe_blob(content: bytes, kind: str) -> dict[str, Any]:
+    digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    return {"mediaType": f"{OCI}.{kind}", "digest": digest, "size": len(content)}
+
+
+def describe_layer(layer: Layer) -> dict[str, Any]:
+    kind = "layer.v1.tar" if layer.digest == layer.diff_id else "layer.v1.tar+gzip"
+    return {"mediaType": f"{OCI}.{kind}", "digest": layer.digest, "size": layer.path.stat().st_size}
+
+
+def blob_member(digest: str) -> str:
+    """Where an OCI layout has a blob."""
+    return f"blobs/{digest.replace(':', '/')}"
+
+
+def write_members(target: Path, members: Mapping[str, bytes | Path], tar_format: int, mtime: int) -> None:
+    """In this order, all of them root's. The two formats of tar differ in a few bytes of each header."""
+    with (
+        open_atomically(target, 0o644) as file,
+        tarfile.open(fileobj=file, mode="w", format=tar_format) as archive,
+    ):
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
+            member.mtime, member.mode = mtime, 0o644
+            with content.open("rb") if isinstance(content, Path) else io.BytesIO(content) as source:
+                member.size = source.seek(0, io.SEEK_END)
+                source.seek(0)
+                archive.addfile(member, source)
 
 
 def read_archive_json(archive: tarfile.TarFile, name: str) -> Any:

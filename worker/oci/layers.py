@@ -1,44 +1,72 @@
-"""Write the layers of container images as reproducible tar files."""
+"""Make the layers of container images: the same files make the same bytes."""
 
+import gzip
 import hashlib
-import io
-import json
+import subprocess
 import tarfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+CHUNK = 1 << 20
+FASTEST_GZIP = 1
+"""A third more bytes than the best level in a fifth of its time."""
+WITHOUT_ACCESS_TIMES = "--pax-option=exthdr.name=%d/PaxHeaders/%f,delete=atime,delete=ctime"
+"""Two runs over the same files differ in these times, and an image has no use for them."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """An uncompressed tar; its content names it."""
+    """A tar of changes, plain or compressed by gzip. Digests are as sha256:0123…"""
 
     path: Path
-    sha256: str
+    digest: str
+    """Of the file as it is."""
+    diff_id: str
+    """Of the tar in it, which the image's configuration names; the digest itself for a plain tar."""
+    created_by: str = ""
 
 
-@dataclass(frozen=True)
-class RunSettings:
-    """What the image says about how it is run."""
+def plain_layer(path: Path, created_by: str = "") -> Layer:
+    """An uncompressed tar as a layer."""
+    digest = digest_of_file(path)
+    return Layer(path, digest, digest, created_by)
 
-    entrypoint: tuple[str, ...] = ()
-    user: str = ""
-    labels: Mapping[str, str] = field(default_factory=dict)
+
+def digest_of_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+
+
+def pack_folder_layer(
+    root: Path, parts: Sequence[str], target: Path, created_by: str, without: Sequence[str] = ()
+) -> Layer:
+    """The parts of the root as one compressed layer in the file `target`; owners by number, names in order.
+
+    `without` are patterns of what is left out, as ./dev/*.
+    """
+    left_out = [f"--exclude={pattern}" for pattern in without]
+    tar = ["tar", "--create", "--numeric-owner", "--sort=name", "--one-file-system", "--xattrs", "--anchored"]
+    how = ["--no-wildcards-match-slash", WITHOUT_ACCESS_TIMES, *left_out, f"--directory={root}"]
+    command = [*tar, *how, "--", *parts]
+    plain = hashlib.sha256()
+    with subprocess.Popen(["nice", "-n", "10", *command], stdout=subprocess.PIPE) as tar_process:
+        assert tar_process.stdout is not None
+        with target.open("wb") as file, gzip.GzipFile("", "wb", FASTEST_GZIP, file, mtime=0) as packed:
+            while chunk := tar_process.stdout.read(CHUNK):
+                plain.update(chunk)
+                packed.write(chunk)
+    if tar_process.returncode != 0:
+        raise subprocess.CalledProcessError(tar_process.returncode, command)
+    return Layer(target, digest_of_file(target), f"sha256:{plain.hexdigest()}", created_by)
 
 
 @contextmanager
 def open_layer_tar(path: Path) -> Iterator[tarfile.TarFile]:
-    """The same files make the same bytes: no time, no owner but root."""
+    """For files that are added one by one: without times, all of them root's."""
     with tarfile.open(path, "w", format=tarfile.GNU_FORMAT) as tar:
         yield tar
-
-
-def finish_plain_layer(path: Path) -> Layer:
-    with path.open("rb") as file:
-        return Layer(path, hashlib.file_digest(file, "sha256").hexdigest())
 
 
 def add_parent_folders(tar: tarfile.TarFile, path: str) -> None:
@@ -57,51 +85,3 @@ def add_file_to_layer(tar: tarfile.TarFile, path: str, content: Path, mode: int 
     info.size, info.mode = content.stat().st_size, mode
     with content.open("rb") as file:
         tar.addfile(info, file)
-
-
-def write_image_archive(target: Path, reference: str, layers: Sequence[Layer], settings: RunSettings) -> None:
-    """An image of our making."""
-    configuration = json.dumps(_configuration(layers, settings), sort_keys=True).encode()
-    write_loaded_archive(target, reference, layers, configuration)
-
-
-def write_loaded_archive(target: Path, reference: str, layers: Sequence[Layer], configuration: bytes) -> None:
-    """A docker-archive: manifest.json, the configuration, each layer as <digest>.tar."""
-    digest = hashlib.sha256(configuration).hexdigest()
-    files = {f"{layer.sha256}.tar": layer.path for layer in layers}
-    listed = {
-        "Config": f"{digest}.json",
-        "RepoTags": [reference],
-        "Layers": [f"{layer.sha256}.tar" for layer in layers],
-    }
-    partial = target.with_name(f".{target.name}.partial")
-    with open_layer_tar(partial) as tar:
-        _add_bytes(tar, f"{digest}.json", configuration)
-        for name, path in files.items():
-            add_file_to_layer(tar, name, path, 0o644)
-        _add_bytes(tar, "manifest.json", json.dumps([listed]).encode())
-    partial.replace(target)
-
-
-def _configuration(layers: Sequence[Layer], settings: RunSettings) -> dict[str, object]:
-    run: dict[str, object] = {"Env": [f"PATH={PATH}"], "WorkingDir": "/"}
-    if settings.entrypoint:
-        run["Entrypoint"] = list(settings.entrypoint)
-    if settings.user:
-        run["User"] = settings.user
-    if settings.labels:
-        run["Labels"] = dict(settings.labels)
-    return {
-        "architecture": "amd64",
-        "os": "linux",
-        "created": "1970-01-01T00:00:00Z",
-        "config": run,
-        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{layer.sha256}" for layer in layers]},
-        "history": [{"created": "1970-01-01T00:00:00Z", "created_by": "groundcrew-bundle"} for _ in layers],
-    }
-
-
-def _add_bytes(tar: tarfile.TarFile, name: str, content: bytes) -> None:
-    info = tarfile.TarInfo(name)
-    info.size, info.mode = len(content), 0o644
-    tar.addfile(info, io.BytesIO(content))

@@ -1,130 +1,109 @@
-"""Takes images out of registries and writes them as the archives that a bundle holds (OCI distribution, version 2)."""
+"""Copy images between registries and archives by skopeo, which alone speaks the registries' protocol.
 
-import gzip
-import hashlib
+https://github.com/containers/skopeo/blob/v1.9.3/docs/skopeo-copy.1.md
+"""
+
+import base64
 import json
-import re
-import shutil
-import urllib.error
-from collections.abc import Mapping
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlsplit
 
-from worker.bundle.build_cache import CollectingFailed
-from worker.bundle.mirrors import MirrorClient
-from worker.oci.layers import Layer, write_loaded_archive
+PLATFORM = ("--override-os", "linux", "--override-arch", "amd64")
+LONGEST_LINE = 300
+"""Letters of an error that are shown."""
 
-LISTS = (
-    "application/vnd.oci.image.index.v1+json",
-    "application/vnd.docker.distribution.manifest.list.v2+json",
-)
-MANIFESTS = (
-    "application/vnd.oci.image.manifest.v1+json",
-    "application/vnd.docker.distribution.manifest.v2+json",
-)
-PLATFORM = {"os": "linux", "architecture": "amd64"}
-REALM = re.compile(r'\b(\w{1,40})="([^"]*)"')
-ALIASES = {"docker.io": "registry-1.docker.io"}
-"""Registries whose names in images are not those that they answer under."""
+
+class SkopeoFailed(Exception):
+    """In skopeo's own words."""
 
 
 @dataclass(frozen=True)
-class Reference:
-    host: str
-    name: str
-    tag: str
+class RegistryLogin:
+    """`registry` is host and port."""
+
+    registry: str
+    user: str
+    password: str
+
+    def auth_file(self) -> bytes:
+        """As `skopeo login` would write it: https://github.com/containers/image/blob/v5.22.0/docs/containers-auth.json.5.md"""
+        word = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
+        return json.dumps({"auths": {self.registry: {"auth": word}}}).encode()
 
 
-def parse_reference(text: str) -> Reference:
-    """Of a full name, as registry.k8s.io/pause:3.10.1."""
-    rest, _, tag = text.rpartition(":")
-    host, _, name = rest.partition("/")
-    return Reference(ALIASES.get(host, host), name, tag)
+def push_archive(archive: Path, target: str, trust: Path, login: RegistryLogin) -> None:
+    """An OCI archive under the name `target`; only what is missing travels, and its digest stays what it is.
 
-
-def pull(reference: str, target: Path, fetcher: MirrorClient) -> str:
-    """Writes the archive and returns the digest of the manifest that the registry has under this name.
-
-    Layers that an interrupted run has fetched stand beside it and are not fetched again.
+    `trust` is a folder with ca.crt. Raises SkopeoFailed.
     """
-    place = parse_reference(reference)
-    base = f"https://{place.host}/v2/{place.name}"
-    with_token = _token(f"{base}/manifests/{place.tag}", fetcher)
-    manifest, digest = _manifest(base, place.tag, with_token, fetcher)
-    blobs = target.with_name(f"{target.name}.blobs")
-    blobs.mkdir(exist_ok=True)
-    configuration = _blob(base, manifest["config"]["digest"], blobs, with_token, fetcher).read_bytes()
-    wanted = json.loads(configuration)["rootfs"]["diff_ids"]
-    layers = []
-    for layer, diff in zip(manifest["layers"], wanted, strict=True):
-        packed = _blob(base, layer["digest"], blobs, with_token, fetcher)
-        layers.append(_unpacked(packed, diff.removeprefix("sha256:"), layer["mediaType"]))
-    write_loaded_archive(target, reference, layers, configuration)
-    shutil.rmtree(blobs)
-    return digest
-
-
-def _token(url: str, fetcher: MirrorClient) -> dict[str, str]:
-    """Headers by which the registry lets anybody read: it says itself where they are had."""
-    try:
-        fetcher.open(url, {"Accept": ", ".join((*LISTS, *MANIFESTS))}).close()
-        return {}
-    except urllib.error.HTTPError as error:
-        with error:
-            asked = dict(REALM.findall(error.headers.get("WWW-Authenticate", "")))
-            if error.code != 401 or "realm" not in asked:
-                raise CollectingFailed(f"{error.url} answered {error.code} {error.reason}") from error
-    question = urlencode({name: value for name, value in asked.items() if name in {"service", "scope"}})
-    answer = fetcher.json(f"{asked['realm']}?{question}")
-    return {"Authorization": f"Bearer {answer.get('token') or answer['access_token']}"}
-
-
-def _manifest(
-    base: str, name: str, headers: Mapping[str, str], fetcher: MirrorClient
-) -> tuple[dict[str, Any], str]:
-    """The one for our platform, with its digest."""
-    accepted = {**headers, "Accept": ", ".join((*LISTS, *MANIFESTS))}
-    content = fetcher.read(f"{base}/manifests/{name}", accepted)
-    digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
-    if name.startswith("sha256:") and name != digest:
-        raise CollectingFailed(f"{base} gives under {name} what has the digest {digest}")
-    read: dict[str, Any] = json.loads(content)
-    if "manifests" not in read:
-        return read, digest
-    for each in read["manifests"]:
-        if PLATFORM.items() <= each.get("platform", {}).items():
-            return _manifest(base, each["digest"], headers, fetcher)
-    raise CollectingFailed(f"{base} has {name} for no Linux on amd64")
-
-
-def _blob(base: str, digest: str, folder: Path, headers: Mapping[str, str], fetcher: MirrorClient) -> Path:
-    path = folder / digest.replace(":", "-")
-    if not path.exists():
-        fetched = folder / f"{path.name}.fetched"
-        fetcher.file(f"{base}/blobs/{digest}", fetched, headers)
-        with fetched.open("rb") as file:
-            found = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
-        if found != digest:
-            fetched.unlink()
-            raise CollectingFailed(f"{base} gave for {digest} what has the sum {found}; it was thrown away.")
-        fetched.rename(path)
-    return path
-
-
-def _unpacked(packed: Path, diff: str, kind: str) -> Layer:
-    if not kind.endswith(("gzip", "tar")):
-        raise CollectingFailed(f"layer {packed.name} is packed as {kind}, which is not known here")
-    path = packed.with_name(f"{packed.name}.tar")
-    digest = hashlib.sha256()
-    opened = gzip.open if kind.endswith("gzip") else open
-    with opened(packed, "rb") as source, path.open("wb") as target:
-        while block := source.read(1 << 20):
-            digest.update(block)
-            target.write(block)
-    if digest.hexdigest() != diff:
-        raise CollectingFailed(
-            f"layer {packed.name} has not the content that its image's configuration names"
+    options = ("--preserve-digests", "--dest-cert-dir", str(trust))
+    with memory_file(login.auth_file()) as held:
+        run_skopeo(
+            ["copy", "--quiet", *options, "--authfile", path_of(held)],
+            [f"oci-archive:{archive}", f"docker://{target}"],
+            [held],
         )
-    return Layer(path, diff)
+
+
+def pull_image(reference: str, folder: Path, mirrors: Mapping[str, str]) -> None:
+    """The image for Linux on amd64 as it is: `folder` has manifest.json, and each blob under its sum.
+
+    `mirrors` has by registry the address that is asked in its place; without any, the machine's own
+    registries.conf counts. A login of the machine's own is used. Raises SkopeoFailed.
+    """
+    with ExitStack() as stack:
+        held = [stack.enter_context(memory_file(render_mirrors(mirrors)))] if mirrors else []
+        conf = [word for each in held for word in ("--registries-conf", path_of(each))]
+        run_skopeo(
+            [*conf, *PLATFORM, "copy", "--quiet", "--preserve-digests"],
+            [f"docker://{reference}", f"dir:{folder}"],
+            held,
+        )
+
+
+def render_mirrors(mirrors: Mapping[str, str]) -> bytes:
+    """https://github.com/containers/image/blob/v5.22.0/docs/containers-registries.conf.5.md"""
+    lines = []
+    for registry, address in mirrors.items():
+        parts = urlsplit(address)
+        is_plain = "true" if parts.scheme == "http" else "false"
+        location = f"{parts.netloc}{parts.path}".rstrip("/")
+        # JSON's strings are TOML's too.
+        texts = (f"prefix = {json.dumps(registry)}", f"location = {json.dumps(location)}")
+        lines += ["[[registry]]", *texts, f"insecure = {is_plain}"]
+    return "\n".join([*lines, ""]).encode()
+
+
+def run_skopeo(words: Sequence[str], places: Sequence[str], held: Sequence[int]) -> None:
+    done = subprocess.run(
+        ["skopeo", *words, *places], pass_fds=held, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise SkopeoFailed(parse_error(done.stderr) or f"skopeo ended with {done.returncode}")
+
+
+def parse_error(text: str) -> str:
+    """The message of the last line, which has a time and a level before it."""
+    line = (text.strip().splitlines() or [""])[-1]
+    message = line.partition(' msg="')[2].removesuffix('"').replace('\\"', '"')
+    return (message or line)[:LONGEST_LINE]
+
+
+@contextmanager
+def memory_file(content: bytes) -> Iterator[int]:
+    """The descriptor of a file that is on no disk, for it may hold a password."""
+    held = os.memfd_create("skopeo")
+    try:
+        os.write(held, content)
+        yield held
+    finally:
+        os.close(held)
+
+
+def path_of(descriptor: int) -> str:
+    return f"/proc/self/fd/{descriptor}"

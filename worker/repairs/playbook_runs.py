@@ -10,6 +10,7 @@ import structlog
 from cluster.domain.errors import Unavailable
 from cluster.domain.repairs.broker_protocol import PROBE_TIMEOUT, BrokerRequest, probe_variables
 from cluster.failpoints import external_call
+from cluster.files.atomic import write_atomically
 from cluster.services.context import Cluster
 from cluster.services.repairs.catalogue import CatalogueEntry, playbook_file
 from cluster.store.repairs import RepairRun
@@ -28,7 +29,7 @@ def start_playbook(cluster: Cluster, entry: CatalogueEntry, run: RepairRun, pyth
     """Raises Unavailable where the run does not begin, or is refused."""
     with external_call("playbooks.begin"):
         if cluster.settings.repair_broker is not None:
-            is_ahead = run.is_look_ahead is True
+            is_ahead = run.is_dry_run is True
             wanted = BrokerRequest(run.number, entry.repair, tuple(run.hosts), tuple(run.locks), is_ahead)
             repair_broker_client.ask_broker(cluster.settings.repair_broker, {"do": "run", **wanted.to_data()})
         else:
@@ -63,7 +64,7 @@ def playbook_request_of(
         },
         python=python,
         locks=[settings.state_dir / "run" / f"repair-{target}.lock" for target in run.locks],
-        is_check=run.is_look_ahead,
+        is_check=run.is_dry_run,
         timeout=entry.repair.timeout,
     )
 
@@ -96,10 +97,7 @@ def ensure_repair_command(state: Path, cache: Path) -> Path:
         f"export PYTHONPATH='{CLONE}' PYTHONPYCACHEPREFIX='{cache / 'pycache'}'",
         f"exec '{python}' -m worker upkeep '{state / 'groundcrew.env'}' \"$@\"",
     ]
-    unfinished = path.with_suffix(".unfinished")
-    unfinished.write_text("\n".join(lines) + "\n")
-    unfinished.chmod(0o700)
-    unfinished.rename(path)
+    write_atomically(path, "\n".join(lines) + "\n", 0o700)
     return path
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from cluster import words
 from cluster.domain.errors import Unavailable
-from cluster.domain.states import NoticeChannel
+from cluster.domain.states import NotificationChannel
 from cluster.failpoints import external_call
 from cluster.portal_paths import PROFILE
 from cluster.redaction import redact_text
@@ -38,9 +38,9 @@ def run_notices(cluster: Cluster, operation: Operation) -> None:
     reporter.start()
     reporter.report(SEND, 0.0)
     ways = list_channels(cluster)
-    if NoticeChannel.MAIL in ways:
+    if NotificationChannel.MAIL in ways:
         send_mails(cluster)
-    if NoticeChannel.WEBHOOK in ways:
+    if NotificationChannel.WEBHOOK in ways:
         send_webhook_calls(cluster)
     with cluster.store.write() as session:
         finish_operation(session, operation.id, operation.fence, cluster.clock())
@@ -55,7 +55,7 @@ def record_notices_failure(cluster: Cluster, operation: Operation, code: str, da
 
 def send_mails(cluster: Cluster) -> None:
     by_person: dict[int, list[Notification]] = {}
-    for notice in list_due_notifications(cluster, NoticeChannel.MAIL):
+    for notice in list_due_notifications(cluster, NotificationChannel.MAIL):
         by_person.setdefault(notice.user_id or 0, []).append(notice)
     for notices in by_person.values():
         user = notices[0].user
@@ -83,7 +83,7 @@ def message_id(cluster: Cluster, notices: Sequence[Notification]) -> str:
 def send_webhook_calls(cluster: Cluster) -> None:
     """Ends at the first that is not taken: one dead receiver must not hold up the queue for all the others' sake."""
     settings = cluster.settings
-    for notice in list_due_notifications(cluster, NoticeChannel.WEBHOOK):
+    for notice in list_due_notifications(cluster, NotificationChannel.WEBHOOK):
         timestamp = str(int(cluster.clock().timestamp()))
         try:
             with external_call("webhook.call"):
@@ -103,17 +103,17 @@ def send_webhook_calls(cluster: Cluster) -> None:
 def webhook_body(cluster: Cluster, notice: Notification) -> dict[str, Any]:
     """What a program reads, and the sentences for a person."""
     occurrence = notice.occurrence
-    concern = occurrence.concern
+    alert = occurrence.alert
     return {
         "id": notice.id,
-        "code": concern["code"],
-        "urgency": concern["urgency"],
+        "code": alert["code"],
+        "urgency": alert["urgency"],
         "since": occurrence.began_at.isoformat(),
         "text": {
             language: redact_secrets(cluster, occurrence_text(cluster, occurrence, language))
             for language in LANGUAGES
         },
-        "url": cluster.settings.public_url + concern["path"],
+        "url": cluster.settings.public_url + alert["path"],
     }
 
 
@@ -136,17 +136,17 @@ def mail_lines(
     for occurrence in occurrences:
         yield ""
         yield f"* {occurrence_text(cluster, occurrence, language)}"
-        yield f"  {public}{occurrence.concern['path']}"
+        yield f"  {public}{occurrence.alert['path']}"
     yield ""
     yield words.sentence("mail.once", {}, language)
     yield words.sentence("mail.stop", {"url": f"{public}{PROFILE}"}, language)
 
 
 def occurrence_text(cluster: Cluster, occurrence: AlertOccurrence, language: str) -> str:
-    concern = occurrence.concern
+    alert = occurrence.alert
     zone, now = cluster.settings.zone, cluster.clock()
-    said = [words.sentence(concern["code"], concern["data"], language, zone, now)]
-    said += [words.sentence(code, data, language, zone, now) for code, data in concern["details"]]
+    said = [words.sentence(alert["code"], alert["data"], language, zone, now)]
+    said += [words.sentence(code, data, language, zone, now) for code, data in alert["details"]]
     return " · ".join(said)
 
 

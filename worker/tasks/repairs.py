@@ -99,7 +99,7 @@ def remove_stale_run_folder(folder: Path) -> None:
 
 def finish_if_cancelled(cluster: Cluster, operation: Operation, run: RepairRun) -> bool:
     """Whether a person has thought better of it while it was prepared: then it never begins."""
-    if run.cancel_asked_at is None:
+    if run.cancel_requested_at is None:
         return False
     record_run_end(cluster, operation, RepairVerdict.CANCELLED, None, [], code="repair.cancelled_before")
     return True
@@ -177,7 +177,7 @@ def watch_playbook(
 
 def requested_end(run: RepairRun) -> str:
     """`cancel`, `end` where that was not enough, or nothing."""
-    if run.cancel_asked_at is None:
+    if run.cancel_requested_at is None:
         return ""
     return "end" if run.is_forced else "cancel"
 
@@ -205,7 +205,7 @@ def verify_and_finish(
     cluster: Cluster, operation: Operation, entry: CatalogueEntry, run: RepairRun, end: PlaybookEnd
 ) -> None:
     run = read_run_of_operation(cluster, operation)
-    if run.is_look_ahead and end.rc == 0:
+    if run.is_dry_run and end.rc == 0:
         record_run_end(cluster, operation, RepairVerdict.DRY_RUN, end.rc, [])
         return
     if has_not_run(entry, run, end):
@@ -213,14 +213,14 @@ def verify_and_finish(
             cluster, operation, RepairVerdict.BROKEN, end.rc, [], code=DID_NOT_RUN[end.status], host=run.host
         )
         return
-    checks = wait_for_checks(cluster, operation, entry, run, run.started_at or run.asked_at, end)
+    checks = wait_for_checks(cluster, operation, entry, run, run.started_at or run.requested_at, end)
     verdict = decide_verdict(checks, end.status == "canceled" or is_cancel_requested(cluster, operation))
     record_run_end(cluster, operation, verdict, end.rc, checks, host=run.host)
 
 
 def is_cancel_requested(cluster: Cluster, operation: Operation) -> bool:
     """Also while the checks are waited for, which may take a quarter of an hour."""
-    return read_run_of_operation(cluster, operation).cancel_asked_at is not None
+    return read_run_of_operation(cluster, operation).cancel_requested_at is not None
 
 
 def has_not_run(entry: CatalogueEntry, run: RepairRun, end: PlaybookEnd) -> bool:

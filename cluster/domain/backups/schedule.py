@@ -9,7 +9,7 @@ OLDEST_ACCEPTABLE = timedelta(hours=26)
 
 def parse_time_of_day(text: str) -> time:
     """`HH:MM` on the installation's own clock. Raises ValueError."""
-    if len(text) != len("HH:MM"):
+    if len(text) != len("HH:MM") or text[2] != ":":
         raise ValueError(text)
     return time.fromisoformat(text)
 

@@ -78,11 +78,11 @@ def parse_broker_request(words: Mapping[str, Any], known: BrokerInventory) -> Br
     if repair is None or not OF_SERVERS & repair.installations:
         raise Refused("repair", "repair.refused_name", name=str(words["repair"])[:MAX_QUOTED])
     port = parse_port(words["probe_port"])
-    is_look_ahead = parse_dry_run(words["dry_run"])
-    check_dry_run(repair, is_look_ahead)
+    is_dry_run = parse_dry_run(words["dry_run"])
+    check_dry_run(repair, is_dry_run)
     hosts = parse_hosts(words["hosts"], repair, known)
     locks = parse_locks(words["locks"], 0 if port is not None else len(hosts))
-    return BrokerRequest(parse_run_number(words["number"]), repair, hosts, locks, is_look_ahead, port)
+    return BrokerRequest(parse_run_number(words["number"]), repair, hosts, locks, is_dry_run, port)
 
 
 def parse_run_number(said: Any) -> str:

@@ -241,9 +241,9 @@ def check_nodes_drained(repair: Repair, busy: Sequence[str]) -> None:
         raise Refused("nodes", "repair.not_drained", names=list(busy))
 
 
-def check_dry_run(repair: Repair, is_look_ahead: bool) -> None:
+def check_dry_run(repair: Repair, is_dry_run: bool) -> None:
     """Raises Refused where the playbook cannot say beforehand what it would change."""
-    if is_look_ahead and not repair.can_look_ahead:
+    if is_dry_run and not repair.can_look_ahead:
         raise Refused("look_ahead", "repair.no_look_ahead")
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from cluster.domain.alerts import Alert, AlertTopic, is_notification_due
-from cluster.domain.states import NoticeChannel, NoticeState
+from cluster.domain.states import NotificationChannel, NotificationState
 from cluster.portal_paths import alert_path
 from cluster.services.alerts.current_alerts import list_alerts
 from cluster.services.alerts.outbox import can_receive_mail, list_channels, request_delivery
@@ -42,10 +42,10 @@ def notify_people(cluster: Cluster, held: HeldLease) -> int:
     if not channels:
         return 0
     actor = replace(service_actor(cluster), is_administrator=True)
-    concerns = list_alerts(cluster, actor)
+    alerts = list_alerts(cluster, actor)
     now, written = cluster.clock(), 0
     with cluster.store.read() as session:
-        step = plan_alert_changes(session, concerns, now)
+        step = plan_alert_changes(session, alerts, now)
     if not step.is_nothing:
         with cluster.store.write() as session:
             check_lease(session, held)
@@ -55,9 +55,9 @@ def notify_people(cluster: Cluster, held: HeldLease) -> int:
     return written
 
 
-def delete_undeliverable(cluster: Cluster, held: HeldLease, channels: Sequence[NoticeChannel]) -> None:
+def delete_undeliverable(cluster: Cluster, held: HeldLease, channels: Sequence[NotificationChannel]) -> None:
     """Deletes undelivered notifications of a channel that is no longer configured."""
-    unsendable = (Notification.state != NoticeState.SENT) & Notification.channel.not_in(channels)
+    unsendable = (Notification.state != NotificationState.SENT) & Notification.channel.not_in(channels)
     with cluster.store.read_columns() as connection:
         if connection.scalar(select(Notification.id).where(unsendable).limit(1)) is None:
             return
@@ -66,21 +66,21 @@ def delete_undeliverable(cluster: Cluster, held: HeldLease, channels: Sequence[N
         session.execute(delete(Notification).where(unsendable))
 
 
-def plan_alert_changes(session: Session, concerns: Iterable[Alert], now: datetime) -> AlertChanges:
+def plan_alert_changes(session: Session, alerts: Iterable[Alert], now: datetime) -> AlertChanges:
     """Changes nothing."""
     standing = {
         each.key: each
         for each in session.scalars(select(AlertOccurrence).where(AlertOccurrence.ended_at.is_(None)))
     }
-    seen = {concern.key: concern for concern in concerns}
-    untold = [each for key, each in standing.items() if key in seen and each.told_at is None]
-    last = read_last_notified(session, [each.key for each in untold])
+    seen = {alert.key: alert for alert in alerts}
+    unnotified = [each for key, each in standing.items() if key in seen and each.notified_at is None]
+    last = read_last_notified(session, [each.key for each in unnotified])
     return AlertChanges(
-        new=[concern for key, concern in seen.items() if key not in standing],
+        new=[alert for key, alert in seen.items() if key not in standing],
         ended=[each.id for key, each in standing.items() if key not in seen],
         due=[
             (each.id, seen[each.key])
-            for each in untold
+            for each in unnotified
             if is_notification_due(each.began_at, last.get(each.key), now)
         ],
     )
@@ -89,36 +89,39 @@ def plan_alert_changes(session: Session, concerns: Iterable[Alert], now: datetim
 def read_last_notified(session: Session, keys: Sequence[str]) -> dict[str, datetime]:
     if not keys:
         return {}
-    query = select(AlertOccurrence.key, func.max(AlertOccurrence.told_at)).where(
-        AlertOccurrence.key.in_(keys), AlertOccurrence.told_at.is_not(None)
+    query = select(AlertOccurrence.key, func.max(AlertOccurrence.notified_at)).where(
+        AlertOccurrence.key.in_(keys), AlertOccurrence.notified_at.is_not(None)
     )
     return {key: at for key, at in session.execute(query.group_by(AlertOccurrence.key)) if at is not None}
 
 
 def apply_alert_changes(
-    session: Session, step: AlertChanges, channels: Sequence[NoticeChannel], now: datetime
+    session: Session, step: AlertChanges, channels: Sequence[NotificationChannel], now: datetime
 ) -> int:
     """The messages are written in the transaction in which a thing counts as told."""
-    for concern in step.new:
-        session.add(AlertOccurrence(key=concern.key, concern=alert_to_data(concern), began_at=now))
+    for alert in step.new:
+        session.add(AlertOccurrence(key=alert.key, alert=alert_to_data(alert), began_at=now))
     for occurrence_id in step.ended:
         session.get_one(AlertOccurrence, occurrence_id).ended_at = now
     receivers = list_mail_recipients(session) if step.due else []
     written = 0
-    for occurrence_id, concern in step.due:
+    for occurrence_id, alert in step.due:
         occurrence = session.get_one(AlertOccurrence, occurrence_id)
-        occurrence.told_at, occurrence.concern = now, alert_to_data(concern)
-        for notice in build_notifications(occurrence, channels_for_alert(concern, channels), receivers, now):
+        occurrence.notified_at, occurrence.alert = now, alert_to_data(alert)
+        for notice in build_notifications(occurrence, channels_for_alert(alert, channels), receivers, now):
             session.add(notice)
             written += 1
     return written
 
 
 def build_notifications(
-    occurrence: AlertOccurrence, channels: Iterable[NoticeChannel], receivers: Iterable[User], now: datetime
+    occurrence: AlertOccurrence,
+    channels: Iterable[NotificationChannel],
+    receivers: Iterable[User],
+    now: datetime,
 ) -> Iterable[Notification]:
     for channel in channels:
-        people = [user.id for user in receivers] if channel is NoticeChannel.MAIL else [None]
+        people = [user.id for user in receivers] if channel is NotificationChannel.MAIL else [None]
         for user_id in people:
             yield Notification(
                 occurrence_id=occurrence.id, channel=channel, user_id=user_id, made_at=now, next_at=now
@@ -133,20 +136,20 @@ def list_mail_recipients(session: Session) -> list[User]:
     ]
 
 
-def channels_for_alert(concern: Alert, channels: Sequence[NoticeChannel]) -> list[NoticeChannel]:
+def channels_for_alert(alert: Alert, channels: Sequence[NotificationChannel]) -> list[NotificationChannel]:
     """An alert about a failing channel is sent over the other channels only."""
-    return [each for each in channels if concern.topic is not AlertTopic.TELLING or each != concern.subject]
+    return [each for each in channels if alert.topic is not AlertTopic.TELLING or each != alert.subject]
 
 
-def alert_to_data(concern: Alert) -> dict[str, object]:
+def alert_to_data(alert: Alert) -> dict[str, object]:
     return {
-        "urgency": concern.urgency.value,
-        "topic": concern.topic.value,
-        "subject": concern.subject,
-        "code": concern.code,
-        "data": dict(concern.data),
-        "details": [[detail.code, dict(detail.data)] for detail in concern.details],
-        "path": alert_path(concern),
+        "urgency": alert.urgency.value,
+        "topic": alert.topic.value,
+        "subject": alert.subject,
+        "code": alert.code,
+        "data": dict(alert.data),
+        "details": [[detail.code, dict(detail.data)] for detail in alert.details],
+        "path": alert_path(alert),
     }
 
 

@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session, joinedload
 from cluster.domain.alerts import DELIVERY_DEADLINE, delivery_retry_delay
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import (
-    NoticeChannel,
-    NoticeState,
+    NotificationChannel,
+    NotificationState,
     OperationKind,
     OperationState,
     UserRole,
@@ -28,10 +28,10 @@ ERROR_SHOWN_FOR = timedelta(hours=24)
 """How long a notification that was given up still counts as an error of its channel."""
 
 
-def list_channels(cluster: Cluster) -> list[NoticeChannel]:
+def list_channels(cluster: Cluster) -> list[NotificationChannel]:
     """The ways that this installation has."""
     settings = cluster.settings
-    ways = {NoticeChannel.MAIL: settings.mail_url, NoticeChannel.WEBHOOK: settings.webhook_url}
+    ways = {NotificationChannel.MAIL: settings.mail_url, NotificationChannel.WEBHOOK: settings.webhook_url}
     return [channel for channel, address in ways.items() if address]
 
 
@@ -41,10 +41,10 @@ def can_receive_mail(user: User) -> bool:
     return is_chief and bool(user.email)
 
 
-def list_due_notifications(cluster: Cluster, channel: NoticeChannel) -> list[Notification]:
+def list_due_notifications(cluster: Cluster, channel: NotificationChannel) -> list[Notification]:
     """The oldest first."""
     query = select(Notification).where(
-        Notification.state == NoticeState.WAITING,
+        Notification.state == NotificationState.WAITING,
         Notification.channel == channel,
         Notification.next_at <= cluster.clock(),
     )
@@ -58,7 +58,7 @@ def record_delivered(cluster: Cluster, notices: Sequence[Notification]) -> None:
     now = cluster.clock()
     with cluster.store.write() as session:
         for notice in load_waiting_notifications(session, notices):
-            notice.state, notice.sent_at, notice.error = NoticeState.SENT, now, ""
+            notice.state, notice.sent_at, notice.error = NotificationState.SENT, now, ""
 
 
 def record_delivery_failure(cluster: Cluster, notices: Sequence[Notification], error: str) -> None:
@@ -70,22 +70,24 @@ def record_delivery_failure(cluster: Cluster, notices: Sequence[Notification], e
             notice.error = error[:LONGEST_ERROR]
             notice.next_at = now + delivery_retry_delay(notice.tries)
             if now - notice.made_at >= DELIVERY_DEADLINE:
-                notice.state = NoticeState.GIVEN_UP
+                notice.state = NotificationState.GIVEN_UP
 
 
 def load_waiting_notifications(session: Session, notices: Sequence[Notification]) -> list[Notification]:
     """Those that still wait."""
     wanted = [notice.id for notice in notices]
-    query = select(Notification).where(Notification.id.in_(wanted), Notification.state == NoticeState.WAITING)
+    query = select(Notification).where(
+        Notification.id.in_(wanted), Notification.state == NotificationState.WAITING
+    )
     return list(session.scalars(query.with_for_update()))
 
 
-def read_channel_errors(cluster: Cluster) -> dict[NoticeChannel, str]:
+def read_channel_errors(cluster: Cluster) -> dict[NotificationChannel, str]:
     """By way, the newest reason for which something waits or was given up lately."""
     since = cluster.clock() - ERROR_SHOWN_FOR
     has_failed = (
         (Notification.tries > 0)
-        & (Notification.state != NoticeState.SENT)
+        & (Notification.state != NotificationState.SENT)
         & (Notification.made_at > since - DELIVERY_DEADLINE)
     )
     query = select(Notification.channel, Notification.error).where(has_failed).order_by(Notification.id)
@@ -96,7 +98,7 @@ def read_channel_errors(cluster: Cluster) -> dict[NoticeChannel, str]:
 def request_delivery(cluster: Cluster, actor: Actor) -> Operation | None:
     """One operation at a time, where something is due."""
     due = select(Notification.id).where(
-        Notification.state == NoticeState.WAITING, Notification.next_at <= cluster.clock()
+        Notification.state == NotificationState.WAITING, Notification.next_at <= cluster.clock()
     )
     under_way = select(Operation.id).where(
         Operation.kind == OperationKind.NOTICES,

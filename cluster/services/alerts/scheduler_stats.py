@@ -14,7 +14,7 @@ from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Attempt
 from cluster.store.nodes import Allocation
 
-SCHEDULER_STATS_FACT = "scheduler_pulse"
+SCHEDULER_STATS_FACT = "scheduler_stats"
 
 
 @dataclass(frozen=True)

@@ -119,6 +119,6 @@ class OldEpochChecker:
 
 
 def update_digest(running: "hashlib._Hash", seal: Seal, entries: Iterable[Mapping[str, Any]]) -> None:
-    running.update(canonical_json([seal.number, seal.key_id, seal.lines, seal.previous, seal.mac]))
+    running.update(canonical_json([seal.number, seal.key_id, seal.digests, seal.previous, seal.mac]))
     for entry in entries:
         running.update(canonical_json(entry))

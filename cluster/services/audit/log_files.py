@@ -27,7 +27,7 @@ from cluster.store.audit import AuditEntry, add_audit_entry
 from cluster.store.facts import InstallationFact
 
 LOG_FILE_NAME = re.compile(r"\d{8}\.log")
-LAST_WRITTEN_FACT = "access_files"
+LAST_WRITTEN_FACT = "access_log"
 BATCH = 1000
 LOG_FOLDER = ("log", "access")
 

@@ -112,8 +112,8 @@ def seal_batch(cluster: Cluster, key: bytes, settled_after: timedelta) -> AuditS
     entries = list(takewhile(lambda entry: can_be_sealed(entry, now, settled_after), found))
     if not entries:
         return None
-    digests = EntryDigester(key)
-    lines = [(entry.id, digests.digest_of(entry_values(entry))) for entry in entries]
+    digester = EntryDigester(key)
+    digests = [(entry.id, digester.digest_of(entry_values(entry))) for entry in entries]
     previous = last.mac if last else ""
     seal = AuditSeal(
         id=last.id + 1 if last else 1,
@@ -121,9 +121,9 @@ def seal_batch(cluster: Cluster, key: bytes, settled_after: timedelta) -> AuditS
         last_id=entries[-1].id,
         entries=len(entries),
         key_id=seal_key_id(key),
-        lines=[list(line) for line in lines],
+        digests=[list(digest) for digest in digests],
         previous=previous,
-        mac=seal_mac(key, previous, lines),
+        mac=seal_mac(key, previous, digests),
     )
     with cluster.store.write() as session:
         session.add(seal)
@@ -206,8 +206,8 @@ def read_chain(cluster: Cluster) -> Iterator[tuple[Seal, "SealedEntries"]]:
             connection.rollback()
             if row is None:
                 return
-            lines = tuple((line[0], line[1]) for line in row.lines)
-            yield Seal(row.id, row.key_id, lines, row.previous, row.mac), entries
+            digests = tuple((digest[0], digest[1]) for digest in row.digests)
+            yield Seal(row.id, row.key_id, digests, row.previous, row.mac), entries
             number, last_id = row.id, row.last_id
 
 

@@ -60,10 +60,11 @@ def parse_etcd_manifest(name: str, data: dict[str, Any]) -> EtcdBackup | None:
     """Raises KeyError, TypeError, ValueError."""
     if not ETCD_BACKUP_NAME.fullmatch(name):
         return None
+    made_at = datetime.fromisoformat(data["made_at"])
     restored, copied = data.get("restored_at"), data.get("copied_at")
     return EtcdBackup(
         name=name,
-        made_at=datetime.fromisoformat(data["made_at"]),
+        made_at=made_at,
         size=int(data["size"]),
         sha256=str(data["sha256"]),
         revision=int(data["revision"]),

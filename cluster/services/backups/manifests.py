@@ -115,14 +115,15 @@ def parse_backup_manifest(name: str, data: dict[str, Any]) -> Backup | None:
     """Raises KeyError, TypeError, ValueError."""
     if not BACKUP_NAME.fullmatch(name):
         return None
+    made_at = datetime.fromisoformat(data["made_at"])
     restored, copied, anchor = data.get("restored_at"), data.get("copied_at"), data.get("audit_seal")
     return Backup(
         name=name,
-        made_at=datetime.fromisoformat(data["made_at"]),
+        made_at=made_at,
         size=int(data["size"]),
         sha256=str(data["sha256"]),
         revision=str(data["revision"]),
-        rows={str(table): int(count) for table, count in data["rows"].items()},
+        rows={str(table): int(count) for table, count in dict(data["rows"]).items()},
         restored_at=datetime.fromisoformat(restored) if restored else None,
         restore_seconds=data.get("restore_seconds"),
         problem=parse_backup_problem(data.get("problem")),

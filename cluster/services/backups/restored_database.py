@@ -18,7 +18,7 @@ from cluster.domain.jobs.lifecycle import next_state
 from cluster.domain.people.actor import Actor
 from cluster.domain.queue.reasons import JobOnHold, to_waiting_data
 from cluster.domain.repairs.run_matrix import RepairVerdict
-from cluster.domain.states import DesiredState, JobState, NoticeState, OperationKind, OperationState
+from cluster.domain.states import DesiredState, JobState, NotificationState, OperationKind, OperationState
 from cluster.services.audit.epochs import EPOCH_ACTION, update_digest
 from cluster.services.audit.seals import SealAnchor, find_first_violation, read_chain, seal_entries
 from cluster.services.context import Cluster
@@ -80,7 +80,7 @@ def prepare_restored_database(
         operations = interrupt_operations(session, now)
         sessions = end_all_sessions(session, now)
         # Those that waited then have been taken since, or are no news any more.
-        session.execute(delete(Notification).where(Notification.state == NoticeState.WAITING))
+        session.execute(delete(Notification).where(Notification.state == NotificationState.WAITING))
         session.execute(update(Lease).values(holder="", fence=Lease.fence + 1, expires_at=now))
         skip_ids(session, origin.last_job)
         counts: dict[str, Any] = {"lost": lost, "held": held, "sessions": sessions, "operations": operations}
@@ -97,7 +97,7 @@ def describe_old_epoch(cluster: Cluster, origin: RestoredBackup, anchors: list[S
     running, known, epochs, last = hashlib.sha256(), {0: ""}, 1, 0
     for seal, entries in read_chain(cluster):
         update_digest(running, seal, entries)
-        known[seal.number], last = seal.mac, seal.lines[-1][0]
+        known[seal.number], last = seal.mac, seal.digests[-1][0]
         epochs += sum(entry["action"] == EPOCH_ACTION for entry in entries)
     said = {
         "epoch": epochs + 1,

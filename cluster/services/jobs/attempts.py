@@ -84,9 +84,9 @@ def record_stop_cause(cluster: Cluster, held: HeldLease, attempt_id: int, cause:
     with cluster.store.write() as session:
         check_lease(session, held)
         attempt = load_current_attempt(session, attempt_id)
-        if attempt is None or attempt.cause_code is not None:
+        if attempt is None or attempt.stop_cause_code is not None:
             return False
-        attempt.cause_code, attempt.cause_data = cause.code, dict(cause.data)
+        attempt.stop_cause_code, attempt.stop_cause_data = cause.code, dict(cause.data)
     return True
 
 

@@ -32,8 +32,8 @@ class LiveAttempt:
     resume_from: str | None
     retries_left: int
     grace_seconds: int
-    cause_code: str | None = None
-    cause_data: Mapping[str, Any] | None = None
+    stop_cause_code: str | None = None
+    stop_cause_data: Mapping[str, Any] | None = None
     node_fate: NodeFate = NodeFate.SAME_BOOT
     """The gravest of its nodes."""
     fate_node: str = ""
@@ -45,7 +45,7 @@ class LiveAttempt:
     @property
     def cause(self) -> StopCause | None:
         """Why it is ended although nobody asked for it."""
-        return StopCause(self.cause_code, self.cause_data or {}) if self.cause_code else None
+        return StopCause(self.stop_cause_code, self.stop_cause_data or {}) if self.stop_cause_code else None
 
 
 ATTEMPT_COLUMNS = (
@@ -60,8 +60,8 @@ ATTEMPT_COLUMNS = (
     Job.resume_from,
     Job.retries - Job.retries_used,
     Job.grace_seconds,
-    Attempt.cause_code,
-    Attempt.cause_data,
+    Attempt.stop_cause_code,
+    Attempt.stop_cause_data,
 )
 
 

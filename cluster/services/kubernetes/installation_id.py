@@ -11,7 +11,7 @@ from cluster.services.context import Cluster
 from cluster.services.kubernetes.status import KUBERNETES_STATUS_FACT
 from cluster.store.facts import InstallationFact
 
-INSTALLATION_ID_FACT = "installation"
+INSTALLATION_ID_FACT = "installation_id"
 DIGITS = 8
 
 

@@ -23,7 +23,7 @@ from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Attempt
 from cluster.store.workspaces import Workspace
 
-KUBERNETES_STATUS_FACT = "kubernetes_standing"
+KUBERNETES_STATUS_FACT = "kubernetes_status"
 SYSTEM_ACTOR = Actor(0, "groundcrew")
 
 

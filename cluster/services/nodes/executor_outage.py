@@ -12,7 +12,7 @@ from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
 from cluster.store.facts import InstallationFact
 
-EXECUTOR_OUTAGE_FACT = "executor_silent"
+EXECUTOR_OUTAGE_FACT = "executor_outage"
 
 
 @dataclass(frozen=True)

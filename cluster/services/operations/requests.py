@@ -44,7 +44,7 @@ def request_operation(
         workspace_id=workspace_id,
         requested_by=actor.user_id,
         requested_at=now,
-        rung_at=now,
+        enqueued_at=now,
     )
     session.add(operation)
     session.flush()
@@ -101,7 +101,7 @@ def requeue_operation(session: Session, operation: Operation, now: datetime) -> 
     operation.state = OperationState.REQUESTED
     operation.error_code = operation.error_data = operation.ended_at = None
     operation.claims = 0
-    operation.requested_at = operation.rung_at = now
+    operation.requested_at = operation.enqueued_at = now
     restart_subject(session, operation)
 
 

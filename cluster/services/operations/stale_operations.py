@@ -27,7 +27,7 @@ def requeue_stale_operations(cluster: Cluster) -> None:
     silent = select(Operation).where(Operation.state == OperationState.RUNNING, Operation.lease_until < now)
     unheard = select(Operation).where(
         Operation.state == OperationState.REQUESTED,
-        or_(Operation.rung_at.is_(None), Operation.rung_at < now - ENQUEUE_AGAIN_AFTER),
+        or_(Operation.enqueued_at.is_(None), Operation.enqueued_at < now - ENQUEUE_AGAIN_AFTER),
     )
     with cluster.store.read() as session:
         if session.scalar(silent.limit(1)) is None and session.scalar(unheard.limit(1)) is None:
@@ -41,13 +41,13 @@ def requeue_stale_operations(cluster: Cluster) -> None:
                 continue
             operation.state = OperationState.REQUESTED
             operation.lease_until = None
-            operation.rung_at = now
+            operation.enqueued_at = now
             to_ring.append(operation)
         for operation in session.scalars(unheard.with_for_update()):
-            if operation.rung_at is None or now - operation.rung_at >= delay_before_enqueueing(
+            if operation.enqueued_at is None or now - operation.enqueued_at >= delay_before_enqueueing(
                 operation, now
             ):
-                operation.rung_at = now
+                operation.enqueued_at = now
                 to_ring.append(operation)
     for operation in to_ring:
         enqueue_operation(cluster, operation)

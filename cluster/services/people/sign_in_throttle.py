@@ -27,7 +27,7 @@ def record_failed_sign_in(cluster: Cluster, name: str, address: str, field: str)
     """
     now = cluster.clock()
     digest, place = keyed_digest(cluster.settings.secret_key, name), network_of(address)
-    with cluster.store.write(lock="sign_in_tries") as session:
+    with cluster.store.write(lock="failed_sign_ins") as session:
         session.execute(delete(FailedSignIn).where(FailedSignIn.at < now - KEPT_FOR))
         by_name, by_address = read_recent_failures(session, name, digest, address, place, now)
         until = sign_in_throttled_until(by_name, by_address, now)

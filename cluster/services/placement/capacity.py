@@ -23,7 +23,16 @@ from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
 from cluster.store.workspaces import Workspace
 
-WORKSPACE_COLUMNS = ("id", "name", "units", "starts_on", "ends_on", "ended_at", "served_at", "served")
+WORKSPACE_COLUMNS = (
+    "id",
+    "name",
+    "units",
+    "starts_on",
+    "ends_on",
+    "ended_at",
+    "last_turn_at",
+    "last_turn_attempt_id",
+)
 
 
 Columns = Row[*tuple[Any, ...]]
@@ -64,7 +73,7 @@ def build_quotas(
     for run in running:
         used[run.workspace_id] += run.units
     return {
-        place.id: WorkspaceQuota(place.units, used[place.id], place.served_at, place.served)
+        place.id: WorkspaceQuota(place.units, used[place.id], place.last_turn_at, place.last_turn_attempt_id)
         for place in workspaces
     }
 

@@ -117,20 +117,22 @@ def allocate_units(session: Session, look: DispatchPlan, now: datetime) -> dict[
 
 def record_turns(session: Session, look: DispatchPlan, attempts: dict[int, int], now: datetime) -> None:
     """A placement uses up the workspace's turn; a backfill does not."""
-    served: dict[int, int] = {}
+    last_attempts: dict[int, int] = {}
     passing = {decision.job_id for decision in look.placements if decision.is_backfill}
     for job_id, attempt_id in attempts.items():
         if job_id in passing:
             continue
         workspace_id = look.snapshot.jobs[job_id].workspace_id
-        served[workspace_id] = max(attempt_id, served.get(workspace_id, 0))
-    if not served:
+        last_attempts[workspace_id] = max(attempt_id, last_attempts.get(workspace_id, 0))
+    if not last_attempts:
         return
-    rows = [{"place": place, "at": now, "attempt": attempt} for place, attempt in served.items()]
+    rows = [{"place": place, "at": now, "attempt": attempt} for place, attempt in last_attempts.items()]
     # By column, past the row's version: who edits the workspace meanwhile is not disturbed.
     statement = update(Workspace).where(Workspace.id == bindparam("place"))
     statement = statement.values(
-        served_at=bindparam("at", type_=UtcDateTime), served=bindparam("attempt"), version=Workspace.version
+        last_turn_at=bindparam("at", type_=UtcDateTime),
+        last_turn_attempt_id=bindparam("attempt"),
+        version=Workspace.version,
     )
     session.connection().execute(statement, rows)
 

@@ -1,7 +1,6 @@
 """Records repair runs as files while the database is away, and imports them as rows once it answers."""
 
 import json
-import os
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from sqlalchemy.orm import Session
 from cluster.domain.people.actor import Actor
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.failpoints import external_call
+from cluster.files.atomic import write_atomically
 from cluster.services.context import Cluster
 from cluster.services.people.users import service_actor
 from cluster.store.audit import add_audit_entry
@@ -22,10 +22,10 @@ log = structlog.get_logger()
 CONSOLE_ADDRESS = "console"
 """Stands where audit entries name an address."""
 PLAIN_FIELDS = (
-    *("record", "name", "target", "host", "digest", "reason", "console_user"),
+    *("offline_record", "name", "target", "host", "digest", "reason", "console_user"),
     *("is_forced", "tasks", "before", "checks", "playbook_rc"),
 )
-TIME_FIELDS = ("asked_at", "started_at", "ended_at")
+TIME_FIELDS = ("requested_at", "started_at", "ended_at")
 
 
 def offline_records_folder(cluster: Cluster) -> Path:
@@ -33,7 +33,7 @@ def offline_records_folder(cluster: Cluster) -> Path:
 
 
 def offline_record_file(cluster: Cluster, run: RepairRun) -> Path:
-    return offline_records_folder(cluster) / f"{run.record}.json"
+    return offline_records_folder(cluster) / f"{run.offline_record}.json"
 
 
 def write_offline_record(cluster: Cluster, run: RepairRun) -> Path:
@@ -41,12 +41,7 @@ def write_offline_record(cluster: Cluster, run: RepairRun) -> Path:
     path = offline_record_file(cluster, run)
     with external_call("repair_record.write"):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        unfinished = path.with_suffix(".unfinished")
-        with unfinished.open("w") as file:
-            json.dump(offline_record_data(run), file, ensure_ascii=False)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.rename(path)
+        write_atomically(path, json.dumps(offline_record_data(run), ensure_ascii=False))
     return path
 
 
@@ -74,7 +69,7 @@ def list_offline_records(cluster: Cluster) -> list[RepairRun]:
             continue  # Somebody else has read it in meanwhile.
         except (ValueError, KeyError, TypeError) as error:
             log.warning("a record of the console cannot be read", file=str(path), error=str(error))
-    return sorted(found, key=lambda run: run.asked_at)
+    return sorted(found, key=lambda run: run.requested_at)
 
 
 def import_offline_records(cluster: Cluster) -> list[int]:
@@ -92,8 +87,8 @@ def import_offline_record(cluster: Cluster, run: RepairRun) -> int | None:
     service = service_actor(cluster)
     actor = Actor(service.user_id, run.console_user or service.name, True, CONSOLE_ADDRESS)
     with cluster.store.write(lock="repair records") as session:
-        if session.scalar(select(RepairRun.id).where(RepairRun.record == run.record)) is None:
-            run.asked_by = service.user_id
+        if session.scalar(select(RepairRun.id).where(RepairRun.offline_record == run.offline_record)) is None:
+            run.requested_by = service.user_id
             session.add(run)
             session.flush()
             run_id = run.id
@@ -106,7 +101,12 @@ def import_offline_record(cluster: Cluster, run: RepairRun) -> int | None:
 def add_run_audit_entries(session: Session, now: datetime, actor: Actor, run: RepairRun) -> None:
     """Of now, for nothing is written behind what is sealed; when it was stands in their data."""
     assert run.ended_at is not None and run.verdict is not None
-    asked = {"name": run.name, "host": run.host, "reason": run.reason, "asked_at": run.asked_at.isoformat()}
+    asked = {
+        "name": run.name,
+        "host": run.host,
+        "reason": run.reason,
+        "asked_at": run.requested_at.isoformat(),
+    }
     ended = {"name": run.name, "host": run.host, "ended_at": run.ended_at.isoformat()}
     add_audit_entry(session, now, actor, "repair.asked", run.id, **asked)
     outcome = "done" if run.verdict is RepairVerdict.VERIFIED else "failed"

@@ -99,7 +99,7 @@ def run_durations(runs: Sequence[RepairRun]) -> list[float]:
     return [
         (run.ended_at - run.started_at).total_seconds()
         for run in runs
-        if run.ended_at and run.started_at and run.verdict is RepairVerdict.VERIFIED and not run.is_look_ahead
+        if run.ended_at and run.started_at and run.verdict is RepairVerdict.VERIFIED and not run.is_dry_run
     ]
 
 

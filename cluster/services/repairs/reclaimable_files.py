@@ -205,7 +205,7 @@ def delete_reclaimable_of_run(cluster: Cluster, run_id: int) -> list[Reclaimable
         run = session.get(RepairRun, run_id)
     if run is None:
         raise NotFound("repair", run_id)
-    listed = {path for path, _ in run.listed}
+    listed = {path for path, _ in run.reclaimable_paths}
     gone = [leftover for leftover in list_reclaimable_paths(cluster) if str(leftover.path) in listed]
     for leftover in gone:
         delete_reclaimable_path(leftover.path)

@@ -43,7 +43,7 @@ def request_repair(
     typed: str = "",
     console_user: str | None = None,
     node_ids: Sequence[int] = (),
-    is_look_ahead: bool = False,
+    is_dry_run: bool = False,
 ) -> RepairRun:
     """Raises Refused, Forbidden, NotFound, Conflict where the forecast has changed or another one runs there."""
     require_administrator(actor)
@@ -51,8 +51,8 @@ def request_repair(
     seen = preview_repair(cluster, actor, name, node_ids)
     check_nodes_chosen(seen.repair, seen.targets)
     reason = check_reason(reason)
-    check_dry_run(seen.repair, is_look_ahead)
-    if not is_look_ahead:
+    check_dry_run(seen.repair, is_dry_run)
+    if not is_dry_run:
         check_typed_name(seen.repair, typed, seen.host)
         check_nodes_drained(seen.repair, seen.busy)
     require_no_other_run(seen.under_way)
@@ -64,13 +64,13 @@ def request_repair(
         target=seen.targets[0].key,
         host=seen.host[:255],
         targets=[[target.key, check_inventory_host(target.host)] for target in seen.targets],
-        is_look_ahead=is_look_ahead,
+        is_dry_run=is_dry_run,
         digest=seen.digest,
         reason=reason,
-        asked_by=actor.user_id,
+        requested_by=actor.user_id,
         console_user=console_user,
-        asked_at=now,
-        listed=[[str(leftover.path), leftover.size] for leftover in seen.leftovers],
+        requested_at=now,
+        reclaimable_paths=[[str(leftover.path), leftover.size] for leftover in seen.leftovers],
         tasks=[{"name": task.en, "hosts": {}} for task in seen.repair.tasks],
     )
     try:
@@ -98,7 +98,7 @@ def require_no_other_run(under_way: RepairRun | None) -> None:
             run=under_way.id,
             host=under_way.host,
             who=under_way.who,
-            at=under_way.asked_at.isoformat(),
+            at=under_way.requested_at.isoformat(),
         )
 
 
@@ -143,8 +143,8 @@ def cancel_repair(cluster: Cluster, actor: Actor, run_id: int) -> RepairRun:
             raise NotFound("repair", run_id)
         if run.ended_at is not None:
             raise Conflict("repair.over", id=run_id)
-        run.is_forced = run.cancel_asked_at is not None
-        run.cancel_asked_at = run.cancel_asked_at or now
+        run.is_forced = run.cancel_requested_at is not None
+        run.cancel_requested_at = run.cancel_requested_at or now
         add_audit_entry(session, now, actor, "repair.cancelled", run.id, name=run.name, forced=run.is_forced)
         operation = (
             session.get(Operation, run.operation_id, with_for_update=True) if run.operation_id else None

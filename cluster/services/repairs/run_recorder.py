@@ -78,7 +78,7 @@ def record_run_end(
 
 def requester_of(session: Session, run: RepairRun) -> Actor:
     """The person who requested the run; for a run of the console, the user who was signed in there."""
-    person = session.get_one(User, run.asked_by)
+    person = session.get_one(User, run.requested_by)
     return Actor(
         person.id, run.console_user or person.name, True, CONSOLE_ADDRESS if run.console_user else ""
     )

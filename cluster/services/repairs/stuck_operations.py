@@ -34,7 +34,9 @@ def release_stuck_operations(cluster: Cluster, number: str) -> list[int]:
     # A run that the console began without the database is no row yet: its record tells who it was.
     actor = replace(service_actor(cluster), address=CONSOLE_ADDRESS)
     with cluster.store.write() as session:
-        known = RepairRun.id == int(number) if int(number) <= LARGEST_ID else RepairRun.record == number
+        known = (
+            RepairRun.id == int(number) if int(number) <= LARGEST_ID else RepairRun.offline_record == number
+        )
         run = session.scalar(select(RepairRun).where(known))
         if run is not None:
             actor = requester_of(session, run)

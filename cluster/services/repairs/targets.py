@@ -16,7 +16,7 @@ from cluster.store.repairs import RepairLock, RepairRun
 
 MASTER = "master"
 RUNNING_STATES = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
-WITH_PEOPLE = (joinedload(RepairRun.asker), joinedload(RepairRun.operation))
+WITH_PEOPLE = (joinedload(RepairRun.requester), joinedload(RepairRun.operation))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from alembic import command
 
-from cluster.store.migrate import alembic_config, open_for_migration, upgrade_database
+from cluster.store.migrate import alembic_config, head_revision, open_for_migration, upgrade_database
 
 
 def draft(message: str, revision: str) -> Path:
@@ -22,7 +22,9 @@ def draft(message: str, revision: str) -> Path:
     return Path(script.path)
 
 
+def next_revision() -> str:
+    return f"{int(head_revision()) + 1:04}"
+
+
 if __name__ == "__main__":
-    versions = Path(__file__).parent / "versions"
-    number = len(list(versions.glob("[0-9]*.py"))) + 1
-    draft(sys.argv[1], f"{number:04}")
+    draft(sys.argv[1], next_revision())

@@ -37,6 +37,10 @@ SENTENCES = {
     "restore.foreign": "{name} is no backup of Groundcrew: those are called groundcrew-YYYYMMDD-hhmmss.sql.zst.",
     "restore.no_manifest": "{manifest} is not beside the backup, or cannot be read.",
     "restore.damaged": "{name} cannot be put back: {problem:why}",
+    "restore.too_old": (
+        "{name} was made by an older version of Groundcrew: its migration is {found}, and this one migrates from "
+        "{oldest} on."
+    ),
     "restore.newer": "{name} is of a newer Groundcrew: its migration is {found}, this one knows {known}.",
     "restore.in_use": "{count:number} connections use the database: services still run.",
     "restore.not_taken": "PostgreSQL did not take it: {problem}. What was there is as it was.",
@@ -173,6 +177,10 @@ HINTS = {
     "restore.foreign": "Do not rename backups: the name says which manifest belongs to it.",
     "restore.no_manifest": "Copy it along too; without it nobody can tell whether the backup is whole.",
     "restore.damaged": "Nothing was changed. Take an older backup, or the copy on the other machine.",
+    "restore.too_old": (
+        "Nothing was changed. Restore it with the version that made it, and export what you need from there "
+        "(docs/howto/upgrades.md)."
+    ),
     "restore.newer": "Nothing was changed. Install that version of Groundcrew first, then put it back.",
     "restore.in_use": "Stop the services first: make down, or systemctl stop 'groundcrew-*'.",
     "backup.disk_full": "Make room, then back up again; the older backups are kept.",

@@ -69,6 +69,11 @@ SENTENCES = {
     "settings.missing": (
         "These settings are missing or cannot be used: {names:list}. Set them and start again."
     ),
+    "database.too_old": (
+        "This database was made by an older version of Groundcrew (migration {found}), and this one migrates "
+        "from {oldest} on. Start the older version again, export what you need from it, and make a new "
+        "installation with this one (docs/howto/upgrades.md)."
+    ),
     "database.newer": (
         "This database was written by a newer version ({found}; this one knows {known}). Start the newer "
         "version again."

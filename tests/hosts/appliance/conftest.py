@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.hosts.appliance.ansible_runs import CACHE, COSTS, ROOT, Played, play
-from tests.hosts.appliance.ansible_runs import note as note
-from tests.hosts.appliance.host_image import ensure_image
-from tests.hosts.appliance.installed_host import SHARED_BY, network_of
-from tests.hosts.appliance.installed_host import own_host as own_host
-from tests.hosts.appliance.installed_host import self_installed as self_installed
-from tests.hosts.appliance.network_browser import browser as browser
-from tests.hosts.appliance.testbed import Testbed, found_again, testbed
+from tests.hosts.appliance.installer.ansible_runs import CACHE, COSTS, ROOT, Played, play
+from tests.hosts.appliance.installer.ansible_runs import note as note
+from tests.hosts.appliance.installer.installed_host import SHARED_BY, network_of
+from tests.hosts.appliance.installer.installed_host import own_host as own_host
+from tests.hosts.appliance.installer.installed_host import self_installed as self_installed
+from tests.hosts.machines.host_image import ensure_image
+from tests.hosts.machines.network_browser import browser as browser
+from tests.hosts.machines.testbed import Testbed, found_again, testbed
 
 UNITS_OF_THE_MASTER = (
     "portal",

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from tests.browser.repair_pages import RepairPages
-from tests.hosts.appliance.testbed import Host
+from tests.hosts.machines.testbed import Host
 
 TABLE = Path(__file__).resolve().parents[3] / "docs" / "measurements" / "repairs.md"
 REASON = "{{ lookup('pipe', 'touch /tmp/pwn') }}"
@@ -119,7 +119,7 @@ class Mender:
         self,
         broken: Break,
         within: float = 900,
-        is_look_ahead: bool = False,
+        is_dry_run: bool = False,
         on: Host | None = None,
         nodes: Sequence[Host] = (),
     ) -> Mended:
@@ -131,7 +131,7 @@ class Mender:
         self.host.wait_until(f"{ask_rows(UNDER_WAY)} | grep -x 0", within)
         names = [host.name for host in nodes or [on or self.host]]
         self.host.ask("systemctl stop groundcrew-repair")
-        run_id = self.ask(broken, names, is_look_ahead)
+        run_id = self.ask(broken, names, is_dry_run)
         (on or self.host).ask(broken.command)
         started = time.monotonic()
         self.host.ask("systemctl start groundcrew-repair")
@@ -142,19 +142,19 @@ class Mender:
             assert self.pages.follow(SHOWN_WITHIN) == "verified"
         return replace(mended, seconds=time.monotonic() - started)
 
-    def ask(self, broken: Break, names: Sequence[str], is_look_ahead: bool) -> int:
+    def ask(self, broken: Break, names: Sequence[str], is_dry_run: bool) -> int:
         """The number of the run."""
         seen = self.call("GET", f"repairs/{broken.repair}")
         chosen = [node for node in seen["nodes"] if node["name"] in names]
         if self.pages is not None:
             return self.pages.ask(
-                broken.repair, REASON, [node["name"] for node in chosen], is_look_ahead, broken.typed
+                broken.repair, REASON, [node["name"] for node in chosen], is_dry_run, broken.typed
             )
         ids = [node["id"] for node in chosen]
         if ids:
             seen = self.call("GET", f"repairs/{broken.repair}?nodes={','.join(map(str, ids))}")
         typed = seen["host"] if broken.typed else ""
-        body = {"etag": seen["etag"], "reason": REASON, "typed": typed, "look_ahead": is_look_ahead}
+        body = {"etag": seen["etag"], "reason": REASON, "typed": typed, "look_ahead": is_dry_run}
         asked = self.call("POST", f"repairs/{broken.repair}", body | ({"nodes": ids} if ids else {}))
         return int(asked["id"])
 
@@ -170,7 +170,7 @@ class Mender:
 
     def read(self, run_id: int) -> Mended:
         """From the rows: the portal may be what did not come back."""
-        what = "json_build_array(verdict, before, checks, tasks, extract(epoch from ended_at - asked_at))"
+        what = "json_build_array(verdict, before, checks, tasks, extract(epoch from ended_at - requested_at))"
         return Mended(*json.loads(self.host.ask(query(run_id, what))), self.pages is not None)
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.appliance import testbed as testbeds
-from tests.hosts.appliance.ansible_runs import CACHE, ROOT
-from tests.hosts.appliance.testbed import Testbed, quoted
+from tests.hosts.appliance.installer.ansible_runs import CACHE, ROOT
+from tests.hosts.machines import testbed as testbeds
+from tests.hosts.machines.testbed import Testbed, quoted
 
 SUITE = "tests/adversaries"
 MOST_IMPORTANT = (

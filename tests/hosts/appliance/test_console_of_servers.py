@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.console_menu import choose, leave
-from tests.container_engine import command_line
+from tests.containers.engine import command_line
 from tests.hosts.appliance.repair_scenarios import Mender, ask_rows
 from tests.hosts.appliance.test_repairs import host as host
 from tests.hosts.appliance.test_repairs import mender as mender

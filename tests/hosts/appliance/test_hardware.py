@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.hosts.appliance import fake_vendor_packages
-from tests.hosts.appliance import testbed as testbeds
-from tests.hosts.appliance.fake_hardware import (
+from tests.hosts.appliance.fakes import fake_vendor_packages
+from tests.hosts.appliance.fakes.fake_hardware import (
     A100,
     H100,
     V100,
@@ -23,10 +22,11 @@ from tests.hosts.appliance.fake_hardware import (
     infiniband_card,
     nvswitch,
 )
-from tests.hosts.appliance.host_image import docker, ensure_image
-from tests.hosts.appliance.playbooks import run_playbook
-from tests.hosts.appliance.testbed import Host, Testbed
+from tests.hosts.appliance.installer.playbooks import run_playbook
 from tests.hosts.conftest import IMAGES
+from tests.hosts.machines import testbed as testbeds
+from tests.hosts.machines.host_image import docker, ensure_image
+from tests.hosts.machines.testbed import Host, Testbed
 
 HGX = [*[gpu(H100)] * 2, nvswitch(), infiniband_card()]
 PINNED = {

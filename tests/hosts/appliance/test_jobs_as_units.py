@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.fork_chains import LENT, compile_burst
-from tests.hosts.appliance import testbed as testbeds
-from tests.hosts.appliance.ansible_runs import CACHE, ROOT
-from tests.hosts.appliance.testbed import Testbed, quoted
+from tests.hosts.appliance.installer.ansible_runs import CACHE, ROOT
+from tests.hosts.machines import testbed as testbeds
+from tests.hosts.machines.testbed import Testbed, quoted
+from tests.machine.fork_chains import LENT, compile_burst
 
 SUITE = "tests/integration/worker/executors"
 OTHERS = "not docker and not simulated"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.appliance.ansible_runs import ROOT, note, play_there
-from tests.hosts.appliance.host_snapshot import differences, found
-from tests.hosts.appliance.killed_runs import list_tasks, play_killed
-from tests.hosts.appliance.testbed import Host, Testbed
+from tests.hosts.appliance.installer.ansible_runs import ROOT, note, play_there
+from tests.hosts.appliance.installer.killed_runs import list_tasks, play_killed
+from tests.hosts.machines.host_snapshot import differences, found
+from tests.hosts.machines.testbed import Host, Testbed
 
 pytestmark = pytest.mark.long
 

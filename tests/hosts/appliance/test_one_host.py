@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.hosts.appliance.ansible_runs import Played, note, play_there
 from tests.hosts.appliance.conftest import UNITS_OF_THE_MASTER
 from tests.hosts.appliance.first_sign_in import enter
-from tests.hosts.appliance.testbed import Host
+from tests.hosts.appliance.installer.ansible_runs import Played, note, play_there
+from tests.hosts.machines.testbed import Host
 
 MOST_EXPOSED = 2.0
 """On the scale of `systemd-analyze security`; what each unit still may do is listed in docs/install/cluster.md."""
@@ -65,16 +65,14 @@ def test_the_first_administrator_signs_in_with_a_browser(
         assert all(cookie["secure"] for cookie in context.cookies())
 
 
-def test_a_flight_trains_as_a_transient_unit_while_every_service_restarts(
-    installed: Played, host: Host
-) -> None:
-    host.ask("systemd-run --unit flight --setenv=LANG=C.UTF-8 groundcrew-appliance first-flight")
+def test_a_training_is_a_transient_unit_while_every_service_restarts(installed: Played, host: Host) -> None:
+    host.ask("systemd-run --unit training --setenv=LANG=C.UTF-8 groundcrew-appliance first-training")
     host.wait_until("systemctl is-active 'gc-*.service'", 240)
     for name in UNITS_OF_THE_MASTER:
         host.ask(f"systemctl restart groundcrew-{name}")
     host.ask("systemctl restart redis-server@groundcrew nginx")
-    host.wait_until("journalctl -u flight -o cat | grep -E '^Landed'", 300)
-    assert "Landed: validation accuracy 9" in host.ask("journalctl -u flight -o cat")
+    host.wait_until("journalctl -u training -o cat | grep -E '^Finished'", 300)
+    assert "Finished: validation accuracy 9" in host.ask("journalctl -u training -o cat")
     host.wait_until("test -z \"$(systemctl list-units 'gc-*' --no-legend --plain)\"")
     uid = host.ask("stat -c %u /var/lib/groundcrew/storage/workspaces/1/jobs/1/1/out/metrics.jsonl")
     assert int(uid) > 100_000

@@ -14,10 +14,10 @@ from playwright.sync_api import Browser
 
 from cluster.domain.nodes.node_state import UNREACHABLE_AFTER
 from tests.browser.repair_pages import pages_of_repairs
-from tests.hosts.appliance import fake_gpu
-from tests.hosts.appliance.ansible_runs import Played
+from tests.hosts.appliance.fakes import fake_gpu
+from tests.hosts.appliance.installer.ansible_runs import Played
 from tests.hosts.appliance.repair_scenarios import EXPIRE, Break, Mender, ask_rows, make_token, write_down
-from tests.hosts.appliance.testbed import Host
+from tests.hosts.machines.testbed import Host
 
 ASK_DOOR = """import socket, sys
 door = socket.socket(socket.AF_UNIX)
@@ -195,7 +195,7 @@ def test_gpus_are_mended_on_stand_ins(drained: None, asker: Mender, broken: Brea
 def test_a_look_ahead_says_what_would_change_and_changes_nothing(mender: Mender) -> None:
     since = "systemctl show -P ActiveEnterTimestampMonotonic groundcrew-portal.service"
     before = mender.host.ask(since)
-    ahead = mender.mend(Break("restart-api", "", "true"), is_look_ahead=True)
+    ahead = mender.mend(Break("restart-api", "", "true"), is_dry_run=True)
     assert ahead.verdict == "looked_ahead", ahead.tasks
     assert [list(task["hosts"].values()) for task in ahead.tasks][-1] == ["changed"]
     assert mender.host.ask(since) == before

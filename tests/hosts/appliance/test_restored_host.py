@@ -32,7 +32,7 @@ def backup(mender: Mender) -> dict[str, Any]:
     host.wait_until(f"{ask_rows(f'select 1 from {NIGHT}')} | grep 1", 200)
     host.ask("touch /root/before-the-night")
     yesterday = """{\\"night\\": \\"2020-01-01T00:00:00+00:00\\"}"""
-    host.ask(ask_rows(f"update facts set value = '{yesterday}' where name = 'backup_nightly'"))
+    host.ask(ask_rows(f"update installation_facts set value = '{yesterday}' where name = 'backup_nightly'"))
     # The newest after this one's token was made: a host that stood through the night has others.
     newest = f"find {BACKUPS} -name 'groundcrew-*.json' -newer /root/before-the-night"
     host.wait_until(f'grep -l \'"restored_at": "2\' $({newest}) /dev/null', 400)
@@ -63,7 +63,7 @@ def put_back(mender: Mender, backup: dict[str, Any]) -> PutBack:
     """After a day that is lost."""
     host = mender.host
     mender.call("GET", "nodes")
-    host.ask(ask_rows("insert into facts (name, value) values ('lost', '1')"))
+    host.ask(ask_rows("insert into installation_facts (name, value) values ('lost', '1')"))
     assert mender.mend(REPAIR).verdict == "verified"
     lost_run = int(host.ask(LAST_RUN))
     begun = host.ask(moment_of(lost_run))
@@ -79,7 +79,7 @@ def moment_of(run: int) -> str:
 
 def test_yesterday_is_back_and_what_was_there_is_kept(mender: Mender, put_back: PutBack) -> None:
     assert "The database is as it was on" in put_back.said and "before-restore-" in put_back.said
-    assert mender.host.ask(ask_rows("select count(*) from facts where name = 'lost'")) == "0"
+    assert mender.host.ask(ask_rows("select count(*) from installation_facts where name = 'lost'")) == "0"
     mender.host.wait_until("curl -sk https://localhost/health | grep -q ok", 60)
     assert mender.call("GET", "nodes")["items"]
 

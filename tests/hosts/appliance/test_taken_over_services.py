@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from tests.adversaries.service_moves import MOVES
-from tests.hosts.appliance.ansible_runs import ROOT, note
+from tests.hosts.appliance.installer.ansible_runs import ROOT, note
 from tests.hosts.appliance.repair_scenarios import Break, Mender
 from tests.hosts.appliance.test_repairs import host as host
 from tests.hosts.appliance.test_repairs import mender as mender
-from tests.hosts.appliance.testbed import Host
+from tests.hosts.machines.testbed import Host
 
 pytestmark = pytest.mark.long
 

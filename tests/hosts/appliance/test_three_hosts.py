@@ -10,10 +10,10 @@ from playwright.sync_api import Browser, expect
 from tests.browser.repair_pages import pages_of_repairs
 from tests.hosts.appliance.conftest import ROOT, UNITS_OF_THE_MASTER, Played, RunSite
 from tests.hosts.appliance.first_sign_in import enter
-from tests.hosts.appliance.host_image import docker
-from tests.hosts.appliance.host_snapshot import differences, found
 from tests.hosts.appliance.repair_scenarios import SHOWN_WITHIN, Break, Mender, make_token, write_down
-from tests.hosts.appliance.testbed import Testbed
+from tests.hosts.machines.host_image import docker
+from tests.hosts.machines.host_snapshot import differences, found
+from tests.hosts.machines.testbed import Testbed
 
 AUTHORITY = "/etc/groundcrew/agent/authority.pem"
 TOKEN = "/etc/groundcrew/agent/token"
@@ -23,7 +23,7 @@ THREE = ["m", "w1", "w2"]
 AGENT_SINCE = "systemctl show -P ActiveEnterTimestampMonotonic groundcrew-agent"
 MENDED_WITHIN = 300
 """Seconds."""
-STATE_OF_THE_FLIGHT = (
+STATE_OF_THE_FIRST_TRAINING = (
     "sudo -u postgres psql -At groundcrew -c 'select state from jobs order by id desc limit 1'"
 )
 
@@ -159,12 +159,12 @@ def test_a_host_that_starts_anew_is_up_by_itself(installed: Played, bed: Testbed
 def test_when_all_start_anew_at_once_a_queued_job_then_runs(installed: Played, bed: Testbed) -> None:
     master = bed.hosts["m"]
     master.ask("systemctl stop groundcrew-scheduler")
-    flight = "--setenv=LANG=C.UTF-8 groundcrew-appliance first-flight"
-    master.ask(f"systemd-run --unit before {flight}")
-    master.wait_until(f"{STATE_OF_THE_FLIGHT} | grep -x waiting", 60)
+    training = "--setenv=LANG=C.UTF-8 groundcrew-appliance first-training"
+    master.ask(f"systemd-run --unit before {training}")
+    master.wait_until(f"{STATE_OF_THE_FIRST_TRAINING} | grep -x waiting", 60)
     bed.restart(*THREE)
     are_up(bed, *THREE)
-    master.wait_until(f"{STATE_OF_THE_FLIGHT} | grep -x finished", 300)
+    master.wait_until(f"{STATE_OF_THE_FIRST_TRAINING} | grep -x finished", 300)
 
 
 def test_a_host_that_joins_touches_no_other_and_leaves_as_it_came(

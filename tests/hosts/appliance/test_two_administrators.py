@@ -65,7 +65,7 @@ def test_one_repair_runs_and_the_other_page_says_who_asked_and_since_when(
     ((first, ran),) = ((name, pages) for name, pages in both.items() if RUN.search(pages.page.url))
     ((second, told),) = ((name, pages) for name, pages in both.items() if name != first)
     run_id = ran.stay()
-    asked = host.ask(query(run_id, "to_char(asked_at at time zone current_setting('TimeZone'), 'MI')"))
+    asked = host.ask(query(run_id, "to_char(requested_at at time zone current_setting('TimeZone'), 'MI')"))
     sentence = told.page.get_by_text(f"Repair {run_id} runs on {host.name}: {first} asked for it at")
     expect(sentence.first).to_contain_text(f":{asked}")
     expect(told.page.get_by_role("button", name="Run it")).to_have_count(0)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.appliance.ansible_runs import play_there
+from tests.hosts.appliance.installer.ansible_runs import play_there
 from tests.hosts.appliance.repair_scenarios import Break, Mender
 from tests.hosts.appliance.test_repairs import host as host
 from tests.hosts.appliance.test_repairs import mender as mender
@@ -29,7 +29,7 @@ def test_a_repair_at_work_ends_with_the_installation(mender: Mender, ansible_pro
     try:
         host.wait_until(CONSOLE)
         host.ask("rm -rf /var/cache/groundcrew-services/training-*")
-        mender.ask(REPAIR, [], is_look_ahead=False)
+        mender.ask(REPAIR, [], is_dry_run=False)
         host.wait_until(f"grep -sz worker.environments $({AT_WORK} | sed s/environ/cmdline/)", 120)
         taken_off = play_there(
             host, ansible_programs, "ansible/playbooks/uninstall.yml", "-e", "uninstall_data=delete"

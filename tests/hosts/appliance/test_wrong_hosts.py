@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.hosts.appliance.conftest import RunSite
-from tests.hosts.appliance.testbed import Host, Testbed
+from tests.hosts.machines.testbed import Host, Testbed
 
 STATE = "find /etc /opt /usr/local /var/lib -xdev -newermt @{since} -not -path '/var/lib/private*' -type f"
 """Files that were written after a moment."""

@@ -3,7 +3,7 @@
 Compiling Kubernetes takes longer than all else that is tested: a machine that has not done it says so and passes.
 """
 
-from tests import compiled_programs
+from tests.kubernetes import compiled_programs
 from tests.run import main as run
 from worker.bundle.go_programs import PROGRAMS
 

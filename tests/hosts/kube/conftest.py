@@ -14,12 +14,12 @@ from tests.hosts.appliance.conftest import ansible_programs as ansible_programs
 from tests.hosts.appliance.conftest import image as image
 from tests.hosts.appliance.conftest import pytest_configure as pytest_configure
 from tests.hosts.appliance.conftest import pytest_terminal_summary as pytest_terminal_summary
-from tests.hosts.appliance.network_browser import browser as browser
-from tests.hosts.appliance.testbed import Host, Testbed, found_again, testbed
 from tests.hosts.kube.cached_bundle import kept_bundle
 from tests.hosts.kube.compiled import NOT_BUILT, is_compiled
 from tests.hosts.kube.egress import Egress, counted
-from tests.hosts.kube.program_images import PROGRAMS, bring, build
+from tests.hosts.kube.workloads.program_images import PROGRAMS, bring, build
+from tests.hosts.machines.network_browser import browser as browser
+from tests.hosts.machines.testbed import Host, Testbed, found_again, testbed
 
 CALLBACKS = Path(__file__).parent / "callbacks"
 NAME = "gc-kube"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tests.hosts.appliance.host_image import docker
+from tests.hosts.machines.host_image import docker
 
 STAYS = ("224.0.0.0/4", "255.255.255.255/32")
 """Multicast of the kernel's own, which no bridge hands on."""

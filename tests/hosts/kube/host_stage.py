@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from cluster.domain.kubernetes.workspace_namespace import WorkspaceNamespace
-from tests.hosts.appliance.testbed import STORAGE
 from tests.hosts.kube.conftest import Cluster
 from tests.hosts.kube.mounted_storage import seen_at
 from tests.hosts.kube.test_cluster import REFERENCES
+from tests.hosts.machines.testbed import STORAGE
 from tests.integration.conftest import a_ground, runtime_on
 from tests.integration.worker.executors.executor_stages import end_of, until
 from tests.integration.worker.executors.program_actions import Act

@@ -8,7 +8,7 @@ import pytest
 from tests.hosts.appliance.conftest import note
 from tests.hosts.appliance.repair_scenarios import ask_rows, in_python, make_token
 from tests.hosts.kube.conftest import Cluster
-from tests.hosts.kube.manifests import DEVICES, GPUS, QUEUE, server, training
+from tests.hosts.kube.workloads.manifests import DEVICES, GPUS, QUEUE, server, training
 
 REFERENCES = "/opt/groundcrew/current/bin/python -m worker.images references"
 BACK_UP = """
@@ -119,14 +119,14 @@ def test_two_ranks_train_in_the_default_image_of_the_registry_of_their_own_site(
     assert with_programs.master.address in image
     with_programs.apply(DEVICES)
     with_programs.apply(QUEUE)
-    with_programs.apply(training("flight", image, "mpiuser"))
-    with_programs.wait("wait --for=condition=Succeeded mpijob/flight --timeout=5s", 900)
-    said = with_programs.kubectl("logs job/flight-launcher")
+    with_programs.apply(training("digits", image, "mpiuser"))
+    with_programs.wait("wait --for=condition=Succeeded mpijob/digits --timeout=5s", 900)
+    said = with_programs.kubectl("logs job/digits-launcher")
     assert {line.split()[1] for line in said.splitlines() if line.startswith("rank ")} == {"0", "1"}
     assert said.count("stand-in-") == 2, said
     workload = json.loads(with_programs.kubectl("get workloads -o json"))["items"][0]
     assert "Admitted" in {each["type"] for each in workload["status"]["conditions"]}
-    with_programs.kubectl("delete mpijob flight")
+    with_programs.kubectl("delete mpijob digits")
 
 
 def test_certificates_have_days_left(installed: Cluster) -> None:

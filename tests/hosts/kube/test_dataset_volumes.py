@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.appliance.testbed import STORAGE
 from tests.hosts.kube.host_stage import HostStage
 from tests.hosts.kube.host_stage import stage as stage
 from tests.hosts.kube.host_stage import tenant as tenant
+from tests.hosts.machines.testbed import STORAGE
 from tests.integration.worker.executors.executor_stages import end_of, until
 from tests.start_plans import change_plan
 from worker.executors.contract import Mount, StartPlan

@@ -1,4 +1,4 @@
-"""The first flight as an administrator sees it: chosen by clicks, watched in the browser until it has landed.
+"""The first training as an administrator sees it: chosen by clicks, watched in the browser until it has ended.
 
 Over TLS as nginx of the master serves it, from pods on two workers. From the click on nobody loads a page again.
 """
@@ -13,9 +13,9 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.browser.journey import fill, sign_in
 from tests.browser.page_checks import Watch
 from tests.browser.page_recorder import Seen, seen_on, watch
-from tests.hosts.kube.gangs import GOOD, UNITS
-from tests.hosts.kube.gangs import pilot as pilot
-from tests.hosts.kube.portal_user import Pilot, measured
+from tests.hosts.kube.scenarios.gangs import GOOD, UNITS
+from tests.hosts.kube.scenarios.gangs import pilot as pilot
+from tests.hosts.kube.scenarios.portal_user import Pilot, measured
 
 pytestmark = pytest.mark.long
 LANDS_WITHIN_MS = 300_000
@@ -35,7 +35,7 @@ def context(browser: Browser, pilot: Pilot) -> Iterator[BrowserContext]:
         assert watched.problems == []
 
 
-def test_a_flight_over_two_workers_is_watched_until_it_has_landed(
+def test_a_first_training_over_two_workers_is_watched_until_it_has_finished(
     pilot: Pilot, context: BrowserContext
 ) -> None:
     page = context.new_page()

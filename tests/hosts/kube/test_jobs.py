@@ -6,19 +6,19 @@ from collections import Counter
 import pytest
 
 from tests.hosts.kube.conftest import Cluster
-from tests.hosts.kube.gangs import fly, goes_on, goes_through, runs
-from tests.hosts.kube.gangs import job as job
-from tests.hosts.kube.gangs import pilot as pilot
-from tests.hosts.kube.manifests import DEVICES
-from tests.hosts.kube.portal_user import MAKE_CODE, Pilot, measured
-from tests.hosts.kube.program_images import PROBE
-from tests.hosts.kube.programs_of_jobs import SLEEPS
+from tests.hosts.kube.scenarios.gangs import goes_on, goes_through, runs, train_lenet
+from tests.hosts.kube.scenarios.gangs import job as job
+from tests.hosts.kube.scenarios.gangs import pilot as pilot
+from tests.hosts.kube.scenarios.portal_user import MAKE_CODE, Pilot, measured
+from tests.hosts.kube.workloads.manifests import DEVICES
+from tests.hosts.kube.workloads.program_images import PROBE
+from tests.hosts.kube.workloads.programs_of_jobs import SLEEPS
 
 pytestmark = pytest.mark.long
 
 
-def test_the_first_flight_is_an_mpi_job_over_two_workers(pilot: Pilot) -> None:
-    made = fly(pilot, "LeNet on four ranks over two nodes, MPIJob")
+def test_the_first_training_is_an_mpi_job_over_two_workers(pilot: Pilot) -> None:
+    made = train_lenet(pilot, "LeNet on four ranks over two nodes, MPIJob")
     assert len(pilot.attempts(made)) == 1
     (used,) = pilot.rows(f"select cpu_seconds, max_memory_bytes from jobs where id = {made}")
     assert used["cpu_seconds"] > 10 and used["max_memory_bytes"] > 500_000_000, "told by ranks in other pods"

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.hosts.appliance.testbed import Host
 from tests.hosts.kube.conftest import Cluster
-from tests.hosts.kube.gangs import checkpoints, fly, goes_on, goes_through, runs
-from tests.hosts.kube.gangs import job as job
-from tests.hosts.kube.gangs import pilot as pilot
-from tests.hosts.kube.portal_user import END_WORKSPACE, Pilot, measured
+from tests.hosts.kube.scenarios.gangs import checkpoints, goes_on, goes_through, runs, train_lenet
+from tests.hosts.kube.scenarios.gangs import job as job
+from tests.hosts.kube.scenarios.gangs import pilot as pilot
+from tests.hosts.kube.scenarios.portal_user import END_WORKSPACE, Pilot, measured
+from tests.hosts.machines.testbed import Host
 
 pytestmark = pytest.mark.long
 GIVEN_UP_WITHIN = 150
@@ -104,7 +104,7 @@ def test_horovod_over_gloo_is_an_indexed_job_over_two_workers(installed: Cluster
     master = installed.master
     master.ask(SPEAK_OVER.format("gloo"))
     try:
-        made = fly(pilot, "LeNet on four ranks over two nodes, Indexed Job over Gloo")
+        made = train_lenet(pilot, "LeNet on four ranks over two nodes, Indexed Job over Gloo")
         kinds = installed.kubectl(f"get jobs,mpijobs -A -o name -l groundcrew.io/job={made}")
         assert "mpijob" not in kinds
     finally:

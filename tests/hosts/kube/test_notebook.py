@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from cluster.domain.jobs import notebooks
-from tests.hosts.kube import portal_user as pilots
 from tests.hosts.kube.conftest import Cluster
-from tests.hosts.kube.notebooks import COMMAND, TOKEN, ask_status, begins_notebooks, run_cell
-from tests.hosts.kube.portal_user import END_WORKSPACE, MAKE_CODE, Pilot, measured
+from tests.hosts.kube.scenarios import portal_user as pilots
+from tests.hosts.kube.scenarios.notebooks import COMMAND, TOKEN, ask_status, begins_notebooks, run_cell
+from tests.hosts.kube.scenarios.portal_user import END_WORKSPACE, MAKE_CODE, Pilot, measured
 
 pytestmark = pytest.mark.long
 CELL = """

@@ -10,8 +10,8 @@ import pytest
 
 from tests.hosts.appliance.conftest import note
 from tests.hosts.kube.conftest import Cluster
-from tests.hosts.kube.manifests import server
 from tests.hosts.kube.test_cluster import REFERENCES
+from tests.hosts.kube.workloads.manifests import server
 
 pytestmark = pytest.mark.long
 SEED = int(os.environ.get("GROUNDCREW_SEED", str(random.randrange(1000))))

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 from tests.browser.repair_pages import pages_of_repairs
 from tests.hosts.appliance.repair_scenarios import Break, Mender, make_token, write_down
 from tests.hosts.kube.conftest import ADMINISTRATOR, Cluster
-from tests.hosts.kube.faults import EXPIRE
+from tests.hosts.kube.scenarios.faults import EXPIRE
 
 pytestmark = pytest.mark.long
 DAMAGE_ETCD = (

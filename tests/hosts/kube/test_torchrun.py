@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.hosts.appliance.conftest import CACHE, ROOT
-from tests.hosts.kube.gangs import GOOD, UNITS
-from tests.hosts.kube.gangs import pilot as pilot
-from tests.hosts.kube.portal_user import MAKE_FILES, Pilot, measured
-from tests.hosts.kube.programs_of_jobs import TORCH_BESIDE_DIGITS
+from tests.hosts.kube.scenarios.gangs import GOOD, UNITS
+from tests.hosts.kube.scenarios.gangs import pilot as pilot
+from tests.hosts.kube.scenarios.portal_user import MAKE_FILES, Pilot, measured
+from tests.hosts.kube.workloads.programs_of_jobs import TORCH_BESIDE_DIGITS
 from tests.training.torch_alone import torch_alone
 
 pytestmark = pytest.mark.long

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.hosts.appliance.testbed import Host
 from tests.hosts.kube.conftest import Cluster
+from tests.hosts.machines.testbed import Host
 
 pytestmark = pytest.mark.long
 UNINSTALL = "ansible/playbooks/uninstall.yml"

@@ -28,8 +28,6 @@ BUNDLE = "made by hand on an administrator's own machine, in a folder of that pe
 BACKUPS = "in the folder of backups, by the user whose it is: never as root but in the embedded set"
 ALLOWED = {
     "cluster/files/safe_files.py": "by the number of a descriptor that is open, below /proc/self/fd",
-    "worker/adapters/portal_certificates.py": "in the folder of certificates, into which root alone may write",
-    "worker/backups/dump.py": BACKUPS,
     "worker/backups/etcd.py": BACKUPS,
     "worker/backups/sqlite.py": BACKUPS,
     "worker/bundle/": BUNDLE,
@@ -37,7 +35,6 @@ ALLOWED = {
     "worker/embedded/": EMBEDDED,
     "worker/environments/": BUILDER,
     "worker/images/": SITE_CACHE,
-    "worker/oci/": BUNDLE,
     "worker/commands/repair_broker.py": "in the folder of runs, by the user whose it is; its unit is not root's",
     "worker/repairs/playbook_runs.py": EMBEDDED + "; on servers no root runs it",
 }

@@ -48,7 +48,10 @@ def settings() -> set[str]:
 
 def commands(group: click.Group, before: tuple[str, ...] = ()) -> Iterator[str]:
     """Each command with all its options."""
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
         if isinstance(command, click.Group):
             yield from commands(command, (*before, name))
         else:
@@ -83,6 +86,14 @@ def make_targets() -> set[str]:
     return set(found[1].split()) if found else set()
 
 
+def make_variables_and_verbs() -> set[str]:
+    """Variables that `make` asks for, and the verb of `groundcrew-appliance` that is no entry of its table."""
+    makefile = (ROOT / "Makefile").read_text()
+    own = set(re.findall(r"^([A-Z]+) :?= ", makefile, re.M)) | {"MAKEFILE_LIST"}
+    verbs = re.findall(r'verbs\.add_parser\("([a-z-]+)"', (ROOT / "worker/commands/admin.py").read_text())
+    return set(re.findall(r"\$\(([A-Z_]+)\)", makefile)) - own | set(verbs)
+
+
 PUBLIC: dict[str, Callable[[], set[str]]] = {
     "addresses": addresses,
     "settings": settings,
@@ -93,12 +104,14 @@ PUBLIC: dict[str, Callable[[], set[str]]] = {
     "keys of repairs": lambda: {*Repair.__dataclass_fields__, "korean"} - {"name", "tasks"},
     "words of the broker": broker_words,
     "make targets": make_targets,
+    "variables of make and verbs for a person": make_variables_and_verbs,
     "scripts": lambda: set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]),
     "modules run by name": lambda: modules_run_by_name("cluster", "portal", "worker"),
 }
 HEADLINES = {
     "addresses": "Addresses of pages and REST",
     "settings": "Settings",
+    "variables of make and verbs for a person": "Variables and verbs",
     "keys of repairs": "Keys of a repair's YAML file",
     "words of the broker": "Words of a request to the repair broker",
     "modules run by name": "Modules run by name",

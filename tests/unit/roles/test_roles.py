@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.hosts.appliance import installed_host, test_hardware, test_one_host
+from tests.hosts.appliance import test_hardware, test_one_host
+from tests.hosts.appliance.installer import installed_host
 from tests.unit.roles.rendering import read, rendered, variables
 
 ROOT = Path(__file__).parents[3]

@@ -31,14 +31,14 @@ def parse_make_options(arguments: list[str]) -> MakeOptions:
     parser.add_argument("--host")
     parser.add_argument("--yes", action="store_true")
     parser.add_argument("--keep", action="store_true")
-    parser.add_argument("--no-flight", action="store_true")
+    parser.add_argument("--no-first-training", action="store_true")
     parsed = parser.parse_args(arguments)
     return MakeOptions(
         parse_port_option(parsed.port),
         parse_host_option(parsed.host),
         parsed.yes,
         parsed.keep,
-        not parsed.no_flight,
+        not parsed.no_first_training,
     )
 
 

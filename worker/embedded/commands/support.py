@@ -138,7 +138,7 @@ def count_table_rows(cluster: Cluster) -> dict[str, int]:
 
 def read_repair_runs(cluster: Cluster) -> list[dict[str, Any]]:
     """The last ones: what the checks said before and after, not who asked or why."""
-    shown = ("id", "name", "target", "asked_at", "started_at", "ended_at", "verdict", "playbook_rc")
+    shown = ("id", "name", "target", "requested_at", "started_at", "ended_at", "verdict", "playbook_rc")
     lists = ("before", "checks", "tasks")
     runs = list_repair_runs(cluster, service_actor(cluster))
     return [{name: getattr(run, name) for name in (*shown, *lists)} for run in runs]

@@ -20,7 +20,7 @@ from portal import create_app
 from tests.builders import a_job, a_training, a_user, a_workspace
 from tests.conftest import Clock
 from tests.integration.conftest import settings_on
-from tests.small_disk import MIB, fill, small_disk
+from tests.machine.small_disk import MIB, fill, small_disk
 
 
 @dataclass

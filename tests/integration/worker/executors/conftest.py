@@ -15,7 +15,7 @@ import pytest
 
 from cluster.domain.jobs.attempts import ObservedState
 from cluster.domain.jobs.exits import ExitRecord
-from tests.container_image import image_or_skip
+from tests.containers.image import image_or_skip
 from tests.integration.worker.executors.executor_stages import (
     GID,
     IS_ROOT,

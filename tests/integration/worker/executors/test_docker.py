@@ -10,7 +10,7 @@ import pytest
 from cluster.domain.jobs.attempts import AttemptFacts, ObservedState, RecordInterruption, decide
 from cluster.domain.jobs.exits import outcome_of
 from cluster.domain.states import AttemptState, DesiredState, JobState
-from tests.container_engine import command_line
+from tests.containers.engine import command_line
 from tests.integration.worker.executors.conftest import UID, Bench, until
 from tests.start_plans import change_plan
 from worker.adapters.docker_engine import DockerEngine

@@ -12,10 +12,10 @@ import pytest
 
 from cluster.domain.jobs.attempts import ObservedState
 from cluster.domain.jobs.exits import outcome_of
-from tests.fork_chains import compile_burst
 from tests.integration.worker.executors.conftest import GID, IS_ROOT, PYTHON, UID, Bench, living_with, until
 from tests.integration.worker.executors.executor_stages import ProcessStage
 from tests.integration.worker.executors.test_contract_programs import marked
+from tests.machine.fork_chains import compile_burst
 from worker.executors.contract import StartPlan
 from worker.executors.process import ProcessExecutor
 from worker.executors.shim_start import DetachedShimStarter

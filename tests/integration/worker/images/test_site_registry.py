@@ -1,7 +1,6 @@
 """The distribution's registry with TLS and a login, and what is put into it by digest."""
 
 import grp
-import json
 import os
 import shutil
 import subprocess
@@ -24,7 +23,8 @@ from worker.images.image_record import write_image_record
 from worker.images.registry_storage import blob_path
 from worker.images.site_images import ImageSite
 from worker.images.site_registry import REGISTRY_USER, RegistryFailed, SiteRegistry
-from worker.oci.image_archive import ImageConfig, pack_folder_layer, write_image_archive
+from worker.oci.image_archive import ImageConfig, write_oci_archive
+from worker.oci.layers import pack_folder_layer
 
 TOOLS = ("docker-registry", "htpasswd", "skopeo")
 STARTS_WITHIN = 60
@@ -78,7 +78,7 @@ def wait_for(registry: SiteRegistry, process: "subprocess.Popen[bytes]") -> None
     deadline = time.monotonic() + STARTS_WITHIN
     while True:
         try:
-            assert registry.read("/v2/") is not None
+            assert registry.request("GET", "/v2/") is not None
             return
         except RegistryFailed:
             assert process.poll() is None and time.monotonic() < deadline
@@ -88,11 +88,9 @@ def wait_for(registry: SiteRegistry, process: "subprocess.Popen[bytes]") -> None
 def an_image(folder: Path) -> tuple[Path, DefaultImage]:
     (folder / "root" / "opt").mkdir(parents=True)
     (folder / "root" / "opt" / "lib.py").write_text("x = 1")
-    (folder / "layers").mkdir()
-    layer = pack_folder_layer(folder / "root", ["."], folder / "layers", "a test")
+    layer = pack_folder_layer(folder / "root", ["."], folder / "layer", "a test")
     at = datetime(2026, 11, 21, tzinfo=UTC)
-    setup = ImageConfig("x86_64", at, 1000, "/", {}, {})
-    packed = write_image_archive([layer], setup, "groundcrew-default:cpu-1", folder / "image.tar")
+    packed = write_oci_archive(folder / "image.tar", "groundcrew-default:cpu-1", [layer], ImageConfig())
     record = DefaultImage(
         "groundcrew-default", "cpu", "cpu-1", packed.digest, packed.size, "debian-12", at, ()
     )
@@ -103,8 +101,8 @@ def test_what_is_pushed_stands_under_its_own_digest(ground: Ground) -> None:
     assert ground.registry.list_missing_digests(ground.record) == [ground.record.digest]
     ground.registry.push_archive(ground.archive, ground.record)
     assert ground.registry.list_missing_digests(ground.record) == []
-    manifest = ground.registry.read(f"/v2/groundcrew-default/manifests/{ground.record.digest}")
-    assert manifest is not None and len(json.loads(manifest)["layers"]) == 1
+    manifest = ground.registry.request("GET", f"/v2/groundcrew-default/manifests/{ground.record.digest}")
+    assert manifest is not None and len(manifest.json()["layers"]) == 1
 
 
 def test_a_lost_layer_is_seen_and_put_back(ground: Ground) -> None:

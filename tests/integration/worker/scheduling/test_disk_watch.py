@@ -19,7 +19,7 @@ from tests.builders import a_training, a_user, a_workspace
 from tests.integration.conftest import a_cluster, redis_server, settings_on
 from tests.integration.worker.executors.conftest import until
 from tests.integration.worker.scheduling.conftest import Field, a_field
-from tests.small_disk import MIB, fill, small_disk
+from tests.machine.small_disk import MIB, fill, small_disk
 
 RESERVE = 16 * MIB
 WRITER = """

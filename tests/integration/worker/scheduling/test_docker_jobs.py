@@ -8,8 +8,8 @@ import pytest
 
 from cluster.domain.states import JobState
 from cluster.store.jobs import Job
-from tests.container_engine import SOCKET
-from tests.container_image import image_or_skip
+from tests.containers.engine import SOCKET
+from tests.containers.image import image_or_skip
 from tests.integration.worker.executors.conftest import until
 from tests.integration.worker.scheduling.conftest import Field
 from worker.adapters.docker_engine import DockerEngine

@@ -8,10 +8,10 @@ import pytest
 
 from cluster.domain.states import JobState
 from cluster.store.jobs import Job
-from tests.container_image import ensure_image, image_or_skip
+from tests.containers.image import ensure_image, image_or_skip
+from tests.containers.second_engine import SecondEngine, second_engine
 from tests.integration.worker.executors.conftest import until
 from tests.integration.worker.scheduling.conftest import Field
-from tests.second_container_engine import SecondEngine, second_engine
 
 BRIDGE_OF_THE_FIRST = Path("/sys/class/net/docker0")
 

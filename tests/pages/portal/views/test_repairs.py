@@ -109,7 +109,7 @@ def test_a_run_shows_each_task_what_failed_and_what_the_checks_said(lab: Lab) ->
 
 def test_a_line_of_its_log_that_never_ends_is_shown_by_its_beginning(lab: Lab) -> None:
     run = a_repair_run(lab.cluster, lab.administrator)
-    log = lab.cluster.settings.state_dir / "log" / f"operation-{run.operation_id or run.record}.log"
+    log = lab.cluster.settings.state_dir / "log" / f"operation-{run.operation_id or run.offline_record}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text(f"fatal: {'x' * 20_000}\nPLAY RECAP\n")
     page = lab.browser(lab.administrator).get(f"/repairs/runs/{run.id}").text

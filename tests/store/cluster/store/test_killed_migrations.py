@@ -1,21 +1,19 @@
-"""A migration that is killed at any statement leaves what was there, and the next one brings it to this version."""
+"""A migration that is killed at any statement leaves what was there; the next one brings it to this version."""
 
 import multiprocessing
 import os
+import shutil
 import signal
 import sys
-from collections.abc import Iterator
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 
 import pytest
-from alembic import command
-from sqlalchemy import Engine, event, text
+from sqlalchemy import Engine, event, inspect, text
 
 from cluster.store import migrate
-from tests.store.cluster.store.test_migrate import describe
+from tests.store.schema_description import describe_schema
 
-FIRST = "0001"
 KILLS = 6
 """Of the many statements, where time is short: the first, others at even distances, and the commit."""
 USER = text(
@@ -25,23 +23,39 @@ USER = text(
 FORK = multiprocessing.get_context("fork")
 
 
+LATER_STEP = """import sqlalchemy as sa
+from alembic import op
+
+revision = "9999"
+down_revision = {head!r}
+TABLES = ("users", "nodes", "workspaces", "operations", "jobs", "attempts", "repair_runs", "notifications")
+
+
+def upgrade():
+    for table in TABLES:
+        # On SQLite each table is made anew, its rows are copied, the old one is dropped.
+        with op.batch_alter_table(table, recreate="auto") as batch:
+            batch.add_column(sa.Column("colour_of_later", sa.Integer(), server_default="7", nullable=False))
+            batch.alter_column("id", nullable=False)
+            batch.create_index(f"ix_{{table}}_colour_of_later", ["colour_of_later"])
+    op.create_table("later", sa.Column("id", sa.Integer(), primary_key=True))
+    op.execute("INSERT INTO later (id) SELECT id FROM users")
+"""
+
+
 @pytest.fixture
-def old_url(database_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Of a database that the first version has left, with a person in it."""
-    if database_kind == "sqlite":
-        yield made_by_the_first_version(f"sqlite:///{tmp_path}/groundcrew.db")
-        return
-    with request.getfixturevalue("postgresql").empty() as url:
-        yield made_by_the_first_version(url)
-
-
-def made_by_the_first_version(url: str) -> str:
-    engine = migrate.open_for_migration(url)
+def older_url(empty_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Of a database of today with a person in it, to which a later version adds a step that changes many tables."""
+    migrate.upgrade_database(empty_url)
+    engine = migrate.open_for_migration(empty_url)
     with engine.begin() as connection:
-        command.upgrade(migrate.alembic_config(connection), FIRST)
         connection.execute(USER, {"at": "2026-01-01 00:00:00"})
     engine.dispose()
-    return url
+    later = tmp_path / "migrations"
+    shutil.copytree(migrate.MIGRATIONS, later)
+    (later / "versions" / "9999_later.py").write_text(LATER_STEP.format(head=migrate.head_revision()))
+    monkeypatch.setattr(migrate, "MIGRATIONS", later)
+    return empty_url
 
 
 def killed_at(url: str, number: int | None) -> int:
@@ -74,20 +88,40 @@ def state_of(url: str) -> tuple[str | None, set[tuple[str, ...]], list[str]]:
     engine = migrate.open_for_migration(url)
     revision = migrate.read_revision(engine)
     with engine.connect() as connection:
-        names = [name for (name,) in connection.execute(text("SELECT name FROM users"))]
-        schema = describe(connection)
+        has_people = inspect(connection).has_table("users")
+        names = list(connection.scalars(text("SELECT name FROM users"))) if has_people else []
+        schema = describe_schema(connection)
     engine.dispose()
     return revision, schema, names
 
 
-@pytest.mark.parametrize("kills", [KILLS, pytest.param(sys.maxsize, marks=pytest.mark.long)])
-def test_a_killed_migration_is_begun_anew_from_what_was_there(old_url: str, kills: int) -> None:
-    before = state_of(old_url)
-    statements = killed_at(old_url, None)
-    assert statements > 50 and state_of(old_url) == before
+def kill_at_many_statements(url: str, kills: int) -> int:
+    """How many statements the migration has; after each kill the database is as it was."""
+    before = state_of(url)
+    statements = killed_at(url, None)
+    assert state_of(url) == before
     for number in range(1, statements + 1, max(1, statements // kills)):
-        assert killed_at(old_url, number) == number
-        assert state_of(old_url) == before, number
-    migrate.upgrade_database(old_url)
-    assert migrate.is_schema_current(old_url)
-    assert state_of(old_url)[2] == before[2] == ["ops"]
+        assert killed_at(url, number) == number
+        assert state_of(url) == before, number
+    return statements
+
+
+MANY = pytest.mark.parametrize("kills", [KILLS, pytest.param(sys.maxsize, marks=pytest.mark.long)])
+
+
+@MANY
+def test_a_killed_first_migration_leaves_an_empty_database(empty_url: str, kills: int) -> None:
+    assert kill_at_many_statements(empty_url, kills) > 50
+    migrate.upgrade_database(empty_url)
+    assert migrate.is_schema_current(empty_url)
+    assert state_of(empty_url)[2] == []
+
+
+@MANY
+def test_a_killed_migration_starts_again_from_what_was_there(older_url: str, kills: int) -> None:
+    assert kill_at_many_statements(older_url, kills) > 15
+    migrate.upgrade_database(older_url)
+    assert migrate.is_schema_current(older_url)
+    revision, schema, names = state_of(older_url)
+    assert (revision, names) == ("9999", ["ops"])
+    assert any("colour_of_later" in " ".join(part) for part in schema)

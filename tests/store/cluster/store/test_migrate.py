@@ -1,4 +1,4 @@
-"""The migrated database is what the rows say, on both kinds; an older one is copied, a newer one refused."""
+"""An older database is copied and migrated; one that no migration leads on from is refused."""
 
 import re
 import shutil
@@ -6,66 +6,16 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, create_engine, text
+from sqlalchemy import create_engine, text
 
 from cluster.domain.errors import GroundcrewError
 from cluster.store import migrate
-from cluster.store.migrations.draft import draft
-from cluster.store.tables import metadata
+from cluster.store.migrations.draft import draft, next_revision
 from tests.conftest import settings_for
 from tests.simultaneous_calls import at_once
+from tests.store.schema_description import describe_declared_schema, describe_schema
 
-POSTGRESQL_SCHEMA = {
-    "columns": """SELECT table_name, column_name, data_type, character_maximum_length, is_nullable
-        FROM information_schema.columns WHERE table_schema = 'public'""",
-    "constraints": """SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint
-        WHERE connamespace = 'public'::regnamespace""",
-    "indexes": "SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'",
-    "triggers": """SELECT tgrelid::regclass::text, tgname, pg_get_triggerdef(oid) FROM pg_trigger
-        WHERE NOT tgisinternal""",
-    "functions": "SELECT proname, prosrc FROM pg_proc WHERE pronamespace = 'public'::regnamespace",
-}
-
-
-def describe(connection: Connection) -> set[tuple[str, ...]]:
-    """Everything that the database holds its rows to, one tuple each."""
-    if connection.dialect.name == "postgresql":
-        found = [
-            (kind, *map(str, line))
-            for kind, query in POSTGRESQL_SCHEMA.items()
-            for line in connection.execute(text(query))
-        ]
-        return {line for line in found if line[1] != "alembic_version"}
-    lines = connection.exec_driver_sql("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")
-    parts: set[tuple[str, ...]] = set()
-    for kind, name, sql in lines:
-        if name == "alembic_version":
-            continue
-        # Columns and constraints of a table stand in any order: each counts by itself.
-        clauses = clauses_of(sql) if kind == "table" else [sql]
-        parts |= {(kind, name, " ".join(clause.split())) for clause in clauses}
-    return parts
-
-
-def clauses_of(sql: str) -> list[str]:
-    """The columns and constraints between a table's outer brackets, whoever broke its lines."""
-    clauses, depth = [""], 0
-    for character in sql[sql.index("(") + 1 : sql.rindex(")")]:
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if character == "," and depth == 0:
-            clauses.append("")
-        else:
-            clauses[-1] += character
-    return clauses
-
-
-def declared_schema(url: str) -> set[tuple[str, ...]]:
-    engine = create_engine(url)
-    with engine.begin() as connection:
-        metadata.create_all(connection)
-        schema = describe(connection)
-    engine.dispose()
-    return schema
+FIRST = "0101"
 
 
 def test_a_new_database_is_migrated_once(tmp_path: Path) -> None:
@@ -76,13 +26,6 @@ def test_a_new_database_is_migrated_once(tmp_path: Path) -> None:
     assert (first.is_new, first.has_changed, first.copy) == (True, True, None)
     assert (second.is_new, second.has_changed, second.copy) == (False, False, None)
     assert migrate.is_schema_current(url)
-
-
-def make_older(path: Path, revision: str) -> None:
-    """As another version of this code would have left it."""
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = ?", (revision,))
-    connection.close()
 
 
 def test_an_older_database_is_copied_before_it_is_migrated(
@@ -155,7 +98,10 @@ def test_a_draft_says_what_the_rows_have_and_the_migrations_lack(
     ours = tmp_path / "migrations"
     shutil.copytree(migrate.MIGRATIONS, ours)
     monkeypatch.setattr(migrate, "MIGRATIONS", ours)
-    assert "pass" in draft("Nothing has changed", "9999").read_text()
+    assert next_revision() == f"{int(migrate.head_revision()) + 1:04}"
+    nothing_new = draft("Nothing has changed", next_revision())
+    assert "pass" in nothing_new.read_text()
+    assert migrate.head_revision() == nothing_new.name[:4]
     for step in (ours / "versions").glob("[0-9]*.py"):
         step.unlink()
     nothing = "revision = '0000'\ndown_revision = None\ndef upgrade():\n    pass\n"
@@ -167,9 +113,9 @@ def test_a_draft_says_what_the_rows_have_and_the_migrations_lack(
     assert migrate.upgrade_database(url).after == "0001"
     engine = create_engine(url)
     with engine.connect() as connection:
-        drafted = {line for line in describe(connection) if line[0] != "trigger"}
+        drafted = {line for line in describe_schema(connection) if line[0] != "trigger"}
     engine.dispose()
-    declared = declared_schema(f"sqlite:///{tmp_path}/declared.db")
+    declared = describe_declared_schema(f"sqlite:///{tmp_path}/declared.db")
     assert drafted == {line for line in declared if line[0] != "trigger"}
 
 
@@ -189,17 +135,62 @@ def write_history(folder: Path, steps: int) -> Path:
     return history
 
 
-def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "groundcrew.db"
-    migrate.upgrade_database(f"sqlite:///{path}")
-    make_older(path, "9999")
-    content = path.read_bytes()
+@pytest.mark.parametrize(
+    ("found", "code", "limit"),
+    [
+        ("9999", "database.newer", "known"),
+        ("0018", "database.too_old", "oldest"),
+        ("0001", "database.too_old", "oldest"),
+    ],
+)
+def test_a_database_that_no_migration_leads_on_from_is_refused_and_left_alone(
+    empty_url: str, found: str, code: str, limit: str
+) -> None:
+    migrate.upgrade_database(empty_url)
+    set_revision(empty_url, found)
+    before = read_state(empty_url)
     with pytest.raises(GroundcrewError) as refusal:
-        migrate.upgrade_database(f"sqlite:///{path}")
-    assert refusal.value.code == "database.newer"
-    assert refusal.value.data["found"] == "9999"
-    assert path.read_bytes() == content
-    assert not migrate.is_schema_current(f"sqlite:///{path}")
+        migrate.upgrade_database(empty_url)
+    assert refusal.value.code == code
+    assert refusal.value.data == {
+        "found": found,
+        limit: FIRST if limit == "oldest" else migrate.head_revision(),
+    }
+    assert read_state(empty_url) == before
+    assert not migrate.is_schema_current(empty_url)
+
+
+def set_revision(url: str, revision: str) -> None:
+    """As another version of this code would have left it."""
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = :it"), {"it": revision})
+    engine.dispose()
+
+
+def read_state(url: str) -> tuple[object, ...]:
+    """Revision and schema; of SQLite also the file's bytes and the names of the files beside it."""
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        revision = connection.scalar(text("SELECT version_num FROM alembic_version"))
+        schema = describe_schema(connection)
+    engine.dispose()
+    file = migrate.sqlite_file(url)
+    return (
+        revision,
+        schema,
+        file and file.read_bytes(),
+        file and {each.name for each in file.parent.iterdir()},
+    )
+
+
+def test_revisions_grow_and_none_is_that_of_an_unreleased_version() -> None:
+    """Databases of versions that were never released stand at 0001 to 0018."""
+    known = migrate.known_revisions()
+    assert known[0] == FIRST and known == sorted(set(known))
+    assert all(re.fullmatch(r"\d{4}", revision) for revision in known)
+    files = [path.name for path in (migrate.MIGRATIONS / "versions").glob("[0-9]*.py")]
+    assert sorted(name[:4] for name in files) == known
 
 
 def test_somebody_elses_database_is_refused(tmp_path: Path) -> None:
@@ -212,16 +203,9 @@ def test_somebody_elses_database_is_refused(tmp_path: Path) -> None:
     assert refusal.value.code == "database.foreign"
 
 
-def test_two_starters_at_once_migrate_one_database(
-    database_kind: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    def start_two(url: str) -> None:
-        results = at_once(lambda: migrate.upgrade_database(url), lambda: migrate.upgrade_database(url))
-        assert [type(result) for result in results] == [migrate.UpgradeResult] * 2
-        assert migrate.is_schema_current(url)
-
-    if database_kind == "sqlite":
-        start_two(f"sqlite:///{tmp_path}/groundcrew.db")
-    else:
-        with request.getfixturevalue("postgresql").empty() as url:
-            start_two(url)
+def test_two_starters_at_once_migrate_one_database(empty_url: str) -> None:
+    results = at_once(
+        lambda: migrate.upgrade_database(empty_url), lambda: migrate.upgrade_database(empty_url)
+    )
+    assert [type(result) for result in results] == [migrate.UpgradeResult] * 2
+    assert migrate.is_schema_current(empty_url)

@@ -57,7 +57,7 @@ def test_the_first_entry_that_is_not_what_was_sealed_is_named(
         (SECOND, FIRST, None),
         (SECOND, None, "audit.seal_missing"),
         (replace(SECOND, previous="x"), FIRST, "audit.seal_broken"),
-        (replace(SECOND, lines=FIRST.lines), FIRST, "audit.seal_broken"),
+        (replace(SECOND, digests=FIRST.digests), FIRST, "audit.seal_broken"),
         (replace(SECOND, key_id="other"), FIRST, "audit.other_key"),
     ],
 )

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import json
+import shutil
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -12,9 +13,28 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
+
+from tests.conftest import IS_CI
+
+OCI = "application/vnd.oci.image"
+
 
 def sum_of(content: bytes) -> str:
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def skopeo_or_skip() -> None:
+    if shutil.which("skopeo") is None:
+        (pytest.fail if IS_CI else pytest.skip)("there is no skopeo on this machine")
+
+
+def descriptor(content: bytes, kind: str) -> dict[str, Any]:
+    return {"mediaType": f"{OCI}.{kind}", "digest": sum_of(content), "size": len(content)}
+
+
+def to_manifest(kind: str, **parts: Any) -> bytes:
+    return json.dumps({"schemaVersion": 2, "mediaType": f"{OCI}.{kind}.v1+json", **parts}).encode()
 
 
 @dataclass
@@ -24,6 +44,7 @@ class Standin:
     files: dict[str, bytes] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     breaks_off: dict[str, int] = field(default_factory=dict)
+    always_breaks_off: int | None = None
     refuses_once: set[str] = field(default_factory=set)
     moved: dict[str, str] = field(default_factory=dict)
     """Where it sends those on who ask for a path."""
@@ -39,18 +60,21 @@ class Standin:
             info.size = len(program)
             tar.addfile(info, io.BytesIO(program))
         layer = gzip.compress(packed.getvalue(), mtime=0)
-        configuration = json.dumps({"rootfs": {"diff_ids": [sum_of(packed.getvalue())]}}).encode()
-        kind = "application/vnd.oci.image.layer.v1.tar+gzip"
-        manifest = json.dumps(
-            {
-                "config": {"digest": sum_of(configuration)},
-                "layers": [{"digest": sum_of(layer), "mediaType": kind}],
-            }
+        told = {"os": "linux", "architecture": "amd64"}
+        configuration = json.dumps(
+            {**told, "rootfs": {"type": "layers", "diff_ids": [sum_of(packed.getvalue())]}}
         ).encode()
-        other = {"digest": sum_of(b"arm"), "platform": {"os": "linux", "architecture": "arm64"}}
-        ours = {"digest": sum_of(manifest), "platform": {"os": "linux", "architecture": "amd64"}}
+        manifest = to_manifest(
+            "manifest",
+            config=descriptor(configuration, "config.v1+json"),
+            layers=[descriptor(layer, "layer.v1.tar+gzip")],
+        )
+        other = descriptor(b"arm", "manifest.v1+json") | {
+            "platform": {"os": "linux", "architecture": "arm64"}
+        }
+        ours = descriptor(manifest, "manifest.v1+json") | {"platform": told}
         base = f"/v2/{name}"
-        self.files[f"{base}/manifests/{tag}"] = json.dumps({"manifests": [other, ours]}).encode()
+        self.files[f"{base}/manifests/{tag}"] = to_manifest("index", manifests=[other, ours])
         self.files[f"{base}/manifests/{sum_of(manifest)}"] = manifest
         self.files[f"{base}/blobs/{sum_of(configuration)}"] = configuration
         self.files[f"{base}/blobs/{sum_of(layer)}"] = layer
@@ -74,6 +98,8 @@ class Answers(BaseHTTPRequestHandler):
         elif path in self.standin.refuses_once:
             self.standin.refuses_once.remove(path)
             self.answer(503, b"")
+        elif path == "/v2/" and self.headers.get("Authorization"):
+            self.answer(200, b"{}")
         elif path.startswith("/v2/") and self.headers.get("Authorization") != "Bearer for-anybody":
             realm = f'Bearer realm="{self.standin.address}/token",service="here",scope="pull"'
             self.answer(401, b"", {"WWW-Authenticate": realm})
@@ -87,8 +113,9 @@ class Answers(BaseHTTPRequestHandler):
     def give(self, path: str, content: bytes) -> None:
         asked = self.headers.get("Range")
         start = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
-        cut = self.standin.breaks_off.pop(path, None)
-        self.answer(206 if asked else 200, content[start:], cut=cut)
+        cut = self.standin.breaks_off.pop(path, self.standin.always_breaks_off)
+        kind = json.loads(content)["mediaType"] if "/manifests/" in path else "application/octet-stream"
+        self.answer(206 if asked else 200, content[start:], {"Content-Type": kind}, cut)
 
     def answer(
         self, code: int, content: bytes, headers: dict[str, str] | None = None, cut: int | None = None

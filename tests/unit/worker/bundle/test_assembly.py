@@ -145,7 +145,7 @@ def test_a_modules_own_files_are_held_to_the_pinned_sums_too(tmp_path: Path) -> 
 def test_a_folder_that_cannot_be_made_is_said_in_words(
     tmp_path: Path, shop: BuildCache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "open_build_cache", lambda parts: shop)
+    monkeypatch.setattr(command, "open_build_cache", lambda parts, needs: shop)
     assert command.main(["build", "/proc/bundle", "--only", "wheels"]) == 1
     assert "/proc/bundle.building" in capsys.readouterr().err
 
@@ -153,9 +153,9 @@ def test_a_folder_that_cannot_be_made_is_said_in_words(
 def test_the_tools_of_the_last_part_are_installed_before_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     installed: list[PackageRequirement] = []
     monkeypatch.setattr(command, "ensure_packages", lambda needs, log: installed.extend(needs))
-    command.open_build_cache(["wheels"])
+    command.open_build_cache(["wheels"], command.BUILD_NEEDS)
     assert installed == []
-    command.open_build_cache(["wheels", "default-image"])
+    command.open_build_cache(["wheels", "default-image"], command.BUILD_NEEDS)
     assert {"mmdebstrap", "iproute2"} == {package for need in installed for package in need.packages}
 
 
@@ -179,3 +179,14 @@ def test_an_installed_command_says_that_it_makes_no_bundles(
     monkeypatch.setattr(command, "CLONE", tmp_path)
     assert command.main(["build", str(tmp_path / "bundle")]) == 1
     assert re.search("made in a checkout", capsys.readouterr().err)
+
+
+def test_skopeo_is_there_before_images_are_downloaded_and_not_before_they_are_built(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    installed: list[PackageRequirement] = []
+    monkeypatch.setattr(command, "ensure_packages", lambda needs, log: installed.extend(needs))
+    command.open_build_cache(["images"], command.BUILD_NEEDS)
+    assert installed == []
+    command.open_build_cache(["images"], command.DOWNLOAD_NEEDS)
+    assert [each.packages for each in installed] == [("skopeo",)]

@@ -102,5 +102,5 @@ def test_ctrl_c_asks_first_and_ends_by_force_the_second_time(
 
     monkeypatch.setattr(online_run, "sleep", press)
     ended = follow(light_cluster, chief, run, is_alone=False)
-    assert ended.cancel_asked_at is not None and ended.is_forced
+    assert ended.cancel_requested_at is not None and ended.is_forced
     OnlineRepairRun(light_cluster, chief, ended, False).cancel()  # Over by now: nothing happens.

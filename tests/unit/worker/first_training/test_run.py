@@ -88,7 +88,7 @@ def test_gpus_without_an_environment_for_them_are_no_fault_of_the_machine(
         assert read_job(cluster, pilot, job.id).state is JobState.STOPPED
 
 
-def test_a_flight_that_has_landed_is_not_flown_again(
+def test_a_first_training_that_has_finished_is_not_run_again(
     light_cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     record_first_training(light_cluster, 1)
@@ -96,7 +96,7 @@ def test_a_flight_that_has_landed_is_not_flown_again(
     assert capsys.readouterr().out == ""
 
 
-def test_the_flight_has_a_workspace_and_a_job_of_its_own_and_asks_for_them_once(
+def test_the_first_training_has_a_workspace_and_a_job_of_its_own_and_asks_for_them_once(
     light_cluster: Cluster,
 ) -> None:
     a_node(light_cluster, units=2)
@@ -108,7 +108,7 @@ def test_the_flight_has_a_workspace_and_a_job_of_its_own_and_asks_for_them_once(
         dataset = ensure_sample_dataset(light_cluster, pilot, workspace)
         made.append((workspace.id, dataset.id, ensure_first_job(light_cluster, pilot, workspace, dataset).id))
     assert made[0] == made[1]
-    assert (workspace.name, workspace.units, workspace.manager.name) == ("first-flight", 2, "groundcrew")
+    assert (workspace.name, workspace.units, workspace.manager.name) == ("first-training", 2, "groundcrew")
 
 
 def test_on_a_machine_with_one_unit_it_flies_on_one(light_cluster: Cluster) -> None:
@@ -138,8 +138,8 @@ def test_landed_it_says_the_numbers_and_frees_its_units(
         == 0
     )
     said = capsys.readouterr().out
-    assert "Landed: validation accuracy 98.1% in 30 s, 900 images/s." in said
-    assert f"/jobs/{job.id}" in said and "first-flight has ended, so its 2 CPU slots are free" in said
+    assert "Finished: validation accuracy 98.1% in 30 s, 900 images/s." in said
+    assert f"/jobs/{job.id}" in said and "first-training has ended, so its 2 CPU slots are free" in said
     assert read_first_training(light_cluster) == job.id
     ended = queries.read_workspace(light_cluster, service_actor(light_cluster), workspace.id)
     assert ended.ended_at is not None
@@ -173,4 +173,4 @@ def test_a_failed_job_is_said_with_its_reason_and_its_page(
     )
     assert report_result(light_cluster, pilot, workspace, with_attempt(light_cluster, job)) == 1
     said = capsys.readouterr().err
-    assert "did not land" in said and f"/jobs/{job.id}" in said
+    assert "The first training failed" in said and f"/jobs/{job.id}" in said

@@ -46,7 +46,7 @@ def test_the_newest_of_each_variant_stay_and_what_is_in_use(tmp_path: Path) -> N
 def test_what_a_killed_build_has_left_goes(tmp_path: Path) -> None:
     whole = an_archive(tmp_path, "cpu", 1)
     image_record_path(an_archive(tmp_path, "cpu", 2)).unlink()
-    (tmp_path / ".groundcrew-default-cpu-3.tar.partial").touch()
+    (tmp_path / ".groundcrew-default-cpu-3.tar.0123abcd.unfinished").touch()
     (tmp_path / "groundcrew-default-cpu-4.building" / "root").mkdir(parents=True)
     assert len(prune_images(tmp_path, [], [], lambda *_: None)) == 3
     assert left(tmp_path) == {whole.name, image_record_path(whole).name}

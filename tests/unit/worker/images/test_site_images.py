@@ -15,7 +15,8 @@ from worker.images.image_record import write_image_record
 from worker.images.registry_storage import blob_path
 from worker.images.site_images import ImageSite, ensure_archives, list_archives, read_image_site
 from worker.images.site_registry import RegistryFailed, SiteRegistry
-from worker.oci.image_archive import ImageConfig, pack_folder_layer, write_image_archive
+from worker.oci.image_archive import ImageConfig, write_oci_archive
+from worker.oci.layers import pack_folder_layer
 
 RECORD = DefaultImage(
     name="groundcrew-default",
@@ -84,14 +85,13 @@ def test_what_the_registry_has_damaged_is_discarded_before_it_is_pushed(
     archive = tmp_path / "groundcrew-default-cpu.tar"
     (tmp_path / "layers").mkdir()
     (tmp_path / "layers/file").write_text("x = 1")
-    layer = pack_folder_layer(tmp_path / "layers", ["file"], tmp_path, "a test")
-    setup = ImageConfig("x86_64", RECORD.made_at, 1000, "/", {}, {})
-    made = write_image_archive([layer], setup, "groundcrew-default:cpu-1", archive)
+    layer = pack_folder_layer(tmp_path / "layers", ["file"], tmp_path / "layer", "a test")
+    made = write_oci_archive(archive, "groundcrew-default:cpu-1", [layer], ImageConfig())
     record = replace(RECORD, digest=made.digest)
     write_image_record(archive, record)
     site = a_site(tmp_path, bundle=str(tmp_path), storage=str(tmp_path / "storage"))
-    manifest, kept = (blob_path(tmp_path / "storage", each) for each in (made.digest, layer.blob.digest))
-    for file, content in ((manifest, b"{}"), (kept, layer.blob.path.read_bytes())):
+    manifest, kept = (blob_path(tmp_path / "storage", each) for each in (made.digest, layer.digest))
+    for file, content in ((manifest, b"{}"), (kept, layer.path.read_bytes())):
         file.parent.mkdir(parents=True)
         file.write_bytes(content)
     monkeypatch.setattr(SiteRegistry, "list_missing_digests", lambda *_: [made.digest])

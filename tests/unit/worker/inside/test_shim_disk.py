@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.small_disk import MIB, fill, small_disk
+from tests.machine.small_disk import MIB, fill, small_disk
 from worker.inside import shim_disk
 
 

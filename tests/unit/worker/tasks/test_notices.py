@@ -14,8 +14,8 @@ from sqlalchemy import update
 from cluster import failpoints
 from cluster.domain.errors import Unavailable
 from cluster.domain.states import (
-    NoticeChannel,
-    NoticeState,
+    NotificationChannel,
+    NotificationState,
     OperationKind,
     OperationState,
     UserRole,
@@ -29,7 +29,7 @@ from cluster.store.alerts import AlertOccurrence, Notification
 from cluster.store.operations import Operation
 from cluster.store.users import User
 from tests.builders import add, an_administrator
-from tests.notice_receivers import PASSWORD, Ear, Postbox, a_postbox, a_webhook
+from tests.unit.worker.tasks.notice_receivers import PASSWORD, Ear, Postbox, a_postbox, a_webhook
 from worker.adapters.mail import send_mail, write_mail
 from worker.adapters.portal_certificates import ensure_authority, ensure_certificate
 from worker.tasks.run import run_claimed
@@ -82,7 +82,7 @@ def a_person(lab: Cluster, name: str, language: str | None) -> User:
 
 def an_occurrence(lab: Cluster, **data: Any) -> AlertOccurrence:
     """A silent node, with a failure that quotes what it should not."""
-    concern = {
+    alert = {
         "urgency": "unreachable",
         "topic": "node",
         "subject": 7,
@@ -92,14 +92,14 @@ def an_occurrence(lab: Cluster, **data: Any) -> AlertOccurrence:
         "path": "/nodes/7",
     }
     occurrence = AlertOccurrence(
-        key=f"k:{data}", concern=concern | data, began_at=lab.clock(), told_at=lab.clock()
+        key=f"k:{data}", alert=alert | data, began_at=lab.clock(), notified_at=lab.clock()
     )
     add(lab, occurrence)
     return occurrence
 
 
 def owe(lab: Cluster, occurrence: AlertOccurrence, user: User | None) -> Notification:
-    channel = NoticeChannel.MAIL if user else NoticeChannel.WEBHOOK
+    channel = NotificationChannel.MAIL if user else NotificationChannel.WEBHOOK
     notice = Notification(
         occurrence_id=occurrence.id, channel=channel, user_id=user.id if user else None,
         made_at=lab.clock(), next_at=lab.clock(),
@@ -117,7 +117,7 @@ def work(lab: Cluster) -> OperationState:
         return session.get_one(Operation, operation.id).state
 
 
-def state_of(lab: Cluster, notice: Notification) -> NoticeState:
+def state_of(lab: Cluster, notice: Notification) -> NotificationState:
     with lab.store.read() as session:
         return session.get_one(Notification, notice.id).state
 
@@ -129,7 +129,7 @@ def test_a_mail_that_was_taken_is_not_sent_again_for_a_bad_farewell(
     notice = owe(lab, an_occurrence(lab), a_person(lab, "anna", "en"))
     postbox[0].leaves = said
     work(lab)
-    assert state_of(lab, notice) is NoticeState.SENT
+    assert state_of(lab, notice) is NotificationState.SENT
     work(lab)
     assert len(postbox[0].mails) == 1
 
@@ -179,7 +179,7 @@ def test_a_call_is_signed_and_says_what_a_program_needs(lab: Cluster, webhook: t
         "https://lab.example/nodes/7",
     )
     assert said["text"]["ko"].startswith("gpu07이 응답하지 않습니다")
-    assert state_of(lab, notice) is NoticeState.SENT
+    assert state_of(lab, notice) is NotificationState.SENT
 
 
 def test_no_secret_leaves(lab: Cluster, postbox: tuple[Postbox, str], webhook: tuple[Ear, str]) -> None:
@@ -204,12 +204,14 @@ def test_a_server_that_refuses_fails_nothing_and_is_tried_again(
     after = owe(lab, an_occurrence(lab, subject=9), None)
     assert work(lab) is OperationState.FINISHED
     troubles = outbox.read_channel_errors(lab)
-    assert "later" in troubles[NoticeChannel.MAIL] and troubles[NoticeChannel.WEBHOOK] == "HTTP 302"
+    assert (
+        "later" in troubles[NotificationChannel.MAIL] and troubles[NotificationChannel.WEBHOOK] == "HTTP 302"
+    )
     assert len(webhook[0].calls) == 1, "a dead receiver is asked once, not once for each message"
     postbox[0].refuses, webhook[0].status = "", 200
     lab.clock.move(minutes=1)  # type: ignore[attr-defined]
     work(lab)
-    assert {state_of(lab, each) for each in (mail, call, after)} == {NoticeState.SENT}
+    assert {state_of(lab, each) for each in (mail, call, after)} == {NotificationState.SENT}
     assert outbox.read_channel_errors(lab) == {}
 
 
@@ -229,7 +231,7 @@ def test_a_server_that_nobody_trusts_hears_no_password(
     monkeypatch.delenv("SSL_CERT_FILE")
     owe(lab, an_occurrence(lab), a_person(lab, "minji", "ko"))
     work(lab)
-    assert "CERTIFICATE_VERIFY_FAILED" in outbox.read_channel_errors(lab)[NoticeChannel.MAIL]
+    assert "CERTIFICATE_VERIFY_FAILED" in outbox.read_channel_errors(lab)[NotificationChannel.MAIL]
     assert postbox[0].mails == []
 
 
@@ -259,10 +261,10 @@ def test_a_death_anywhere_loses_no_message(lab: Cluster, postbox: tuple[Postbox,
             work(lab)
     finally:
         failpoints.listener = None
-    assert state_of(lab, notice) is NoticeState.WAITING
+    assert state_of(lab, notice) is NotificationState.WAITING
     lab.clock.move(minutes=1)  # type: ignore[attr-defined]
     work(lab)
-    assert state_of(lab, notice) is NoticeState.SENT
+    assert state_of(lab, notice) is NotificationState.SENT
     assert len({mail["Message-ID"] for mail in postbox[0].mails}) == 1
 
 
@@ -272,7 +274,7 @@ def test_an_address_that_was_taken_away_gets_nothing(lab: Cluster, postbox: tupl
     with lab.store.write() as session:
         session.get_one(User, person.id).email = None
     work(lab)
-    assert postbox[0].mails == [] and state_of(lab, notice) is NoticeState.SENT
+    assert postbox[0].mails == [] and state_of(lab, notice) is NotificationState.SENT
 
 
 @pytest.mark.parametrize("change", [{"state": UserState.DISABLED}, {"role": UserRole.USER}])
@@ -284,4 +286,4 @@ def test_who_is_no_administrator_any_more_gets_nothing(
     with lab.store.write() as session:
         session.execute(update(User).where(User.id == person.id).values(**change))
     work(lab)
-    assert postbox[0].mails == [] and state_of(lab, notice) is NoticeState.SENT
+    assert postbox[0].mails == [] and state_of(lab, notice) is NotificationState.SENT

@@ -64,7 +64,7 @@ def cancelling(cluster: Cluster, chief: Actor, run: RepairRun, answer: Any) -> C
     """In place of a step: a person cancels meanwhile."""
 
     def step(*_: object) -> Any:
-        if repairs.read_repair_run(cluster, chief, run.id).cancel_asked_at is None:
+        if repairs.read_repair_run(cluster, chief, run.id).cancel_requested_at is None:
             repairs.cancel_repair(cluster, chief, run.id)
         return answer
 

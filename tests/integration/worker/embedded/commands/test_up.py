@@ -156,7 +156,7 @@ def test_another_port_and_address_move_the_portal_which_speaks_tls_alone_there(
 ) -> None:
     installation.ensure_up()
     port = free_port()
-    said = installation.make("up", f"--port={port}", "--host=127.0.0.2", "--no-flight")
+    said = installation.make("up", f"--port={port}", "--host=127.0.0.2", "--no-first-training")
     url, authority = f"https://127.0.0.2:{port}", installation.places.tls_dir / "authority.pem"
     assert said.returncode == 0, said.stderr
     assert f"running at {url}" in said.stdout and str(authority) in said.stdout
@@ -169,7 +169,7 @@ def test_another_port_and_address_move_the_portal_which_speaks_tls_alone_there(
     with pytest.raises(OSError):
         urllib.request.urlopen(f"http://127.0.0.2:{port}/health", timeout=5)
     assert (installation.places.tls_dir / "authority.key").stat().st_mode & 0o777 == 0o600
-    back = installation.make("up", f"--port={installation.port}", "--host=127.0.0.1", "--no-flight")
+    back = installation.make("up", f"--port={installation.port}", "--host=127.0.0.1", "--no-first-training")
     assert back.returncode == 0 and installation.health() == "ok"
 
 
@@ -179,7 +179,7 @@ def test_a_port_that_another_program_has_is_said_with_its_name(installation: Ins
         other.bind(("127.0.0.1", 0))
         other.listen()
         taken = other.getsockname()[1]
-        done = installation.make("up", f"--port={taken}", "--no-flight")
+        done = installation.make("up", f"--port={taken}", "--no-first-training")
     assert done.returncode == 1
     assert f"Port {taken} is taken by" in done.stderr and "make up PORT=" in done.stderr
     assert installation.health() == "ok"
@@ -191,7 +191,7 @@ def test_an_older_version_refuses_a_newer_database(installation: Installation) -
     with closing(sqlite3.connect(installation.places.database_file)) as database, database:
         known = database.execute("SELECT version_num FROM alembic_version").fetchone()[0]
         database.execute("UPDATE alembic_version SET version_num = '9999'")
-    refused = installation.make("up", "--no-flight")
+    refused = installation.make("up", "--no-first-training")
     with closing(sqlite3.connect(installation.places.database_file)) as database, database:
         database.execute("UPDATE alembic_version SET version_num = ?", (known,))
     assert refused.returncode == 1
@@ -228,7 +228,7 @@ def test_make_reset_waits_for_make_down(installation: Installation) -> None:
 
 def test_the_terminal_speaks_korean_where_its_locale_does(installation: Installation) -> None:
     installation.ensure_up()
-    done = installation.make("up", "--no-flight", LC_ALL="ko_KR.UTF-8")
+    done = installation.make("up", "--no-first-training", LC_ALL="ko_KR.UTF-8")
     assert "다른 컴퓨터에서" in done.stdout
 
 

@@ -9,6 +9,13 @@ from cluster.domain.alerts import AlertTopic, AlertUrgency
 from cluster.domain.kubernetes.disagreements import Disagreement
 from cluster.domain.kubernetes.status import KubernetesNodeStatus, KubernetesStatus, SystemWorkloadStatus
 from cluster.services.alerts.current_alerts import list_alerts
+from cluster.services.alerts.kubernetes_alerts import (
+    certificate_alerts,
+    disagreement_alerts,
+    kubernetes_alerts,
+    kubernetes_node_alerts,
+    system_workload_alerts,
+)
 from cluster.services.context import Cluster
 from cluster.services.kubernetes import status
 from cluster.services.leases import HeldLease, acquire_lease
@@ -110,3 +117,38 @@ def test_nobody_else_is_told(cluster: Cluster) -> None:
     concerns(cluster, STRANGER)
     member = actor_of(a_user(cluster))
     assert not [each for each in list_alerts(cluster, member) if each.topic is AlertTopic.KUBERNETES]
+
+
+@pytest.mark.parametrize(
+    ("code", "data", "expected"),
+    [
+        ("disagreement.unit_twice", {}, (AlertUrgency.BROKEN, AlertTopic.KUBERNETES, "it")),
+        ("disagreement.refused", {"job_id": 7}, (AlertUrgency.WAITING, AlertTopic.JOB, 7)),
+        ("disagreement.closed_door", {}, (AlertUrgency.FAILED, AlertTopic.KUBERNETES, "it")),
+        ("disagreement.stranger", {}, (AlertUrgency.CAUTION, AlertTopic.KUBERNETES, "it")),
+    ],
+)
+def test_each_kind_of_disagreement_has_its_urgency_and_topic(
+    code: str, data: dict[str, int], expected: tuple[object, ...]
+) -> None:
+    (alert,) = disagreement_alerts([Disagreement(code, "it", data=data)])
+    assert (alert.urgency, alert.topic, alert.subject) == expected
+
+
+def test_a_node_without_a_row_has_its_name_as_subject_and_each_trouble_its_alert() -> None:
+    problem = {"code": "kubernetes.engine_down", "data": {"node": "gpu07"}}
+    node = KubernetesNodeStatus("gpu07", False, True, problem=problem, pressures=("disk",))
+    for ids, subject in (({"gpu07": 3}, (AlertTopic.NODE, 3)), ({}, (AlertTopic.KUBERNETES, "gpu07"))):
+        alerts = list(kubernetes_node_alerts(node, ids))
+        assert [each.code for each in alerts] == ["attention.kubernetes_node", "attention.node_pressed"]
+        assert {(each.topic, each.subject) for each in alerts} == {subject}
+
+
+def test_without_kubernetes_there_are_no_alerts_of_it(cluster: Cluster) -> None:
+    assert list(kubernetes_alerts(cluster, [])) == []
+    assert list(certificate_alerts([], cluster.clock())) == []
+    workload = SystemWorkloadStatus("kueue-system/kueue", 1, 2)
+    standing = KubernetesStatus(cluster.clock(), operators=(workload,))
+    assert [each.data for each in system_workload_alerts(standing)] == [
+        {"name": "kueue-system/kueue", "ready": 1, "wanted": 2}
+    ]

@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 from cluster import failpoints
 from cluster.domain.errors import Refused
 from cluster.domain.names import check_mail_address
-from cluster.domain.states import NoticeChannel, NoticeState, OperationKind, OperationState
+from cluster.domain.states import NotificationChannel, NotificationState, OperationKind, OperationState
 from cluster.services.alerts import outbox
 from cluster.services.alerts.notifier import notify_people
 from cluster.services.audit import entries as audit
@@ -72,14 +72,14 @@ def test_a_silent_node_is_told_once_to_each_who_wants_it(lab: Cluster, held: Hel
     move(lab, minutes=1)
     assert notify_people(lab, held) == 0
     assert [(each.channel, each.state) for each in written(lab)] == [
-        (NoticeChannel.MAIL, NoticeState.WAITING),
-        (NoticeChannel.WEBHOOK, NoticeState.WAITING),
+        (NotificationChannel.MAIL, NotificationState.WAITING),
+        (NotificationChannel.WEBHOOK, NotificationState.WAITING),
     ]
     with lab.store.read() as session:
         (occurrence,) = session.scalars(select(AlertOccurrence))
         (operation,) = session.scalars(select(Operation).where(Operation.kind == OperationKind.NOTICES))
-    assert occurrence.concern["data"] == {"node": "gpu07"}
-    assert occurrence.concern["path"].startswith("/nodes/")
+    assert occurrence.alert["data"] == {"node": "gpu07"}
+    assert occurrence.alert["path"].startswith("/nodes/")
     assert operation.id
 
 
@@ -128,9 +128,9 @@ def test_a_way_that_the_settings_name_no_more_keeps_nobody_busy(lab: Cluster, he
     notify_people(lab, held)
     move(lab, minutes=1)
     notify_people(lab, held)
-    outbox.record_delivered(lab, outbox.list_due_notifications(lab, NoticeChannel.WEBHOOK))
+    outbox.record_delivered(lab, outbox.list_due_notifications(lab, NotificationChannel.WEBHOOK))
     outbox.record_delivery_failure(
-        lab, outbox.list_due_notifications(lab, NoticeChannel.MAIL), "ConnectionRefusedError"
+        lab, outbox.list_due_notifications(lab, NotificationChannel.MAIL), "ConnectionRefusedError"
     )
     with lab.store.write() as session:
         session.execute(update(Operation).values(state=OperationState.FINISHED))
@@ -141,17 +141,17 @@ def test_a_way_that_the_settings_name_no_more_keeps_nobody_busy(lab: Cluster, he
     notify_people(without, held)
     assert outbox.read_channel_errors(lab) == {}, "it was taken out on purpose"
     assert outbox.request_delivery(without, actor_of(an_administrator(lab, name="other"))) is None
-    assert [each.state for each in written(lab)] == [NoticeState.SENT]
+    assert [each.state for each in written(lab)] == [NotificationState.SENT]
 
 
 def test_old_occurrences_go_with_their_messages(lab: Cluster, held: HeldLease) -> None:
     long_ago = lab.clock() - timedelta(days=100)
-    old = AlertOccurrence(key="a:1", concern={}, began_at=long_ago, ended_at=long_ago, told_at=long_ago)
+    old = AlertOccurrence(key="a:1", alert={}, began_at=long_ago, ended_at=long_ago, notified_at=long_ago)
     add(lab, old)
     add(
         lab,
-        Notification(occurrence_id=old.id, channel=NoticeChannel.WEBHOOK, made_at=long_ago, next_at=long_ago,
-               state=NoticeState.SENT),
+        Notification(occurrence_id=old.id, channel=NotificationChannel.WEBHOOK, made_at=long_ago, next_at=long_ago,
+               state=NotificationState.SENT),
     )  # fmt: skip
     move(lab, minutes=2)
     notify_people(lab, held)

@@ -8,7 +8,7 @@ import pytest
 from cluster.domain.alerts import (
     AlertTopic,
 )
-from cluster.domain.states import NoticeChannel
+from cluster.domain.states import NotificationChannel
 from cluster.services.alerts import outbox
 from cluster.services.alerts.current_alerts import list_alerts
 from cluster.services.alerts.notifier import channels_for_alert, notify_people
@@ -54,15 +54,15 @@ def test_a_way_that_does_not_work_is_tried_again_and_said_on_the_page(lab: Clust
     notify_people(lab, held)
     move(lab, minutes=1)
     notify_people(lab, held)
-    (mail,) = outbox.list_due_notifications(lab, NoticeChannel.MAIL)
+    (mail,) = outbox.list_due_notifications(lab, NotificationChannel.MAIL)
     outbox.record_delivery_failure(lab, [mail], "ConnectionRefusedError")
-    assert outbox.list_due_notifications(lab, NoticeChannel.MAIL) == []
+    assert outbox.list_due_notifications(lab, NotificationChannel.MAIL) == []
     chief = actor_of(an_administrator(lab, name="reader"))
     told = [each for each in list_alerts(lab, chief) if each.topic is AlertTopic.TELLING]
     assert [dict(each.data) for each in told] == [{"channel": "mail", "error": "ConnectionRefusedError"}]
-    assert channels_for_alert(told[0], list(NoticeChannel)) == [NoticeChannel.WEBHOOK]
+    assert channels_for_alert(told[0], list(NotificationChannel)) == [NotificationChannel.WEBHOOK]
     move(lab, minutes=1)
-    assert [each.id for each in outbox.list_due_notifications(lab, NoticeChannel.MAIL)] == [mail.id]
+    assert [each.id for each in outbox.list_due_notifications(lab, NotificationChannel.MAIL)] == [mail.id]
     outbox.record_delivered(lab, [mail])
     assert outbox.read_channel_errors(lab) == {}
 
@@ -73,10 +73,10 @@ def test_after_a_day_nobody_tries_any_more(lab: Cluster, held: HeldLease) -> Non
     move(lab, minutes=1)
     notify_people(lab, held)
     move(lab, hours=25)
-    (mail,) = outbox.list_due_notifications(lab, NoticeChannel.MAIL)
+    (mail,) = outbox.list_due_notifications(lab, NotificationChannel.MAIL)
     outbox.record_delivery_failure(lab, [mail], "no")
     move(lab, hours=2)
-    assert outbox.list_due_notifications(lab, NoticeChannel.MAIL) == []
-    assert NoticeChannel.MAIL in outbox.read_channel_errors(lab)
+    assert outbox.list_due_notifications(lab, NotificationChannel.MAIL) == []
+    assert NotificationChannel.MAIL in outbox.read_channel_errors(lab)
     move(lab, hours=48)
-    assert NoticeChannel.MAIL not in outbox.read_channel_errors(lab)
+    assert NotificationChannel.MAIL not in outbox.read_channel_errors(lab)

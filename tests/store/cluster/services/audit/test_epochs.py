@@ -1,10 +1,14 @@
 """After a restore the access log begins a new epoch, and verifies."""
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
+import pytest
 from sqlalchemy import select
 
+from cluster.domain.audit_seals import Seal, derive_seal_key, seal_key_id
 from cluster.domain.states import JobState
+from cluster.services.audit.epochs import AuditEpoch, OldEpochChecker, read_epochs
 from cluster.services.audit.seals import SealAnchor, check_audit, read_newest_seal, seal_entries
 from cluster.services.context import Cluster
 from cluster.store.audit import AuditEntry, add_audit_entry
@@ -80,3 +84,57 @@ def test_a_cut_end_cannot_be_passed_off_as_a_restore(lab: Cluster, clock: Clock)
         add_audit_entry(session, clock(), actor_of(an_administrator(lab)), "audit.epoch", None, **said)
     found = check_audit(lab, [SealAnchor("the night's", *anchor, clock())]).violation
     assert found is not None and found.code == "audit.cut"
+
+
+def key_of(cluster: Cluster) -> bytes:
+    return derive_seal_key(cluster.settings.seal_secret)
+
+
+def test_each_restore_begins_an_epoch_that_only_its_own_key_has_signed(lab: Cluster, clock: Clock) -> None:
+    assert read_epochs(lab, key_of(lab)) == []
+    file = backed_up(lab)
+    made_at = clock()
+    clock.move(hours=1)
+    restored(lab, file)
+    (epoch,) = read_epochs(lab, key_of(lab))
+    assert (epoch.number, epoch.seal, epoch.made_at, epoch.at) == (2, 1, made_at, clock())
+    assert epoch.is_signed_by_our_key and epoch.last < epoch.entry
+    assert read_epochs(lab, b"another key") == []
+
+
+NIGHT = datetime(2026, 11, 20, 18, tzinfo=UTC)
+KEY = b"ours"
+EPOCH = AuditEpoch(2, 10, NIGHT, True, 4, 9, "digest", NIGHT - timedelta(hours=5), frozenset({"the log"}))
+
+
+@pytest.mark.parametrize(
+    ("place", "hours_before", "is_explained"),
+    [
+        ("the log", None, True),
+        ("elsewhere", None, False),
+        ("elsewhere", 4, True),
+        ("elsewhere", 6, False),
+        ("elsewhere", -1, False),
+    ],
+)
+def test_a_restore_explains_seals_of_the_life_that_it_left(
+    place: str, hours_before: int | None, is_explained: bool
+) -> None:
+    made_at = None if hours_before is None else NIGHT - timedelta(hours=hours_before)
+    assert OldEpochChecker([EPOCH], KEY).explains_missing(place, made_at) is is_explained
+
+
+@pytest.mark.parametrize(
+    ("number", "key", "signed_by_us", "is_old"),
+    [
+        (4, "other", True, True),
+        (5, "other", True, False),
+        (4, seal_key_id(KEY), True, False),
+        (4, "other", False, False),
+    ],
+)
+def test_seals_of_another_key_are_old_where_a_signed_epoch_speaks_for_them(
+    number: int, key: str, signed_by_us: bool, is_old: bool
+) -> None:
+    checker = OldEpochChecker([replace(EPOCH, is_signed_by_our_key=signed_by_us)], KEY)
+    assert checker.is_old(Seal(number, key, (), "", "mac")) is is_old

@@ -71,7 +71,7 @@ def forget(cluster: Cluster, file: Path, lines: int) -> None:
     """As a crash between the file and the row leaves it: the row knows the first `lines` of the file's."""
     last = json.loads(file.read_text().splitlines()[lines - 1])["id"]
     with cluster.store.write() as session:
-        session.merge(InstallationFact(name="access_files", value={"last_id": last}))
+        session.merge(InstallationFact(name="access_log", value={"last_id": last}))
 
 
 def test_a_line_that_a_crash_cut_is_written_again(cluster: Cluster, clock: Clock, chief: Actor) -> None:

@@ -10,12 +10,24 @@ from sqlalchemy import select
 from sqlalchemy.engine import make_url
 
 from cluster.domain.repairs.run_matrix import RepairVerdict
-from cluster.domain.states import JobState, NoticeChannel, OperationKind, OperationState
+from cluster.domain.states import JobState, NotificationChannel, OperationKind, OperationState
 from cluster.services.alerts import outbox
-from cluster.services.audit.seals import seal_entries
+from cluster.services.audit.seals import SealAnchor, read_newest_seal, seal_entries
 from cluster.services.backups import manifests
+from cluster.services.backups.restored_database import (
+    ID_GAP,
+    RestoredBackup,
+    describe_old_epoch,
+    end_all_sessions,
+    end_live_attempts,
+    hold_waiting_jobs,
+    interrupt_operations,
+    prepare_restored_database,
+    skip_ids,
+)
 from cluster.services.context import Cluster
 from cluster.services.operations import requests
+from cluster.services.people.users import service_actor
 from cluster.services.repairs.stuck_operations import count_stuck_operations, release_stuck_operations
 from cluster.store.alerts import AlertOccurrence, Notification
 from cluster.store.audit import add_audit_entry
@@ -123,11 +135,14 @@ def test_a_repair_that_was_under_way_is_no_stuck_operation_that_nobody_can_relea
 
 def test_messages_that_waited_when_it_was_made_are_not_sent_again(lab: Cluster) -> None:
     now = lab.clock()
-    told = AlertOccurrence(key="a:1", concern={}, began_at=now, told_at=now)
+    told = AlertOccurrence(key="a:1", alert={}, began_at=now, notified_at=now)
     add(lab, told)
-    add(lab, Notification(occurrence_id=told.id, channel=NoticeChannel.WEBHOOK, made_at=now, next_at=now))
+    add(
+        lab,
+        Notification(occurrence_id=told.id, channel=NotificationChannel.WEBHOOK, made_at=now, next_at=now),
+    )
     restored(lab, backed_up(lab))
-    assert outbox.list_due_notifications(lab, NoticeChannel.WEBHOOK) == []
+    assert outbox.list_due_notifications(lab, NotificationChannel.WEBHOOK) == []
 
 
 def test_the_backup_that_is_put_back_was_under_way_itself_and_nobody_has_to_ask_for_it_again(
@@ -203,3 +218,37 @@ def test_on_a_machine_that_has_no_database_yet(lab: Cluster, database_kind: str,
         assert (lab.settings.state_dir / "database" / "groundcrew.db").stat().st_mode & 0o777 == 0o600
     with lab.store.read() as session:
         assert "hjkim" in set(session.scalars(select(User.name)))
+
+
+def origin_of(lab: Cluster, last_job: int = 0) -> RestoredBackup:
+    return RestoredBackup("groundcrew-1.sql.zst", "0" * 64, lab.clock(), last_job)
+
+
+def test_each_step_of_the_preparation_counts_what_it_changed_and_finds_nothing_the_second_time(
+    lab: Cluster, clock: Clock
+) -> None:
+    origin, actor = origin_of(lab), service_actor(lab)
+    clock.move(hours=1)
+    for expected in (1, 0):
+        with lab.store.write() as session:
+            assert end_live_attempts(session, origin, clock()) == expected
+            assert hold_waiting_jobs(session, actor, origin, clock()) == expected
+            assert interrupt_operations(session, clock()) == expected
+            assert end_all_sessions(session, clock()) == expected
+
+
+def test_ids_are_skipped_beyond_rows_and_folders(lab: Cluster) -> None:
+    with lab.store.write() as session:
+        last = max(session.scalars(select(Job.id)))
+        skip_ids(session, last_job=last + 50)
+    assert a_job(lab, a_training(lab, a_workspace(lab))).id == last + 50 + ID_GAP + 1
+
+
+def test_the_old_epoch_is_described_by_its_last_seal_and_by_places_that_it_leaves(lab: Cluster) -> None:
+    newest = read_newest_seal(lab)
+    assert newest is not None
+    anchors = [SealAnchor("the log", *newest, lab.clock()), SealAnchor("left", 7, "mac", lab.clock())]
+    epoch = describe_old_epoch(lab, origin_of(lab), anchors)
+    assert (epoch["epoch"], epoch["seal"], epoch["left"], epoch["was"]) == (2, newest[0], ["left"], "")
+    assert prepare_restored_database(lab, origin_of(lab), []).epoch == 2
+    assert describe_old_epoch(lab, origin_of(lab), [])["epoch"] == 3

@@ -10,11 +10,18 @@ from sqlalchemy import select
 from cluster.domain.errors import Refused
 from cluster.domain.executors import ExecutorKind
 from cluster.domain.images import DefaultImage
+from cluster.domain.jobs.gpu_support import EnvironmentOrImage, GpuSupport
 from cluster.domain.jobs.submission import JobRequest
-from cluster.domain.states import JobState, TrainingKind, UnitKind
+from cluster.domain.states import EnvironmentState, JobState, TrainingKind, UnitKind
 from cluster.domain.sweeps.plan import SweepRequest
 from cluster.services.context import Cluster
 from cluster.services.images.default_images import record_images
+from cluster.services.images.gpu_support import (
+    job_environment_of,
+    job_environment_of_images,
+    read_job_environment,
+    read_no_gpu_reason,
+)
 from cluster.services.jobs import preview, queries
 from cluster.services.jobs import submission as jobs
 from cluster.services.leases import HeldLease, acquire_lease
@@ -156,3 +163,67 @@ def test_in_docker_an_own_program_may_come_with_the_image(cluster: Cluster, lab:
     assert (warned.code, warned.data["image"]) == ("job.gpus_by_image", "site:1")
     with pytest.raises(Refused, match=r"job\.no_gpu_environment"):
         jobs.submit_job(docker, lab.actor, lab.training.id, lab.request)
+
+
+NOTHING = EnvironmentOrImage("", GpuSupport.UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("executor", "state", "contents", "expected"),
+    [
+        ("process", EnvironmentState.READY, CPU, EnvironmentOrImage("default", GpuSupport.NO)),
+        ("process", EnvironmentState.READY, CUDA, EnvironmentOrImage("default", GpuSupport.YES)),
+        ("process", EnvironmentState.READY, [], NOTHING),
+        ("process", EnvironmentState.BUILDING, CPU, NOTHING),
+        ("docker", EnvironmentState.READY, CPU,
+         EnvironmentOrImage("default", GpuSupport.NO, container_image="site:1")),
+        ("kubernetes", EnvironmentState.READY, CPU, NOTHING),
+    ],
+)  # fmt: skip
+def test_the_environment_speaks_once_it_is_ready(
+    cluster: Cluster,
+    executor: str,
+    state: EnvironmentState,
+    contents: list[list[str]],
+    expected: EnvironmentOrImage,
+) -> None:
+    settings = by(cluster, executor, docker_image="site:1").settings
+    environment = Environment(name="default", digest="d", state=state, contents=contents)
+    with cluster.store.read() as session:
+        assert job_environment_of(settings, session, environment) == expected
+        assert job_environment_of(settings, session, None) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("variants", "named", "support"),
+    [
+        ((), "", GpuSupport.UNKNOWN),
+        (("cpu",), "", GpuSupport.NO),
+        (("cpu", "cuda"), "", GpuSupport.YES),
+        (("cpu", "cuda"), "site.example/own:1", GpuSupport.UNKNOWN),
+        (("cpu", "cuda"), "groundcrew-default:cpu-1", GpuSupport.NO),
+    ],
+)
+def test_the_image_that_the_site_named_counts_before_the_built_ones(
+    cluster: Cluster, variants: tuple[str, ...], named: str, support: GpuSupport
+) -> None:
+    record_images(cluster, [replace(IMAGE, variant=each, tag=f"{each}-1") for each in variants], "")
+    settings = by(cluster, "kubernetes", kubernetes_image=named).settings
+    with cluster.store.read() as session:
+        assert job_environment_of_images(settings, session).support is support
+
+
+def test_nothing_is_said_where_no_unit_is_a_real_gpu(cluster: Cluster, lab: Lab) -> None:
+    def reads(of: Cluster) -> tuple[str, bool]:
+        with cluster.store.read() as session:
+            environment = session.scalars(select(Environment)).one()
+            has_reason = read_no_gpu_reason(of, session, environment) is not None
+            return read_job_environment(of, session, environment).name, has_reason
+
+    assert reads(cluster) == ("default", True)
+    assert reads(by(cluster, "simulated")) == ("", False)
+    holds(cluster, CUDA)
+    assert reads(cluster) == ("", False)
+    holds(cluster, CPU)
+    make_units(cluster, UnitKind.GPU, simulated=True)
+    assert reads(cluster) == ("", False)

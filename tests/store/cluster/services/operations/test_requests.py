@@ -13,7 +13,6 @@ from cluster.services.images import environments
 from cluster.services.operations import execution, queries, requests
 from cluster.services.operations.requests import request_operation
 from cluster.services.operations.stale_operations import requeue_stale_operations
-from cluster.store.environments import Environment
 from cluster.store.operations import Operation
 from tests.builders import a_user, a_workspace, actor_of, an_administrator
 from tests.conftest import Clock, RecordingBell
@@ -110,29 +109,6 @@ def test_a_failed_build_is_told_and_can_be_asked_for_again(cluster: Cluster) -> 
     assert environment is not None and environment.state is EnvironmentState.BUILDING
     with pytest.raises(Conflict):
         requests.retry_operation(cluster, actor, operation_id)
-
-
-def test_an_environment_is_asked_for_once(cluster: Cluster, bell: RecordingBell) -> None:
-    actor = actor_of(an_administrator(cluster))
-    for _ in range(3):
-        environments.ensure_default_environment(cluster, actor, "d1", "/e")
-    assert len(bell.enqueued) == 1
-    environments.ensure_default_environment(cluster, actor, "d2", "/f")
-    current = environments.read_default_environment(cluster)
-    assert current is not None and current.digest == "d2"
-    with cluster.store.read() as session:
-        assert session.query(Environment).count() == 2
-
-
-def test_a_ready_environment_is_built_again_where_its_files_are_gone(
-    cluster: Cluster, bell: RecordingBell
-) -> None:
-    operation_id = a_build(cluster)
-    environments.finish_build(cluster, operation_id, claim(cluster, operation_id).fence, [])
-    environments.rebuild_default_environment(cluster, actor_of(an_administrator(cluster)))
-    assert len(bell.enqueued) == 2
-    current = environments.read_default_environment(cluster)
-    assert current is not None and current.state is EnvironmentState.BUILDING
 
 
 def test_operations_of_a_foreign_workspace_do_not_exist(cluster: Cluster) -> None:

@@ -21,14 +21,14 @@ from tests.builders import actor_of, an_administrator
 def a_run(cluster: Cluster, **changed: object) -> RepairRun:
     now = cluster.clock()
     values: dict[str, object] = {
-        "record": "1234567890123456",
+        "offline_record": "1234567890123456",
         "name": "restart-master-services",
         "target": "master",
         "host": "lab-a",
         "digest": "d",
         "reason": "nothing is saved",
         "console_user": "root",
-        "asked_at": now,
+        "requested_at": now,
         "started_at": now,
         "ended_at": now,
         "verdict": RepairVerdict.VERIFIED,
@@ -46,7 +46,7 @@ def test_a_record_becomes_one_row_with_its_audit_entries(cluster: Cluster) -> No
     (run_id,) = import_offline_records(cluster)
     chief = actor_of(an_administrator(cluster))
     run = requests.read_repair_run(cluster, chief, run_id)
-    assert (run.who, run.verdict, run.asked_at, run.number) == (
+    assert (run.who, run.verdict, run.requested_at, run.number) == (
         "root",
         RepairVerdict.VERIFIED,
         cluster.clock(),
@@ -82,7 +82,7 @@ def test_a_reader_that_dies_before_it_deletes_the_file_is_followed_by_one_that_a
     assert list_offline_records(cluster) == []
 
 
-@pytest.mark.parametrize("text", ['{"record": ', "[]", '{"record": "2", "asked_at": 5}'])
+@pytest.mark.parametrize("text", ['{"offline_record": ', "[]", '{"offline_record": "2", "requested_at": 5}'])
 def test_a_run_that_is_not_over_and_a_file_that_says_nothing_stay(cluster: Cluster, text: str) -> None:
     path = write_offline_record(cluster, a_run(cluster, ended_at=None, verdict=None))
     broken = path.with_name("2.json")
@@ -94,4 +94,4 @@ def test_a_run_that_is_not_over_and_a_file_that_says_nothing_stay(cluster: Clust
 def test_a_record_that_somebody_else_reads_in_meanwhile_stops_nobody(cluster: Cluster) -> None:
     write_offline_record(cluster, a_run(cluster))
     (offline_records_folder(cluster) / "gone.json").symlink_to("deleted between the list and the look")
-    assert [run.record for run in list_offline_records(cluster)] == ["1234567890123456"]
+    assert [run.offline_record for run in list_offline_records(cluster)] == ["1234567890123456"]

@@ -253,8 +253,8 @@ def test_only_what_the_forecast_listed_is_deleted(cluster: Cluster, chief: Actor
         (folder / f"before-0.1.0-{number}.db").write_bytes(b"x" * 10)
     first, second = (leftover.path for leftover in list_reclaimable_paths(cluster))
     run = RepairRun(
-        name="free-disk-space", target="master", host="lab-a", digest="0", reason="full", asked_by=chief.user_id,
-        asked_at=cluster.clock(), listed=[[str(first), 10], ["/etc/passwd", 1]],
+        name="free-disk-space", target="master", host="lab-a", digest="0", reason="full", requested_by=chief.user_id,
+        requested_at=cluster.clock(), reclaimable_paths=[[str(first), 10], ["/etc/passwd", 1]],
     )  # fmt: skip
     add(cluster, run)
     assert [leftover.path for leftover in delete_reclaimable_of_run(cluster, run.id)] == [first]

@@ -40,7 +40,7 @@ def ask(
     chosen = [node_ids(servers, chief)[host] for host in hosts]
     etag = previews.preview_repair(servers, chief, name, chosen).etag
     return repairs.request_repair(
-        servers, chief, name, etag, "silent", typed, node_ids=chosen, is_look_ahead=ahead
+        servers, chief, name, etag, "silent", typed, node_ids=chosen, is_dry_run=ahead
     )
 
 
@@ -81,7 +81,7 @@ def test_gpus_are_reset_on_drained_nodes_alone(servers: Cluster, chief: Actor) -
 
 def test_a_look_ahead_needs_no_typed_name_and_a_playbook_that_can(servers: Cluster, chief: Actor) -> None:
     run = ask(servers, chief, "restart-worker-agent", "gpu02", ahead=True)
-    assert run.is_look_ahead
+    assert run.is_dry_run
     with pytest.raises(Refused, match="repair.no_look_ahead"):
         ask(servers, chief, "reboot-node", "gpu03", ahead=True)
     with pytest.raises(Refused, match="repair.other_name"):

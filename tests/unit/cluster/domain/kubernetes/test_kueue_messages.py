@@ -1,6 +1,14 @@
 """The reason that the conditions of a Workload give."""
 
+import pytest
+
 from cluster.domain.kubernetes.kueue_messages import reason_of_workload
+from tests.unit.cluster.domain.kubernetes.message_cases import Case, Read, cases_of, check_reason
+
+
+@pytest.mark.parametrize(("thing", "read", "means"), cases_of("kueue.yml"))
+def test_what_is_said_is_understood(thing: Case, read: Read, means: Case | None) -> None:
+    check_reason(read(thing), means)
 
 
 def test_evicted_counts_more_than_an_older_admission() -> None:

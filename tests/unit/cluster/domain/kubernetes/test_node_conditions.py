@@ -1,7 +1,15 @@
 """What the conditions of a node say."""
 
+import pytest
+
 from cluster.domain.kubernetes.node_conditions import node_pressures, reason_of_node
 from cluster.domain.kubernetes.reasons import kubernetes_reason_data
+from tests.unit.cluster.domain.kubernetes.message_cases import Case, Read, cases_of, check_reason
+
+
+@pytest.mark.parametrize(("thing", "read", "means"), cases_of("nodes.yml"))
+def test_what_is_said_is_understood(thing: Case, read: Read, means: Case | None) -> None:
+    check_reason(read(thing), means)
 
 
 def test_a_node_that_never_reported_is_silent() -> None:

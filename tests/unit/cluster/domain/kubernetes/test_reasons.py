@@ -1,64 +1,12 @@
 """What Kubernetes says becomes a reason of ours with numbers and names, and never its own English."""
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
-import yaml
 
 from cluster import words
-from cluster.domain.kubernetes.kubelet_messages import reason_of_pod
-from cluster.domain.kubernetes.kueue_messages import reason_of_workload
-from cluster.domain.kubernetes.node_conditions import reason_of_node
-from cluster.domain.kubernetes.reasons import KUBERNETES_REASONS, KubernetesReason, kubernetes_reason_data
+from cluster.domain.kubernetes.reasons import KUBERNETES_REASONS, kubernetes_reason_data
+from tests.unit.cluster.domain.kubernetes.message_cases import FILES, Case, Read, cases_of
 
-FOLDER = Path(__file__).parents[4] / "data" / "kubernetes"
-Case = dict[str, Any]
-LIMITS = {"limits": {"memory": "4Gi", "nvidia.com/gpu": "2"}}
-
-
-def workload_of(case: Case) -> Case:
-    return {"status": {"conditions": [case["condition"] | {"message": case["message"]}]}}
-
-
-def waiting_pod_of(case: Case) -> Case:
-    condition = {"type": "PodScheduled", "status": "False", "message": case["message"]}
-    conditions = [condition | {"reason": case.get("reason", "Unschedulable")}]
-    return {"spec": case.get("spec", {}), "status": {"conditions": conditions}}
-
-
-def pod_of(case: Case) -> Case:
-    spec = {"nodeName": "gpu01", "containers": [{"name": "run", "resources": LIMITS}]}
-    return {"metadata": {"name": "job-12-1"}, "spec": spec, "status": case["status"]}
-
-
-def node_of(case: Case) -> Case:
-    ready = case["ready"] | {"type": "Ready", "lastTransitionTime": "2026-11-21T10:00:00Z"}
-    return {"metadata": {"name": "gpu01"}, "status": {"conditions": [ready]}}
-
-
-Read = Callable[[Case], KubernetesReason | None]
-FILES: dict[str, tuple[Callable[[Case], Case], Read]] = {
-    "kueue.yml": (workload_of, reason_of_workload),
-    "scheduler.yml": (waiting_pod_of, reason_of_pod),
-    "pods.yml": (pod_of, reason_of_pod),
-    "nodes.yml": (node_of, reason_of_node),
-}
-CASES = [
-    pytest.param(make(case), read, case["means"], id=f"{name}-{number}")
-    for name, (make, read) in FILES.items()
-    for number, case in enumerate(yaml.safe_load((FOLDER / name).read_text()))
-]
-
-
-@pytest.mark.parametrize(("thing", "read", "means"), CASES)
-def test_what_is_said_is_understood(thing: Case, read: Read, means: Case | None) -> None:
-    reason = read(thing)
-    found = {"code": reason.code, **kubernetes_reason_data(reason)} if reason else None
-    if means and found and means["code"] == "kubernetes.no_words" and "said" not in means:
-        found.pop("said")
-    assert found == means
+CASES = [case for name in FILES for case in cases_of(name)]
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])

@@ -1,0 +1,1 @@
+"""Dumps of released schemas, from which the tests of later migrations begin."""
