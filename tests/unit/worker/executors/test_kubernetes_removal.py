@@ -64,6 +64,6 @@ def test_a_run_is_asked_to_stop_by_a_file_beside_its_plan(tmp_path: Path) -> Non
 def test_owners_go_before_their_pods(server: FewObjects) -> None:
     """Else the owner would make them again."""
     owner = {"kind": "Job", "metadata": {"name": "gc-7-1"}, "spec": {"completionMode": "Indexed"}}
-    run = RunObjects((7, 1), WORKSPACE, tuple(a_gang("Running", "Running")), owner)
+    run = RunObjects(7, 1, WORKSPACE, owner, a_gang("Running", "Running"))
     remove_run(cast(KubernetesApi, server), run)
     assert server.deleted == ["gc-7-1", "gc-7-1", "gc-7-1-0", "gc-7-1-1"], "Job, Service, pods"
