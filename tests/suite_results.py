@@ -1,4 +1,4 @@
-"""What the parts came to: the closing table, and the one of the whole suite in docs/measurements."""
+"""Prints the closing table of the parts, and writes that of the whole suite in docs/measurements."""
 
 import subprocess
 import xml.etree.ElementTree as ElementTree

@@ -92,7 +92,7 @@ def local_datetime(moment: str | None) -> str:
 
 
 def readable_size(number: int | None) -> str:
-    """Bytes in the largest unit that leaves a number of one or more; empty where it is not known."""
+    """Bytes in the largest unit that leaves a number of one or more; empty for None."""
     if number is None:
         return ""
     value, names = float(number), ["B", "KiB", "MiB", "GiB", "TiB"]

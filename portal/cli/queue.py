@@ -53,7 +53,7 @@ def find_workspace(client: RestClient, name: str) -> int:
 
 
 def expected_start(waiting: dict[str, Any] | None) -> str:
-    """The likeliest moment in local time; empty where it is not known."""
+    """The likeliest moment in local time; empty if there is none."""
     return local((waiting or {}).get("data", {}).get("starts_at"))
 
 

@@ -94,11 +94,11 @@ def submit_request(
     command: tuple[str, ...],
     **others: Any,
 ) -> dict[str, Any]:
-    """The answer; its warnings have been said."""
-    found = find_training(client, training)
+    """Returns the answer, and prints its warnings."""
+    training_row = find_training(client, training)
     body = {
         **others,
-        "training_id": found["id"],
+        "training_id": training_row["id"],
         "time_limit_seconds": time_limit,
         "memory_bytes": memory,
         "command": list(command),
@@ -106,7 +106,7 @@ def submit_request(
     if grace is not None:
         body["grace_seconds"] = grace
     if dataset:
-        body["dataset_id"] = find_dataset(client, dataset, found["workspace"]["id"])
+        body["dataset_id"] = find_dataset(client, dataset, training_row["workspace"]["id"])
     answer: dict[str, Any] = client.post(path, body, dry_run=str(dry_run).lower())
     for warning in answer.get("warnings") or []:
         click.echo(warning["sentence"], err=True)
@@ -116,22 +116,22 @@ def submit_request(
 def find_training(client: RestClient, name: str) -> dict[str, Any]:
     """NAME, or WORKSPACE/NAME where several workspaces have one of that name."""
     workspace, _, short = name.rpartition("/")
-    found = client.get("/trainings", name=short)["items"]
+    rows = client.get("/trainings", name=short)["items"]
     if workspace:
-        found = [training for training in found if training["workspace"]["name"] == workspace]
-    if not found:
+        rows = [training for training in rows if training["workspace"]["name"] == workspace]
+    if not rows:
         exit_with(message("No training is called {name}.", name=name), EXIT_NOT_FOUND)
-    if len(found) > 1:
+    if len(rows) > 1:
         exit_with(
             message("Several workspaces have a training {name}: write WORKSPACE/{name}.", name=short),
             EXIT_USAGE,
         )
-    training: dict[str, Any] = found[0]
+    training: dict[str, Any] = rows[0]
     return training
 
 
 def find_dataset(client: RestClient, name: str, workspace_id: int) -> int:
-    found = client.get("/datasets", name=name, workspace_id=workspace_id)["items"]
-    if not found:
+    rows = client.get("/datasets", name=name, workspace_id=workspace_id)["items"]
+    if not rows:
         exit_with(message("No dataset is called {name}.", name=name), EXIT_NOT_FOUND)
-    return int(found[0]["id"])
+    return int(rows[0]["id"])

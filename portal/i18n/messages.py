@@ -3,21 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-from flask import Flask, g
+from flask import Flask
 from markupsafe import Markup
 
 from cluster import words
 from cluster.domain.errors import GroundcrewError
-from cluster.domain.states import JobState
-from cluster.services.queue.queries import read_waiting_explanations
-from cluster.services.queue.waiting_explanations import WaitingExplanation
-from cluster.store.jobs import Job
-from portal.i18n.translate import _, installation_zone, localized_duration, now, request_language
-from portal.web.request_context import current_cluster
+from portal.i18n.translate import _, installation_zone, now, request_language
 
 
 def N_(message: str) -> str:
-    """Marks a message for the translators where it is written down, not where it is said."""
+    """Marks a message for the translators where it is written; it is translated where it is shown."""
     return message
 
 
@@ -56,7 +51,6 @@ def init_app(app: Flask) -> None:
         operation_word=localized_operation,
         step_word=localized_step,
         action_word=localized_action,
-        job_summary=job_summary,
         Markup=Markup,
     )
 
@@ -95,38 +89,6 @@ def localized_step(code: str) -> str:
 
 def waiting_label(code: str) -> str:
     return _(WAITING_LABELS.get(code, N_("Another reason")))
-
-
-def job_summary(job: Job) -> str:
-    """One sentence about the job's situation; empty if its state says everything."""
-    if job.state is JobState.WAITING:
-        standing = wait_explanation_of(job)
-        return localized_sentence(standing.code, standing.data) if standing and standing.code else ""
-    if job.state is JobState.FAILED and job.end_code:
-        return localized_sentence(job.end_code, job.end_data)
-    if job.ended_at and job.started_at:
-        return _("ran %(time)s", time=localized_duration((job.ended_at - job.started_at).total_seconds()))
-    if job.state is JobState.RUNNING and job.started_at:
-        return _("runs for %(time)s", time=localized_duration((now() - job.started_at).total_seconds()))
-    return ""
-
-
-def wait_explanation_of(job: Job) -> WaitingExplanation | None:
-    """One look for each job that no list has looked at before."""
-    known = stored_wait_explanations()
-    if job.id not in known:
-        known.update(read_waiting_explanations(current_cluster(), [job]))
-    return known.get(job.id)
-
-
-def store_wait_explanations(standings: Mapping[int, WaitingExplanation]) -> None:
-    """Store the explanations that a list has read at once, so that its rows do not read one by one."""
-    stored_wait_explanations().update(standings)
-
-
-def stored_wait_explanations() -> dict[int, WaitingExplanation]:
-    known: dict[int, WaitingExplanation] = g.setdefault("standings", {})
-    return known
 
 
 def localized_action(code: str) -> str:

@@ -14,18 +14,19 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from flask import Flask, current_app, g, has_request_context, request
+from flask import Flask, g, has_request_context, request
 from jinja2 import Undefined
 from markupsafe import Markup
 
 from cluster.domain.queue.start_estimate import MAX_AHEAD_COUNTED
+from cluster.services.context import Cluster
 from cluster.words.translations import read_translations
+from portal.shared_objects import shared_object
 
 LANGUAGES = ("ko", "en")
 LANGUAGE_COOKIE = "gc_language"
 PREFERRED_LANGUAGE_KEY = "groundcrew.wished_language"
 TRANSLATIONS = Path(__file__).parent.parent / "translations"
-ZONE_KEY = "groundcrew_time_zone"
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
@@ -66,16 +67,16 @@ def gettext(message: str, /, **values: Any) -> str:
 
 def ngettext(one: str, many: str, number: int, /, **values: Any) -> str:
     """The message for that many; %(num)s is the number. Korean has one form."""
-    found = portal_translations(request_language()).get(one)
-    text = _single(found) if found else (one if number == 1 else many)
+    entry = portal_translations(request_language()).get(one)
+    text = _single(entry) if entry else (one if number == 1 else many)
     return text % {"num": number, **values}
 
 
 _ = gettext
 
 
-def _single(found: str | tuple[str, ...]) -> str:
-    return found if isinstance(found, str) else found[0]
+def _single(entry: str | tuple[str, ...]) -> str:
+    return entry if isinstance(entry, str) else entry[0]
 
 
 class _Catalogue(NullTranslations):
@@ -85,20 +86,18 @@ class _Catalogue(NullTranslations):
         return _single(portal_translations(request_language()).get(message, message))
 
     def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
-        found = portal_translations(request_language()).get(msgid1)
-        return _single(found) if found else (msgid1 if n == 1 else msgid2)
+        entry = portal_translations(request_language()).get(msgid1)
+        return _single(entry) if entry else (msgid1 if n == 1 else msgid2)
 
 
 def installation_zone() -> ZoneInfo:
     """The installation's one time zone."""
-    found: ZoneInfo = current_app.config[ZONE_KEY]
-    return found
+    return shared_object(Cluster).settings.zone
 
 
 def now() -> datetime:
-    """The aware current time; tests replace it through the application's `localized_clock`."""
-    clock: Callable[[], datetime] = current_app.config.get("groundcrew_clock", lambda: datetime.now(UTC))
-    return clock()
+    """The current time by the installation's clock, aware."""
+    return shared_object(Cluster).clock()
 
 
 def localized_clock(when: datetime | None) -> str:
@@ -217,10 +216,8 @@ def unbroken_names(text: str) -> Markup:
     )
 
 
-def init_app(app: Flask, time_zone: str | None = None) -> None:
-    """Gives templates `_`, `ngettext`, `request_language()` and the filters; no time zone named: the cluster's."""
-    cluster = app.extensions.get("cluster")
-    app.config[ZONE_KEY] = ZoneInfo(time_zone or (cluster.settings.time_zone if cluster else "UTC"))
+def init_app(app: Flask) -> None:
+    """Gives templates `_`, `ngettext`, `request_language()` and the filters."""
     app.jinja_env.add_extension("jinja2.ext.i18n")
     app.jinja_env.install_gettext_translations(_Catalogue(), newstyle=True)  # type: ignore[attr-defined]
     app.jinja_env.globals.update(language=request_language, now_clock=lambda: localized_clock(now()))

@@ -1,5 +1,6 @@
 """Groups the units of a node or workspace into bars for the maps of the dashboard and the workspace page."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -95,7 +96,7 @@ def unit_positions(run: Sequence[UnitView]) -> str:
 
 
 def workspace_bars(holding: Sequence[Job], workspace: Workspace, used: int, user_id: int) -> list[UnitBar]:
-    """A workspace's quota as bars: one's own jobs, those of others, what cannot be seen, what is left."""
+    """A workspace's quota as bars: the reader's jobs, those of others, jobs that the reader may not see, free units."""
     bars = []
     for job in sorted(holding, key=lambda job: (job.user_id != user_id, job.id)):
         fill = 1 if job.user_id == user_id else 2
@@ -134,3 +135,22 @@ def largest_free_block(quota_left: int) -> LargestFreeBlock:
     best = max(ready, key=lambda node: sum(unit.is_free for unit in node.units), default=None)
     free = min(quota_left, sum(unit.is_free for unit in best.units)) if best else 0
     return LargestFreeBlock(max(0, free), best.name if best and free > 0 else "")
+
+
+def count_units_by_status(views: list[NodeView]) -> Counter[str]:
+    """Units by what is the case with them, for the bar over the map."""
+    return Counter(unit_status(node, unit) for node in views for unit in node.units)
+
+
+def workspace_legend(views: list[NodeView]) -> list[dict[str, object]]:
+    """Workspaces at work with their colours; what the reader may not see counts as one more."""
+    counted: Counter[tuple[str, int]] = Counter()
+    for node in views:
+        for unit in node.units:
+            if unit_status(node, unit) == "work":
+                workspace = unit.job.workspace if unit.job else None
+                counted[(workspace.name, workspace.colour) if workspace else ("", 6)] += 1
+    return [
+        {"fill": fill, "word": name or _("others"), "count": count}
+        for (name, fill), count in counted.most_common()
+    ]

@@ -41,7 +41,7 @@ def init_app(app: Flask) -> None:
 
 
 def start_request() -> None:
-    """A proxy's request id is kept where it is well formed, so that its log and ours can be joined."""
+    """A well-formed request id of a proxy is used, so that its log and ours can be joined."""
     given = request.headers.get("X-Request-Id", "")
     g.request_id = given if REQUEST_ID.fullmatch(given) else uuid.uuid4().hex[:16]
     g.began = time.monotonic()
@@ -65,9 +65,9 @@ def log_request(response: Response) -> Response:
         line = line.bind(user=actor.name)
     began = g.began
 
-    def say() -> None:
+    def write_line() -> None:
         line.info("request", seconds=round(time.monotonic() - began, 3))
 
     # A stream's line is written when it ends.
-    response.call_on_close(say) if response.is_streamed else say()
+    response.call_on_close(write_line) if response.is_streamed else write_line()
     return response

@@ -1,4 +1,5 @@
-"""What must not change, whatever an adversary does: owner, mode, content and attributes of every file, and who lives.
+"""Canaries record what must not change, whatever an adversary does: owner, mode, content and attributes of every
+file, and which processes live.
 
 Standard library alone, for it also runs on test hosts:
 

@@ -1,4 +1,4 @@
-"""What all moves of a module share: Redis, and the services' processes."""
+"""All moves of a module share these fixtures: Redis, and the services' processes."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What a move is, and what an adversary knows of the installation. Standard library alone: moves run on hosts too."""
+"""A move, and the facts of the installation that an adversary has. Standard library alone: moves run on hosts too."""
 
 import json
 import os

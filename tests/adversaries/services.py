@@ -1,4 +1,5 @@
-"""What services that are not root do, in a process that has loaded it once: ``python -m tests.adversaries.services``.
+"""Plays the services that are not root in a process that has loaded them once: ``python -m
+tests.adversaries.services``.
 
 Each line of standard input asks for one thing, which a child of its own does with the settings that it is given; the
 answer is a line. So operations are run by the task worker's own code, as another user than the scheduler's.

@@ -1,4 +1,4 @@
-"""What was promised, and how it is read out of what was measured."""
+"""The goals of each measure, and how each one is read from the results."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What the measured jobs run: the same few lines for every contender."""
+"""The programs of the measured jobs: the same few lines for every contender."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What was measured: raw values by measure, case and contender, and the figures that are made of them."""
+"""The results: raw values by measure, case and contender, and the figures that are made of them."""
 
 import json
 import statistics

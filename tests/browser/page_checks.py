@@ -1,4 +1,4 @@
-"""What a page may not do while a test looks at it, and how a test asks whether everybody can use it."""
+"""Fails a test whose page breaks a rule of the browser or of accessibility."""
 
 from __future__ import annotations
 

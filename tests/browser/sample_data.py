@@ -1,4 +1,4 @@
-"""What the gallery shows: data in the shapes that the macros document."""
+"""The gallery's data, in the shapes that the macros document."""
 
 from __future__ import annotations
 
@@ -176,7 +176,6 @@ def sample() -> SimpleNamespace:
         facts=facts(),
         stats=stats(),
         waiting=waiting(),
-        trend=[5, 6, 7, 6, 5, 5, 6, 4, 5, 6, 5, 9],
         bold=lambda word: Markup("<b>{}</b>").format(word),
         link=lambda href, word: LINK.format(href, word),
     )

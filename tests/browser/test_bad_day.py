@@ -1,4 +1,4 @@
-"""What administrators of servers see on a bad day: in both languages and themes, at a desk and on a phone."""
+"""Administrators of servers see each trouble on a bad day: in both languages and themes, at a desk and on a phone."""
 
 import tempfile
 from collections.abc import Iterator

@@ -14,7 +14,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from worker.bootstrap.system_packages import CONTAINER_ENGINE_PACKAGES, ensure_packages
+from tests.machine.system_packages import packages_for
+from worker.bootstrap.system_packages import ensure_packages
 
 SOCKET = Path("/var/run/docker.sock")
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
@@ -64,7 +65,7 @@ def ensure_engine() -> Path:
     with LOCK.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not answers():
-            ensure_packages(CONTAINER_ENGINE_PACKAGES, CACHE / "log" / "install.log")
+            ensure_packages(packages_for("container_engine"), CACHE / "log" / "install.log")
             start()
     return SOCKET
 

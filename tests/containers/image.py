@@ -19,7 +19,8 @@ import pytest
 from tests.conftest import IS_CI
 from tests.containers.engine import CACHE, SOCKET, ensure_engine
 from tests.hosts.bare_machine import bring_what_the_site_gives_every_machine
-from worker.bootstrap.system_packages import TEST_PACKAGES, ensure_packages
+from tests.machine.system_packages import packages_for
+from worker.bootstrap.system_packages import ensure_packages
 
 SUITE = "bookworm"
 PACKAGES = "ca-certificates,python3"
@@ -63,7 +64,7 @@ def ensure_archive() -> Path:
     with (CACHE / ".test-image.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not archive.exists():
-            ensure_packages(TEST_PACKAGES, CACHE / "log" / "install.log")
+            ensure_packages(packages_for("test"), CACHE / "log" / "install.log")
             with tempfile.TemporaryDirectory(prefix="gc-test-image-", dir="/var/tmp") as folder:
                 make_archive(Path(folder), archive)
     return archive

@@ -1,1 +1,1 @@
-"""What others notice of attackers, for `make test-all` alone: it takes ten minutes and wants an idle machine."""
+"""The test of hostile use, for `make test-all` alone: it takes ten minutes and wants an idle machine."""

@@ -1,4 +1,4 @@
-"""What the scheduler's account may do, and where."""
+"""The scheduler's account may do what its role says, and nothing elsewhere."""
 
 from collections.abc import Iterator
 

@@ -1,3 +1,3 @@
-"""What every executor promises, promised by Kubernetes: the same suite, on a real API server."""
+"""The Kubernetes executor keeps the contract of all executors: the same suite, on a real API server."""
 
 from tests.integration.worker.executors.test_contract import *  # noqa: F403

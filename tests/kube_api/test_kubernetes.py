@@ -1,4 +1,4 @@
-"""What only Kubernetes does: it takes pods away, loses nodes, falls silent, and remembers volumes."""
+"""Kubernetes alone takes pods away, loses nodes, falls silent, and remembers volumes."""
 
 from collections.abc import Callable
 

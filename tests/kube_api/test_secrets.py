@@ -1,4 +1,4 @@
-"""What etcd has of the cluster's secrets, and so every snapshot and each of its copies."""
+"""etcd has the cluster's secrets encrypted, and so has every snapshot and each of its copies."""
 
 import base64
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""How many jobs one cluster of Kubernetes carries through us: minutes to half an hour, for `make test-all` alone."""
+"""The test of scale, for `make test-all` alone: thousands of jobs in one cluster take minutes to half an hour."""

@@ -1,4 +1,4 @@
-"""What of a bundle's programs and manifests this machine has made already; nothing is made here."""
+"""Finds the programs and manifests of a bundle that this machine has made already; it makes none."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What happens in a cluster from where a list of it ended: for tests and benches, the product lists."""
+"""Watches a cluster from where a list of it ended, for tests and benches; the product lists."""
 
 import json
 from collections.abc import Iterator

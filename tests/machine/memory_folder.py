@@ -1,4 +1,4 @@
-"""Where tests write: in memory, for thousands of small databases that sync each commit wait for the disk alone.
+"""Tests write in memory: thousands of small databases that sync each commit wait for the disk alone.
 
 What has to be durable is tried by processes that die, and none of them takes the machine with it.
 """

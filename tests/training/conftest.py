@@ -1,4 +1,4 @@
-"""What real trainings share: the environment of the machine's cache, the digits, an installed runtime."""
+"""Real trainings share these fixtures: the environment of the machine's cache, the digits, an installed runtime."""
 
 import os
 import shutil

@@ -19,8 +19,8 @@ from worker.bootstrap.paths import InstallationPaths, find_installation_paths
 from worker.bootstrap.system_packages import (
     ANSIBLE_PACKAGES,
     EMBEDDED_PACKAGES,
-    TEST_PACKAGES,
     ensure_packages,
+    read_requirements,
 )
 from worker.bootstrap.terminal import exit_with_error, print_sentence
 from worker.bootstrap.virtual_environments import (
@@ -58,7 +58,8 @@ def main(arguments: list[str]) -> NoReturn:
         print_ansible_environment(ensure_environment_named(places, "ansible"), rest)
     if command in {"with-tools", "with-test-machine"} and rest:
         if command == "with-test-machine":
-            ensure_packages((*EMBEDDED_PACKAGES, *TEST_PACKAGES), places.cache_dir / "log" / "install.log")
+            of_tests = read_requirements(places.clone / "tests" / "machine" / "system_packages.json", "test")
+            ensure_packages((*EMBEDDED_PACKAGES, *of_tests), places.cache_dir / "log" / "install.log")
         exec_in_environment(ensure_environment_named(places, "test"), rest, {})
     raise SystemExit(USAGE)
 

@@ -1,18 +1,20 @@
 """Find which system packages are missing and install them by apt.
 
-Standard library only. Run as a program by root (``python3 -m worker.bootstrap.system_packages install NAME...``),
-so that a user with sudo gives root to this one step and to nothing else.
+Standard library only. Run as a program by root (``python3 -m worker.bootstrap.system_packages install REQUIREMENTS``),
+so that a user with sudo gives root to this one step and to nothing else. REQUIREMENTS is a JSON list.
 """
 
 import fcntl
+import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from worker.bootstrap.terminal import exit_with_error, print_error, print_sentence
 
@@ -64,46 +66,33 @@ EMBEDDED_PACKAGES = (
     PackageRequirement(("python3-venv",), files=(PYTHON_VENV,)),
 )
 IMAGE_COPY_PACKAGES = (PackageRequirement(("skopeo",), programs=("skopeo",)),)
-TEST_PACKAGES = (
-    PackageRequirement(("iproute2",), programs=("ip",)),
-    PackageRequirement(("chromium",), programs=("chromium",)),
-    PackageRequirement(("fonts-noto-cjk",), files=("usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",)),
-    PackageRequirement(("postgresql",), files=("usr/lib/postgresql/*/bin/postgres",), has_service=True),
-    PackageRequirement(("git",), programs=("git",)),
-    PackageRequirement(("rsync",), programs=("rsync",)),
-    PackageRequirement(("debootstrap",), programs=("debootstrap",)),
-    PackageRequirement(("openssh-client",), programs=("ssh-keygen",)),
-    PackageRequirement(("gpg",), programs=("gpg",)),
-    PackageRequirement(("gpg-agent",), programs=("gpg-agent",)),
-    PackageRequirement(("docker-registry",), programs=("docker-registry",), has_service=True),
-    PackageRequirement(("apache2-utils",), programs=("htpasswd",)),
-    *IMAGE_COPY_PACKAGES,
-)
 ANSIBLE_PACKAGES = (
     PackageRequirement(("python3-venv",), files=(PYTHON_VENV,)),
     PackageRequirement(("openssh-client",), programs=("ssh",)),
     PackageRequirement(("zstd",), programs=("zstd",)),
 )
-CONTAINER_ENGINE_PACKAGES = (PackageRequirement(("docker.io",), programs=("dockerd",)),)
 IMAGE_BUILD_PACKAGES = (
     PackageRequirement(("mmdebstrap",), programs=("mmdebstrap",)),
     PackageRequirement(("iproute2",), programs=("ip",)),
 )
-BENCH_PACKAGES = (
-    PackageRequirement(("munge",), programs=("munged",), has_service=True),
-    PackageRequirement(("slurmctld",), programs=("slurmctld",), has_service=True),
-    PackageRequirement(("slurmd",), programs=("slurmd",), has_service=True),
-    PackageRequirement(("slurm-client",), programs=("sbatch",)),
-)
-"""A scheduler to be compared with; its services stay off, the measurement starts its own."""
-EVERY_NEED = (
-    *EMBEDDED_PACKAGES,
-    *ANSIBLE_PACKAGES,
-    *TEST_PACKAGES,
-    *CONTAINER_ENGINE_PACKAGES,
-    *IMAGE_BUILD_PACKAGES,
-    *BENCH_PACKAGES,
-)
+
+
+def read_requirements(file: Path, purpose: str) -> tuple[PackageRequirement, ...]:
+    """Those for one purpose of a JSON file: {purpose: [{packages, programs, files, has_service}]}."""
+    return parse_requirements(json.loads(file.read_text())[purpose])
+
+
+def parse_requirements(values: Sequence[Mapping[str, Any]]) -> tuple[PackageRequirement, ...]:
+    """Raises KeyError."""
+    return tuple(
+        PackageRequirement(
+            tuple(each["packages"]),
+            tuple(each.get("programs", ())),
+            tuple(each.get("files", ())),
+            bool(each.get("has_service")),
+        )
+        for each in values
+    )
 
 
 def list_unmet(needs: Sequence[PackageRequirement]) -> list[PackageRequirement]:
@@ -152,7 +141,8 @@ def ensure_packages(needs: Sequence[PackageRequirement], log: Path) -> None:
             names=names,
         )
     print_sentence("Installing {count} system packages by apt: {names}", count=len(wanted), names=names)
-    command = [sys.executable, "-B", "-m", "worker.bootstrap.system_packages", "install", *names.split()]
+    requirements = json.dumps([asdict(need) for need in wanted])
+    command = [sys.executable, "-B", "-m", "worker.bootstrap.system_packages", "install", requirements]
     if os.geteuid() != 0:
         if not shutil.which("sudo"):
             exit_with_error(
@@ -254,20 +244,16 @@ def disable_service(service: str) -> None:
         subprocess.run(command, env=apt_variables(), capture_output=True, check=False)
 
 
-def install_packages(names: list[str]) -> int:
+def install_packages(needs: Sequence[PackageRequirement]) -> int:
     """As root: install the packages, take the second best where the first is unknown, leave services off."""
-    by_name = {need.packages[0]: need for need in EVERY_NEED}
     with forbid_service_starts() as lock:
         configure_unpacked_packages()
         updated = run_apt(["update"], lock)
-        chosen = []
-        for name in names:
-            known = [each for each in by_name[name].packages if has_candidate(each)]
-            chosen.append(known[0] if known else name)
+        chosen = [next(filter(has_candidate, need.packages), need.packages[0]) for need in needs]
         done = run_apt(["install", "--no-install-recommends", *chosen], lock)
         if done.returncode == 0:
-            for name, package in zip(names, chosen, strict=True):
-                if by_name[name].has_service:
+            for need, package in zip(needs, chosen, strict=True):
+                if need.has_service:
                     disable_service(package)
     if done.returncode == 0:
         return 0
@@ -283,6 +269,6 @@ def install_packages(names: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3 or sys.argv[1] != "install":
-        raise SystemExit("python3 -m worker.bootstrap.system_packages install NAME...")
-    raise SystemExit(install_packages(sys.argv[2:]))
+    if len(sys.argv) != 3 or sys.argv[1] != "install":
+        raise SystemExit("python3 -m worker.bootstrap.system_packages install REQUIREMENTS")
+    raise SystemExit(install_packages(parse_requirements(json.loads(sys.argv[2]))))

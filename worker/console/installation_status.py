@@ -3,7 +3,6 @@
 import xmlrpc.client
 from collections.abc import Iterator
 from dataclasses import dataclass
-from http.client import HTTPException
 
 from cluster.settings import Settings
 from worker.adapters.health_probes import database_problem, portal_status, redis_problem
@@ -42,7 +41,7 @@ def list_stopped_services(settings: Settings) -> tuple[str, ...] | None:
         processes = SupervisorClient(
             InstallationPaths(CLONE, settings.state_dir, settings.cache_dir)
         ).list_services()
-    except (OSError, HTTPException, xmlrpc.client.Error):
+    except (OSError, xmlrpc.client.Error):
         return None
     return tuple(each.name for each in processes if each.state != "RUNNING")
 

@@ -1,4 +1,4 @@
-"""What RQ's workers run; small, because each forked horse imports it anew."""
+"""RQ's workers run this job; it is small, because each forked worker imports it again."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""What well-behaved people notice of attackers, on an installation of its own, loopback only.
+"""Measures how much well-behaved people notice of attackers, on an installation of its own, loopback only.
 
 python -m tests.bench.hostile [--quick] [--only heads,log] [--write] [--out FILE] [--first]
 

@@ -1,4 +1,4 @@
-"""What an attacker does, each as a coroutine that goes on until it is cancelled."""
+"""The attacks, each as a coroutine that goes on until it is cancelled."""
 
 import asyncio
 import itertools

@@ -1,4 +1,5 @@
-"""What we cost: submit -> running and starts/s through us, and by kubectl alone with the same Kueue, in turn.
+"""Measures our overhead: submit -> running and starts/s through us, and by kubectl alone with the same Kueue, in
+turn.
 
 kubectl makes a run that is as bare as it can be, and one with the pods of ours: what our services cost is the distance
 to the latter, what a training's pods cost that between both.

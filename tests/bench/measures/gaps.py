@@ -1,4 +1,4 @@
-"""How long a unit idles between the end of one program and the start of the next, while more jobs wait.
+"""Measures how long a unit idles between the end of one program and the start of the next, while more jobs wait.
 
 Jobs of 0.2 s on two units of one workspace; each program writes when it begins and when it ends.
 """

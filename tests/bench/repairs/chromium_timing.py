@@ -1,4 +1,4 @@
-"""What a person sees: from the click on a repair to the frame in which a cell of its matrix shows, in chromium.
+"""Measures in chromium the time from the click on a repair to the frame in which a cell of its matrix shows.
 
 The page itself takes both times, by the one clock that its documents share, so that nothing of Playwright is in them.
 """

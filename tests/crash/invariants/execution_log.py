@@ -1,4 +1,4 @@
-"""What really happened, written down by neither services nor rows: one line per event, in order."""
+"""The execution log records each event in order, one line per event; neither services nor rows write it."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Who acts in the stories: a client of the portal, the nodes' agents, one scheduler; time is the world's."""
+"""The actors of a scenario: a client of the portal, the nodes' agents, one scheduler; they read the world's clock."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

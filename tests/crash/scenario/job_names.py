@@ -1,4 +1,4 @@
-"""Who plays in the stories, by the job's name."""
+"""The names of a scenario's jobs decide how their programs behave."""
 
 from worker.executors.simulated import Behaviour
 

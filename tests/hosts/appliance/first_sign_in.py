@@ -1,4 +1,4 @@
-"""How the first administrator enters, with a real browser."""
+"""Signs the first administrator in with a real browser."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What the application mends of itself on a host, red first and green after: operations, backups, access log, disk.
+"""The application's own repairs mend a host, red first and green after: operations, backups, access log, disk.
 
 Installing takes most of the time; GROUNDCREW_INSTALLED_HOST names a host that is there already.
 """

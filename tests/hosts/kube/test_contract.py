@@ -1,4 +1,4 @@
-"""What every executor promises, promised by Kubernetes on hosts: the same suite, with real kubelets and real pods."""
+"""The Kubernetes executor keeps the contract of all executors: the same suite, with real kubelets and real pods."""
 
 import pytest
 

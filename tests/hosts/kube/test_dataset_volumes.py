@@ -1,4 +1,4 @@
-"""What runs have shared in Kubernetes goes once none wants it, and is there again for the next one that does."""
+"""Volumes that runs share in Kubernetes go once no run wants them, and are there again for the next one that does."""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What a host has, to compare it before and after."""
+"""Records the state of a host, to compare it before and after."""
 
 from tests.hosts.machines.testbed import Host
 

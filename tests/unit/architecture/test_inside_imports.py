@@ -1,4 +1,4 @@
-"""What runs inside a job imports the standard library and its own neighbours, each by the bare name it has there."""
+"""Modules that run inside a job import the standard library and their neighbours, each by its bare name."""
 
 import ast
 import sys

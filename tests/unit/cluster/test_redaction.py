@@ -1,4 +1,4 @@
-"""What is no secret stays readable."""
+"""Redaction hides secrets and keeps everything else readable."""
 
 import pytest
 

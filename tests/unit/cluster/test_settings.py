@@ -1,3 +1,5 @@
+"""Settings are read once from the environment, and a wrong or missing one stops the start."""
+
 import re
 from pathlib import Path
 

@@ -1,4 +1,5 @@
-"""What holds the look together: colours and their contrast, vendored files, icons, and pages without inline code."""
+"""Static files keep the look together: colours and their contrast, vendored files, icons, and pages without inline
+code."""
 
 from __future__ import annotations
 

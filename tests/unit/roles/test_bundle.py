@@ -1,4 +1,4 @@
-"""What a host that is installed from a bundle asks, and whom."""
+"""A host that is installed from a bundle asks the bundle's servers and nobody else."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the roles would do on each distribution, by its facts alone: no host of Ubuntu has been tried."""
+"""Roles adapt to each distribution, by its facts alone: no host of Ubuntu has been tried."""
 
 from typing import Any
 

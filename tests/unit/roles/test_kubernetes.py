@@ -1,4 +1,4 @@
-"""What kubeadm, the kubelet, flannel and the firewall are told, by the facts of each machine."""
+"""Roles configure kubeadm, the kubelet, flannel and the firewall by the facts of each machine."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is laid over upstream's manifests, by the hardware that the hosts of a run have."""
+"""Roles patch upstream's manifests by the hardware that the hosts of a run have."""
 
 import base64
 from typing import Any

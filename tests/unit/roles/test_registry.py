@@ -1,4 +1,4 @@
-"""What the roles of the registry write: one address everywhere, the login for root alone, nothing without TLS."""
+"""The roles of the registry write one address everywhere, the login for root alone, and nothing without TLS."""
 
 import base64
 import tomllib

@@ -1,4 +1,4 @@
-"""What the scheduler's role takes away is what a job's shim has made."""
+"""The scheduler's role takes away exactly what a job's shim has made."""
 
 import socket
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the tests bring to a notebook: a scheduler that knows what no page asks for yet, and who speaks to it."""
+"""Starts a notebook, which no page asks for yet, and speaks to it."""
 
 import json
 from collections.abc import Iterator

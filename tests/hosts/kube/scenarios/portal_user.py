@@ -1,4 +1,4 @@
-"""What people do with the portal of a cluster on hosts, and what has to be true of its rows whatever happens to it."""
+"""Uses the portal of a cluster on hosts as people do, and checks the invariants of its rows."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What the tests put into the cluster."""
+"""The manifests that the tests put into the cluster."""
 
 from tests.hosts.kube.workloads.program_images import PROBE, STAND_IN
 

@@ -1,4 +1,4 @@
-"""Where the contract suite is played: one stage per executor, with the little that differs between them.
+"""One stage per executor plays the contract suite, and holds the little that differs between them.
 
 A new executor brings a stage: how a plan is made for an act, how it is opened a second time, how its shim
 is killed, how it is made silent (None where that cannot happen), how time passes.

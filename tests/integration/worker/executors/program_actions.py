@@ -1,4 +1,4 @@
-"""What a program of the contract suite does, said so that every executor can have it done."""
+"""The actions of a program of the contract suite, in words that each executor's programs understand."""
 
 import json
 from dataclasses import asdict, dataclass

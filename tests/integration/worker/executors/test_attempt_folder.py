@@ -1,4 +1,4 @@
-"""What others may write near an attempt makes root neither write elsewhere nor run anything as anybody else."""
+"""Files of others near an attempt make root neither write elsewhere nor run anything as another user."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""What every executor promises: started once, found again, stopped whole, and the truth about the end."""
+"""Every executor keeps the contract: an attempt starts once, is found again, is stopped whole, and its end is
+recorded truly."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""How much time a program gets to say goodbye, and what its run has used."""
+"""A program gets its grace time before it is killed, and its run records what it has used."""
 
 import json
 import time

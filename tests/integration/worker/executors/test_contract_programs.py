@@ -1,4 +1,4 @@
-"""What real programs meet, in a process as in a container: their user, units, environment, ranks, end."""
+"""Real programs find the same in a process as in a container: their user, units, environment, ranks, end."""
 
 import json
 import time

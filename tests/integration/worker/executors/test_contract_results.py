@@ -1,4 +1,4 @@
-"""What a program measured is in the record of its end, and a lost loss is seen while it still runs."""
+"""The record of an end holds what the program measured, and a lost loss is seen while it still runs."""
 
 import json
 

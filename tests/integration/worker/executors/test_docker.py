@@ -1,4 +1,4 @@
-"""What only containers have: walls, limits that the kernel keeps, an engine with a mind of its own."""
+"""Containers have walls, limits that the kernel keeps, and an engine that may fail by itself."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What only the process executor has: pids, a shim that is root, and programs that see the machine."""
+"""The process executor alone has pids, a shim that is root, and programs that see the machine."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What holds a program as a whole: nothing of it outlives its job, and it takes no more than it may."""
+"""A cgroup holds a program as a whole: nothing of it outlives its job, and it takes no more than it may."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What the sandbox does on machines that offer less: tried here by taking it away."""
+"""The sandbox does what it can on machines that offer less, which the tests take away here."""
 
 import errno
 import json

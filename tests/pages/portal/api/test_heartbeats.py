@@ -1,4 +1,4 @@
-"""What an agent may say about its node, and what nobody else may."""
+"""An agent reports its own node, and nobody else can."""
 
 import io
 from argparse import Namespace

@@ -1,4 +1,4 @@
-"""How Kubernetes stands, on the nodes' pages and over REST: read from what the scheduler wrote down last."""
+"""Pages of nodes and REST show the health of Kubernetes that the scheduler recorded last."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Whatever people type: never a 500, the field is named in their language, what they typed is still there."""
+"""A form answers any input without a 500: it names the field in the person's language and keeps what they typed."""
 
 from collections.abc import Mapping
 

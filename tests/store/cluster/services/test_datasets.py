@@ -1,3 +1,5 @@
+"""Datasets are uploaded, registered, shown and deleted by those who may."""
+
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,3 +1,5 @@
+"""A first training that has succeeded is remembered."""
+
 from cluster.services.context import Cluster
 from cluster.services.first_training import read_first_training, record_first_training
 

@@ -1,3 +1,5 @@
+"""Trainings are created, changed and seen by those who may."""
+
 from typing import Any
 
 import pytest

@@ -1,4 +1,4 @@
-"""Whoever doubts the access log asks at the terminal, with what another machine's log has written down."""
+"""The audit command checks the access log at the terminal, also with seals that another machine's log has recorded."""
 
 import json
 from dataclasses import replace

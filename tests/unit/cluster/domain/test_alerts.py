@@ -1,4 +1,4 @@
-"""Which messages are the same, and how long the pauses between two tries are."""
+"""Equal alerts are one message, and the pauses between two tries grow."""
 
 from dataclasses import replace
 

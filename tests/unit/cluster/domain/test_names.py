@@ -1,4 +1,4 @@
-"""Which names are refused, for which character, and what is offered instead (U1, W1, D2)."""
+"""Refused names say which character is wrong and which name would do."""
 
 from collections.abc import Callable
 

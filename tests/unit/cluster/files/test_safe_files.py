@@ -304,3 +304,15 @@ def test_a_path_is_roots_own_down_to_its_last_part(tmp_path: Path, what: str) ->
     else:
         path.parent.chmod(0o777 if what == "writable" else 0o1777)
     assert safe_files.find_replaceable_part(path) == (None if what == "sticky" else str(path.parent))
+
+
+def test_a_synced_file_is_new_and_its_owners_alone(parent: int, tmp_path: Path) -> None:
+    safe_files.create_synced_file(parent, "plan", b"content")
+    path = tmp_path / "here" / "plan"
+    assert path.read_bytes() == b"content" and path.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(FileExistsError):
+        safe_files.create_synced_file(parent, "plan", b"other")
+    (tmp_path / "here" / "link").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FileExistsError):
+        safe_files.create_synced_file(parent, "link", b"other")
+    assert path.read_bytes() == b"content" and not (tmp_path / "elsewhere").exists()

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from flask import Flask, g, render_template_string
 
+from cluster.event_bus import NullEventBus
+from cluster.services.context import Cluster
+from cluster.store.engine import Store
 from portal.i18n import translate
+from portal.shared_objects import share_object
+from tests.conftest import settings_for
 
 NOW = datetime(2026, 11, 20, 5, 6, tzinfo=UTC)
 
@@ -16,8 +22,9 @@ NOW = datetime(2026, 11, 20, 5, 6, tzinfo=UTC)
 @pytest.fixture
 def app() -> Flask:
     app = Flask("portal")
-    app.config["groundcrew_clock"] = lambda: NOW
-    translate.init_app(app, "Asia/Seoul")
+    settings = settings_for("sqlite://", Path("/nowhere"))
+    share_object(app, Cluster, Cluster(Store(settings.database_url), NullEventBus(), settings, lambda: NOW))
+    translate.init_app(app)
     return app
 
 

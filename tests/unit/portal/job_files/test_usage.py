@@ -1,4 +1,4 @@
-"""What a job has used, in seconds and bytes, is read from its file."""
+"""A job's usage, in seconds and bytes, is read from its file."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is drawn of a made-up tree, and what is left of a function that is emptied."""
+"""The drawn functions are the public ones with tests, and an emptied one returns an empty value."""
 
 import ast
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which modules a made-up tree has, and what each of them imports."""
+"""The source of a made-up tree lists its modules and their imports."""
 
 from pathlib import Path
 

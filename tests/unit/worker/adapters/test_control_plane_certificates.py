@@ -1,4 +1,4 @@
-"""When the certificates of a control plane end is read from the files themselves, each version of a file once."""
+"""The end of a control plane's certificates is read from the files themselves, each version of a file once."""
 
 import os
 import subprocess

@@ -1,3 +1,5 @@
+"""The job runtime is installed whole, once per content, for every user to read."""
+
 from pathlib import Path
 
 from worker.adapters.job_runtime import install_runtime

@@ -1,3 +1,5 @@
+"""Checks of the machine end the start with a sentence before anything is installed."""
+
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,3 +1,5 @@
+"""An installation finds its folders by its clone, its user and the environment."""
+
 import json
 import os
 import subprocess

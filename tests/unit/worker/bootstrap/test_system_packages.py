@@ -1,15 +1,23 @@
+"""System packages are installed where the machine lacks them, and their services stay off."""
+
 import fcntl
+import json
 import subprocess
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from worker.bootstrap import system_packages
 from worker.bootstrap.system_packages import (
+    EMBEDDED_PACKAGES,
     PackageRequirement,
     ensure_packages,
     forbid_service_starts,
+    install_packages,
     list_unmet,
+    parse_requirements,
+    read_requirements,
     restore_service_policy,
 )
 
@@ -137,3 +145,42 @@ def test_what_a_killed_installation_has_left_is_finished(
     assert "interrupted" in capsys.readouterr().out
     assert (dpkg / "calls").read_text().split() == ["--show", "--audit", "--configure"]
     assert not policy.exists()
+
+
+def test_requirements_are_read_for_one_purpose_as_they_were_written(tmp_path: Path) -> None:
+    file = tmp_path / "packages.json"
+    wanted = [asdict(need) for need in EMBEDDED_PACKAGES]
+    file.write_text(json.dumps({"ours": wanted, "test": [{"packages": ["git"], "programs": ["git"]}]}))
+    assert read_requirements(file, "ours") == EMBEDDED_PACKAGES
+    assert read_requirements(file, "test") == (PackageRequirement(("git",), programs=("git",)),)
+    with pytest.raises(KeyError):
+        parse_requirements([{"programs": ["git"]}])
+
+
+@pytest.mark.parametrize(
+    ("candidates", "chosen"),
+    [
+        ({"redis-server", "valkey-server"}, "redis-server"),
+        ({"valkey-server"}, "valkey-server"),
+        (set(), "redis-server"),
+    ],
+)
+def test_the_second_best_package_is_taken_where_the_first_is_unknown(
+    policy: Path, monkeypatch: pytest.MonkeyPatch, candidates: set[str], chosen: str
+) -> None:
+    calls: list[list[str]] = []
+    disabled: list[str] = []
+
+    def apt(arguments: list[str], lock: int) -> "subprocess.CompletedProcess[str]":
+        calls.append(arguments)
+        assert answer(policy) == 101
+        return subprocess.CompletedProcess(arguments, 0, "")
+
+    monkeypatch.setattr(system_packages, "run_apt", apt)
+    monkeypatch.setattr(system_packages, "configure_unpacked_packages", lambda: None)
+    monkeypatch.setattr(system_packages, "has_candidate", lambda name: name in candidates)
+    monkeypatch.setattr(system_packages, "disable_service", disabled.append)
+    server = PackageRequirement(("redis-server", "valkey-server"), has_service=True)
+    assert install_packages([server, PackageRequirement(("git",))]) == 0
+    assert calls == [["update"], ["install", "--no-install-recommends", chosen, "git"]]
+    assert disabled == [chosen]

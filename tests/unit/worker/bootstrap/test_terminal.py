@@ -1,3 +1,5 @@
+"""The terminal's sentences are in the person's language."""
+
 import ast
 import string
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""Virtual environments are built once per pinned requirements, and half-built ones again."""
+
 import subprocess
 import tomllib
 from pathlib import Path

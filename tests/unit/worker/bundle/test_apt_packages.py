@@ -9,8 +9,14 @@ import pytest
 
 from tests.conftest import IS_CI
 from tests.unit.roles.rendering import render
-from worker.bundle.apt_packages import APT_CHOICE, archive_file_name, write_apt_index
-from worker.bundle.build_cache import BuildCache
+from worker.bundle import apt_packages
+from worker.bundle.apt_packages import (
+    APT_CHOICE,
+    archive_file_name,
+    find_distribution_sources,
+    write_apt_index,
+)
+from worker.bundle.build_cache import BuildCache, CollectingFailed
 from worker.bundle.own_packages import DebPackage, build_deb
 
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
@@ -90,3 +96,17 @@ def test_what_apt_chose_is_read_from_its_own_words() -> None:
 def test_a_file_has_the_name_that_the_archive_gives_it() -> None:
     assert archive_file_name(Path("passwd_1%3a4.13+dfsg1-1_amd64.deb")) == "passwd_4.13+dfsg1-1_amd64.deb"
     assert archive_file_name(Path("tzdata_2025b-0_all.deb")) == "tzdata_2025b-0_all.deb"
+
+
+def test_the_sources_of_the_distribution_are_the_first_file_that_names_an_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = tmp_path / "sources.list", tmp_path / "debian.sources"
+    monkeypatch.setattr(apt_packages, "FILES", [str(one), str(two)])
+    with pytest.raises(CollectingFailed, match="apt knows no archive"):
+        find_distribution_sources()
+    one.write_text("# deb http://deb.example/debian bookworm main\n")
+    two.write_text("Types: deb\nURIs: http://deb.example/debian\n")
+    assert find_distribution_sources() == two
+    one.write_text("deb http://deb.example/debian bookworm main\n")
+    assert find_distribution_sources() == one

@@ -1,4 +1,4 @@
-"""What a bundle is made of stands in the sources map, and every place that repeats a part of it agrees."""
+"""The sources map lists all parts of a bundle, and every place that repeats a part of it agrees."""
 
 import re
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""The settings file keeps secrets and administrators' changes from one start to the next."""
+
 from pathlib import Path
 
 import pytest

@@ -1,3 +1,5 @@
+"""Fixtures of environment builds: stand-ins for the tools that a build runs."""
+
 import shutil
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What the executor makes of answers that a real API server gives once in a blue moon."""
+"""The Kubernetes executor copes with rare answers of an API server."""
 
 import json
 import time

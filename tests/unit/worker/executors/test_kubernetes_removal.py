@@ -1,4 +1,4 @@
-"""What pods were known by goes with the last of them, whoever has deleted them, and is never another's."""
+"""The names of pods go with the last of them, whoever has deleted them, and are never another's."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What runs of a workspace share is asked for once, also where many begin at the same moment."""
+"""Objects that runs of a workspace share are created once, also if many begin at the same moment."""
 
 import threading
 import time

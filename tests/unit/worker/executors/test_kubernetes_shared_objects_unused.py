@@ -1,4 +1,5 @@
-"""What runs of a workspace have shared is deleted a day after the last of them, and never under one that wants it."""
+"""Objects that runs of a workspace have shared are deleted a day after the last of them, and never while a run wants
+them."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""What is asked of an API server does not grow with the number of runs, and no old look takes a young one for gone."""
+"""The number of requests to an API server does not grow with the number of runs, and an old snapshot takes no young
+one for gone."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a first training measured is read from its log."""
+"""The measurements of a first training are read from its log."""
 
 import json
 from pathlib import Path

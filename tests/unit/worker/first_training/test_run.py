@@ -1,3 +1,5 @@
+"""The first training waits for its environment, runs, and is reported with its measurements."""
+
 import json
 from datetime import timedelta
 from pathlib import Path

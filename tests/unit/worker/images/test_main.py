@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.images.__main__ import main
+from worker.images.__main__ import lock_image_requirements, main
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,15 @@ def test_nobody_but_root_builds_and_is_told_so_in_words(
     assert main(["build", "--uv", "/bin/true", "--cache", str(tmp_path / "cache")]) == 1
     assert "only root can build it" in capsys.readouterr().err
     assert not (tmp_path / "cache").exists()
+
+
+def test_pins_of_the_variants_are_made_in_turn_each_beside_those_before(tmp_path: Path) -> None:
+    uv = tmp_path / "uv"
+    uv.write_text('#!/bin/sh\necho "$@" >> calls\n')
+    uv.chmod(0o755)
+    assert lock_image_requirements(tmp_path, str(uv)) == 0
+    cpu, cuda, compiler = (tmp_path / "calls").read_text().splitlines()
+    for call, name in ((cpu, "image-cpu"), (cuda, "image-cuda"), (compiler, "image-cuda-compiler")):
+        assert call.startswith("pip compile ") and call.endswith(f"-o {name}.txt {name}.in")
+        assert "--generate-hashes" in call and "--no-emit-index-url" in call
+    assert "-c requirements.txt -o" in cpu and "-c image-cpu.txt -o" in cuda and " -c " not in compiler

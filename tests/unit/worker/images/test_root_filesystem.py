@@ -1,4 +1,4 @@
-"""What a killed build leaves mounted is unmounted."""
+"""Mounts that a killed build has left are unmounted."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a site's settings say is done: from a bundle or built, and only what the registry lacks."""
+"""A site's images come from a bundle or are built, as its settings say, and only those that the registry lacks."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What a training program says through `groundcrew_job`: in a job, on other ranks, outside of any job."""
+"""A training program reports through `groundcrew_job`: in a job, on other ranks, outside of any job."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Where a group is made, on machines that are only described: `root` is put before every path."""
+"""A cgroup is made in the right place, on machines that are only described: `root` is put before every path."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which device files a program may open, on machines as their makers describe them (tests/data/devices)."""
+"""A program opens its own device files, on machines as their makers describe them (tests/data/devices)."""
 
 import struct
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What a folder takes on its disk, and whether a disk is full: counted as the shim and the scheduler do."""
+"""The size of a folder and a full disk are measured as the shim and the scheduler do."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""What starts the ranks of one pod of a gang: places, the table by which they meet, and the first bad end."""
+"""A pod starts its ranks of a gang: places, the table by which they meet, and the first bad end."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What waits for the workers of an MPIJob: mpirun begins once each answers, and nothing where one never does."""
+"""mpirun begins once each worker of an MPIJob answers, and not at all if one never does."""
 
 import socket
 import subprocess

@@ -1,4 +1,4 @@
-"""What the shim takes in of a program's metrics: three numbers each, and the first loss that was NaN."""
+"""The shim reads a program's metrics: three numbers each, and the first loss that was NaN."""
 
 import json
 import os

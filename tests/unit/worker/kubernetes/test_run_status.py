@@ -1,4 +1,4 @@
-"""What is concluded from a list of pods: pure judgements, as the API server answers them."""
+"""The status of a run follows from its pods as the API server lists them."""
 
 from dataclasses import replace
 from typing import Any

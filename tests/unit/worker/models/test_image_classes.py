@@ -1,4 +1,4 @@
-"""Which folders are classes, which images are for validation: decided before any image is read."""
+"""Folders are classes, and images are split for validation before any of them is read."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the scheduler does now and then: a piece that fails, or a lease that is lost, holds nothing else up."""
+"""The scheduler's periodic work goes on if a piece fails or a lease is lost."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -29,6 +29,7 @@ def ended_pid() -> int:
         (f"{read_boot_id()}:not-a-number:1", False),
         ("", False),
     ],
+    ids=["this process", "its number is another's", "ended", "another boot", "no number", "nobody"],
 )
 def test_only_a_dead_process_of_this_boot_is_a_dead_holder(holder: str, is_dead: bool) -> None:
     assert is_dead_holder(holder) is is_dead

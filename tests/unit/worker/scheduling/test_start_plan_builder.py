@@ -1,4 +1,4 @@
-"""What an executor is told of an attempt: the same job as a process and as a container."""
+"""An executor gets the same start plan of an attempt for a process as for a container."""
 
 from dataclasses import replace
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""What the night's operation does: made, proved, the older ones looked at, the surplus gone; and what it says."""
+"""The nightly operation makes and proves a backup, checks the older ones and deletes the surplus."""
 
 from dataclasses import replace
 from datetime import time, timedelta

@@ -1,4 +1,4 @@
-"""What a task's end comes to: a reason in the row, or a row that is left for the next one."""
+"""A task ends with a reason in its row, or leaves the row for the next worker."""
 
 from typing import cast
 

@@ -1,4 +1,4 @@
-"""What is wrong in the Kubernetes cluster is an alert for administrators."""
+"""Troubles of the Kubernetes cluster are alerts for administrators."""
 
 from dataclasses import replace
 from datetime import timedelta

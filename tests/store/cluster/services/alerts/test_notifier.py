@@ -1,4 +1,4 @@
-"""What needs a person is written down once per occurrence, with a message for each who wants one."""
+"""An alert is recorded once per occurrence, with a message for each person who wants one."""
 
 from dataclasses import replace
 from datetime import timedelta

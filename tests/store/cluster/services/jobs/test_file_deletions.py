@@ -123,3 +123,14 @@ def test_who_has_lost_the_lease_notes_nothing(shelf: Shelf) -> None:
     with pytest.raises(LeaseLost):
         file_deletions.record_files_deleted(shelf.cluster, held, shelf.ended.id)
     assert shelf.read(shelf.ended).files_deleted_at is None
+
+
+@pytest.mark.parametrize(
+    ("fence", "is_unwanted", "expected"), [(0, False, False), (1, False, True), (1, True, False)]
+)
+def test_a_job_has_files_from_its_first_attempt_until_nobody_wants_them(
+    shelf: Shelf, fence: int, is_unwanted: bool, expected: bool
+) -> None:
+    job = shelf.read(shelf.ended)
+    job.fence, job.files_unwanted_at = fence, shelf.cluster.clock() if is_unwanted else None
+    assert file_deletions.has_files(job) is expected

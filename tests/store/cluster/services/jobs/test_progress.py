@@ -1,4 +1,4 @@
-"""What running jobs say of their way tells when others start: in the sentence, the queue and before a drain."""
+"""The progress of running jobs tells when others start: in the sentence, the queue and before a drain."""
 
 from datetime import datetime, timedelta
 

@@ -1,3 +1,5 @@
+"""A submitted job is one row with its event and audit entry, or is refused by name."""
+
 from dataclasses import replace
 
 import pytest

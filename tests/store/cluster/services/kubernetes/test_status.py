@@ -1,4 +1,4 @@
-"""What the scheduler has seen of Kubernetes stands in the database, and who has to know is told."""
+"""The database keeps the status of Kubernetes that the scheduler has seen, and administrators are told of troubles."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What confines jobs is recorded for the one node whose processes they are."""
+"""Confinement features are recorded for the one node whose processes jobs are."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""That the container engine does not answer is noted once, told to administrators, and taken back."""
+"""An outage of the container engine is recorded once, told to administrators, and taken back."""
 
 from datetime import timedelta
 

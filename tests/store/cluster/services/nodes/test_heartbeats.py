@@ -1,3 +1,5 @@
+"""A heartbeat updates the node's row and its units."""
+
 from cluster.domain.states import NodeState, UnitKind
 from cluster.services.context import Cluster
 from cluster.services.nodes import heartbeats, queries

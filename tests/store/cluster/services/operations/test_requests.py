@@ -1,3 +1,5 @@
+"""Operations are requested, claimed by one task worker at a time, listed and retried."""
+
 from datetime import timedelta
 
 import pytest

@@ -1,4 +1,4 @@
-"""Which units placement may count on, and when those that are taken come free."""
+"""Placement counts the units that work, and knows when those that are taken come free."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Which executors a job may lie on several nodes with, at its submission as well as at its placement."""
+"""A job lies on several nodes only with executors that can do it, at its submission as well as at its placement."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What a job waits for besides units."""
+"""Jobs wait for other things than units: each has its reason."""
 
 from dataclasses import replace
 from datetime import date

@@ -1,4 +1,4 @@
-"""What a manager does to a line: moves, holds, and room between any two jobs."""
+"""A manager holds and moves waiting jobs, and there is room between any two of them."""
 
 import pytest
 from sqlalchemy import select

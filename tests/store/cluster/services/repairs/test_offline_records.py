@@ -1,4 +1,4 @@
-"""What the console did with the database away becomes rows: once, whole, and never before it is over."""
+"""Records of the console that were written without the database become rows: once, whole, and after their end."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Where a repair works: chosen nodes, each held by one repair at a time, drained where that is needed."""
+"""A repair works on the chosen nodes, each held by one repair at a time, drained if it needs that."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""When a sweep stops before its last job, and by whom."""
+"""A sweep stops before its last job when a person or its own rule stops it."""
 
 import pytest
 from sqlalchemy import select

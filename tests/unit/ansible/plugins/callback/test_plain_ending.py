@@ -1,4 +1,4 @@
-"""How a run of site.yml ends that failed: cause, remedy, and the command that goes on."""
+"""A failed run of site.yml ends with cause, remedy, and the command that goes on."""
 
 import importlib.util
 import sys

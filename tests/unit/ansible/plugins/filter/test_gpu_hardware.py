@@ -1,4 +1,4 @@
-"""Which kernel modules a host's GPUs need, by their PCI ids, and which packages must not stand side by side."""
+"""A host's GPUs need kernel modules by their PCI ids, and some packages must not stand side by side."""
 
 import importlib.util
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What preflight says about hosts that are wrong, by facts alone."""
+"""Preflight names the faults of wrong hosts, by facts alone."""
 
 import importlib.util
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is let go when the roles are taken off: holds of ours, and none of an administrator's."""
+"""Roles that are taken off release their own holds of packages, and none of an administrator's."""
 
 import importlib.util
 import sys

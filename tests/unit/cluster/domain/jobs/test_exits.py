@@ -1,4 +1,4 @@
-"""What `exit.json` may contain, and what its numbers mean."""
+"""`exit.json` is checked before it is believed, and its numbers have meanings."""
 
 import json
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""How the ranks of one attempt are called where they are several pods."""
+"""The ranks of one attempt are started in several pods."""
 
 import pytest
 

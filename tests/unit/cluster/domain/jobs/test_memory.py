@@ -1,4 +1,4 @@
-"""How much memory a job may ask for, and what it gets."""
+"""A job asks for memory within limits, and gets its share."""
 
 import pytest
 

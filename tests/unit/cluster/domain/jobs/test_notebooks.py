@@ -1,4 +1,4 @@
-"""How a notebook's server is called."""
+"""A notebook's server is started with a fixed command and environment."""
 
 from cluster.domain.jobs.notebooks import PORT, SCRATCH_DIR, notebook_environment, notebook_program
 

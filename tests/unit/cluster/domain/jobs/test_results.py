@@ -1,4 +1,4 @@
-"""Which of a job's numbers counts when jobs are compared."""
+"""One of a job's numbers counts when jobs are compared."""
 
 import math
 from typing import Any

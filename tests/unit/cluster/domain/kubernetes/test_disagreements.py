@@ -1,4 +1,4 @@
-"""Where a job of ours lacks something on its node, the pod that holds most of it is named."""
+"""A disagreement names the pod that holds most of what a job of ours lacks on its node."""
 
 from typing import Any
 

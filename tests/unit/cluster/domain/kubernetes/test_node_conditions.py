@@ -1,4 +1,4 @@
-"""What the conditions of a node say."""
+"""Conditions of a node become reasons and pressures."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What Kubernetes says becomes a reason of ours with numbers and names, and never its own English."""
+"""A message of Kubernetes becomes a reason of ours with numbers and names, and never its own English."""
 
 import pytest
 

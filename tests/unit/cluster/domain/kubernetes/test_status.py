@@ -1,4 +1,4 @@
-"""Where Kubernetes does otherwise than the queue decided, and how its nodes and operators stand."""
+"""The status of Kubernetes lists its disagreements with the queue, its nodes and its operators."""
 
 import re
 from datetime import UTC, datetime, timedelta

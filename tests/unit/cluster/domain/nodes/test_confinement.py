@@ -1,4 +1,4 @@
-"""What a node's page says of what confines its jobs."""
+"""A node's page lists the gaps in what confines its jobs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which passwords are refused under each of the two policies (U2)."""
+"""Each of the two policies refuses weak passwords."""
 
 import pytest
 

@@ -127,3 +127,24 @@ def test_a_token_is_no_person() -> None:
     permissions.require_person(Actor(1, "kim"))
     with pytest.raises(Forbidden, match="forbidden.token_is_no_person"):
         permissions.require_person(Actor(1, "kim", scopes=frozenset({"read", "write"})))
+
+
+@pytest.mark.parametrize(
+    ("scopes", "scope", "is_refused"),
+    [
+        (None, "write", False),
+        ({"read", "write"}, "write", False),
+        ({"read"}, "write", True),
+        (set(), "read", True),
+    ],
+)
+def test_a_token_may_do_what_its_scopes_say_and_a_person_everything(
+    scopes: set[str] | None, scope: str, is_refused: bool
+) -> None:
+    somebody = Actor(1, "kim", scopes=None if scopes is None else frozenset(scopes))
+    if not is_refused:
+        permissions.require_scope(somebody, scope)
+        return
+    with pytest.raises(Forbidden) as refused:
+        permissions.require_scope(somebody, scope)
+    assert (refused.value.code, refused.value.data) == ("forbidden.scope", {"scope": scope})

@@ -1,4 +1,4 @@
-"""How many units of a node or a quota are free now, later, and beside what is reserved."""
+"""Units of a node or a quota are free now, later, and beside what is reserved."""
 
 from datetime import UTC, datetime, timedelta
 from math import inf

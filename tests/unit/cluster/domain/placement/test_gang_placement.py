@@ -1,4 +1,4 @@
-"""Which nodes and which of their units a job gets."""
+"""A job gets nodes, and units on each of them."""
 
 import pytest
 

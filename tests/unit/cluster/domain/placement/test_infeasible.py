@@ -1,4 +1,4 @@
-"""Why a job could not start even if nothing else ran."""
+"""An infeasible job has a reason even if nothing else ran."""
 
 from typing import Any
 

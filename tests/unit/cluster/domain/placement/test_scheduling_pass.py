@@ -1,4 +1,4 @@
-"""Which jobs start, which wait and why."""
+"""A scheduling pass starts jobs, and gives each other one its reason."""
 
 from dataclasses import replace
 from datetime import datetime

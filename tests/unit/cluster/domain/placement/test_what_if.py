@@ -1,4 +1,4 @@
-"""What would let a waiting job start earlier."""
+"""A start suggestion lets a waiting job start earlier."""
 
 from dataclasses import replace
 

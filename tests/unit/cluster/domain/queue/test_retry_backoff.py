@@ -1,4 +1,4 @@
-"""Whose attempts are interrupted as soon as they begin waits longer each time, and not for ever."""
+"""A job whose attempts are interrupted as soon as they begin waits longer each time, and not for ever."""
 
 from datetime import UTC, datetime, timedelta
 

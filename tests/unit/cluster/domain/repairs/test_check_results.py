@@ -1,4 +1,4 @@
-"""What a check of the default images tells by its result."""
+"""A check counts a default image only if it was read whole."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""What repairs of servers are decided by: units and doors of each host, and playbooks that nobody has touched."""
+"""Checks decide repairs of servers: units and endpoints of each host, and playbooks that nobody has touched."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""What repairs of a cluster are decided by: what its hosts said, in a table."""
+"""Checks decide repairs of a cluster by what its hosts report, in a table."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""How much of a disk is kept, what happens below that, and who is ended first."""
+"""A reserve of each disk is kept; below it jobs are held back, and then ended in an order."""
 
 import pytest
 

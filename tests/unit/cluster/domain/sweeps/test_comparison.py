@@ -1,4 +1,4 @@
-"""Which columns a comparison has, in which order its rows stand, and which one wins."""
+"""A comparison has columns, an order of rows, and a winner."""
 
 from cluster.domain.states import JobState
 from cluster.domain.sweeps.comparison import (

@@ -1,4 +1,4 @@
-"""What was there before a restore goes after a while, the newest never; nothing else in those folders does."""
+"""Copies from before a restore go after a while, the newest never; nothing else in those folders does."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

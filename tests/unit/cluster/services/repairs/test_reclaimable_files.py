@@ -1,4 +1,4 @@
-"""What earlier versions have left on servers is listed; what is in use and strangers' things stay."""
+"""Files of earlier versions on servers are listed; files in use and those of strangers stay."""
 
 import os
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Whose files are whose where services are not root: only what is finished is handed over, and no link is followed."""
+"""Folders get their owners where services are not root: only finished ones are handed over, and no link is followed."""
 
 import os
 import pwd

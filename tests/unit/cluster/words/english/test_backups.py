@@ -1,4 +1,4 @@
-"""Why a backup is broken is kept as a code with data, so that each reader has it in the own language."""
+"""The reason for a broken backup is kept as a code with data, so that each reader has it in their own language."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is said of a name that is refused: which character, and which name instead."""
+"""The sentence about a refused name says which character is wrong, and which name would do."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What `make down` takes out of the machine's routing, and when it leaves it."""
+"""`make down` removes the routing rules of jobs unless another installation needs them."""
 
 from pathlib import Path
 

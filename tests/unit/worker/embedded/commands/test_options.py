@@ -1,8 +1,11 @@
 """An option that names no port or no address of this machine is refused by name."""
 
+import socket
+from types import SimpleNamespace
+
 import pytest
 
-from worker.embedded.commands.options import parse_make_options
+from worker.embedded.commands.options import list_machine_addresses, parse_make_options
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "http", "-1", "８４７０", ""])
@@ -26,3 +29,16 @@ def test_an_address_that_is_not_ours_is_refused_by_name(
     with pytest.raises(SystemExit):
         parse_make_options([f"--host={typed}"])
     assert f"HOST={typed} is no address of this machine" in capsys.readouterr().err
+
+
+def test_the_addresses_of_the_machine_are_those_of_its_interfaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    def entry(family: int, address: str) -> SimpleNamespace:
+        return SimpleNamespace(family=family, address=address)
+
+    interfaces = {
+        "lo": [entry(socket.AF_INET, "127.0.0.1"), entry(socket.AF_INET6, "::1")],
+        "eth0": [entry(socket.AF_INET, "192.0.2.7"), entry(socket.AF_INET6, "fd00::7")],
+        "eth1": [entry(socket.AF_INET, "198.51.100.7"), entry(socket.AF_PACKET, "00:00:00:00:00:00")],
+    }
+    monkeypatch.setattr("psutil.net_if_addrs", lambda: interfaces)
+    assert list_machine_addresses() == ["192.0.2.7", "198.51.100.7"]

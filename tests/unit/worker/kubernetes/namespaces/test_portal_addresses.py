@@ -1,4 +1,4 @@
-"""Who is let in to a notebook, as its workspace's network policy says it."""
+"""A workspace's network policy lets the portal's addresses in to a notebook."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What an API server or a webhook puts into the objects of workspaces by itself is no hand's work: it is left there."""
+"""Fields that an API server or a webhook fills in by itself are left as they are."""
 
 import time
 from copy import deepcopy
