@@ -11,12 +11,12 @@ from contextlib import suppress
 from typing import Any
 
 from cluster.gc_freeze import freeze_startup_objects
+from cluster.logging import configure_logging
 from cluster.services.context import Cluster
 from cluster.settings import Settings
 from cluster.store.engine import Store
 from portal.live.stream_slots import StreamSlots
 from portal.shared_objects import shared_object
-from portal.web.request_log import configure_logging
 
 settings = Settings.from_environment()
 configure_logging()

@@ -12,7 +12,7 @@ from .messages import message
 from .output import local_datetime, output_option, readable_size, show_facts, show_table
 from .submission import (
     id_argument,
-    parse_duration_option,
+    parse_seconds,
     parse_variables,
     submission_options,
     submit_request,
@@ -45,7 +45,10 @@ def job() -> None:
 @click.option("-v", "--var", "variables", multiple=True, metavar="NAME=VALUE", callback=parse_variables)
 @click.option("--wait", is_flag=True, help="Return when it has ended, with its result as the exit code.")
 @click.option(
-    "--timeout", metavar="90s|30m|2h", callback=parse_duration_option, help="With --wait: give up waiting."
+    "--timeout",
+    metavar="90s|30m|2h",
+    callback=parse_seconds,
+    help="With --wait: give up waiting; a bare number is seconds.",
 )
 @click.pass_obj
 def submit(client: RestClient, /, dry_run: bool, wait: bool, timeout: int | None, **asked: Any) -> None:

@@ -8,38 +8,13 @@ from markupsafe import Markup
 
 from cluster import words
 from cluster.domain.errors import GroundcrewError
-from portal.i18n.translate import _, installation_zone, now, request_language
+from portal.i18n.state_marks import state_mark
+from portal.i18n.translate import installation_zone, now, request_language
 
 
 def N_(message: str) -> str:
     """Marks a message for the translators where it is written; it is translated where it is shown."""
     return message
-
-
-WAITING_LABELS = {
-    "waiting.not_enough_units": N_("Too few units free"),
-    "waiting.nodes_too_small": N_("No node fits"),
-    "waiting.quota_used": N_("Quota used up"),
-    "waiting.ahead_in_queue": N_("Behind their own"),
-    "waiting.held_for_another": N_("Kept for another"),
-    "waiting.workspace_not_started": N_("Workspace not begun"),
-    "waiting.workspace_expired": N_("Workspace ended"),
-    "waiting.environment_not_ready": N_("Environment being built"),
-    "waiting.environment_failed": N_("Environment failed"),
-    "waiting.no_gpu_environment": N_("No environment for GPUs"),
-    "waiting.dataset_not_ready": N_("Dataset being made"),
-    "waiting.dataset_failed": N_("Dataset failed"),
-    "waiting.node_unreachable": N_("Node unreachable"),
-    "waiting.no_executor": N_("No executor"),
-    "waiting.no_nodes": N_("No node yet"),
-    "waiting.sweep_limit": N_("Limit of its sweep"),
-    "waiting.on_hold": N_("Held"),
-    "waiting.tried_later": N_("Tried again later"),
-    "waiting.node_draining": N_("Node being drained"),
-    "waiting.node_lost": N_("Node lost"),
-    "waiting.node_kept_out": N_("Not in Kubernetes"),
-}
-"""Reasons to wait as labels: the sentences stand in `cluster.words`."""
 
 
 def init_app(app: Flask) -> None:
@@ -48,6 +23,7 @@ def init_app(app: Flask) -> None:
         title_for=localized_title,
         hint_for=localized_hint,
         word_for=localized_word,
+        state_mark=state_mark,
         operation_word=localized_operation,
         step_word=localized_step,
         action_word=localized_action,
@@ -88,7 +64,8 @@ def localized_step(code: str) -> str:
 
 
 def waiting_label(code: str) -> str:
-    return _(WAITING_LABELS.get(code, N_("Another reason")))
+    """A reason to wait in two or three words, for filters and counts."""
+    return localized_word("label", code if words.has_words(f"label.{code}") else "other")
 
 
 def localized_action(code: str) -> str:

@@ -11,7 +11,7 @@ from cluster.domain.states import OperationState
 from cluster.services.repairs.catalogue import list_offered_repairs
 from cluster.services.repairs.previews import RepairPreview
 from cluster.store.repairs import RepairRun
-from portal.i18n.messages import N_, localized_sentence
+from portal.i18n.messages import localized_sentence, localized_word
 from portal.i18n.translate import _, request_language
 from portal.web.request_context import current_cluster
 
@@ -21,13 +21,6 @@ STATE_OF_VERDICT = {
     RepairVerdict.CANCELLED: "stopped",
     RepairVerdict.BROKEN: "failed",
     RepairVerdict.DRY_RUN: "finished",
-}
-WORDS = {
-    RepairVerdict.VERIFIED: N_("Verified"),
-    RepairVerdict.NOT_VERIFIED: N_("Not verified"),
-    RepairVerdict.CANCELLED: N_("Cancelled"),
-    RepairVerdict.BROKEN: N_("Did not run"),
-    RepairVerdict.DRY_RUN: N_("Looked ahead"),
 }
 
 
@@ -43,10 +36,10 @@ def localized_text(text: BilingualText) -> str:
 
 def run_state(run: RepairRun) -> dict[str, str]:
     if run.verdict is not None:
-        return {"kind": STATE_OF_VERDICT[run.verdict], "word": _(WORDS[run.verdict])}
+        return {"kind": STATE_OF_VERDICT[run.verdict], "word": localized_word("verdict", run.verdict)}
     if run.operation is not None and run.operation.state is OperationState.INTERRUPTED:
-        return {"kind": "interrupted", "word": _("Interrupted")}
-    return {"kind": "running", "word": _("Running")}
+        return {"kind": "interrupted", "word": localized_word("state.operation", OperationState.INTERRUPTED)}
+    return {"kind": "running", "word": localized_word("state.operation", OperationState.RUNNING)}
 
 
 def requester_text(run: RepairRun) -> str:

@@ -12,6 +12,7 @@ from cluster.services.nodes import queries
 from cluster.services.nodes.queries import NodeView, UnitView
 from cluster.store.jobs import Job
 from cluster.store.workspaces import Workspace
+from portal.i18n.messages import localized_word
 from portal.i18n.translate import _
 from portal.presenters.unit_words import localized_unit_word, localized_units
 from portal.web.request_context import read_once
@@ -64,18 +65,13 @@ def unit_bar(node: NodeView, kind: str, run: Sequence[UnitView]) -> UnitBar:
     first = run[0]
     where = f"{node.name} · {unit_positions(run)}"
     if first.job_id is None:
-        word = {
-            "free": _("free"),
-            "broken": _("broken"),
-            "closed": closed_reason(node),
-            "unreachable": _("unreachable"),
-        }[kind]
+        word = closed_reason(node) if kind == "closed" else localized_word("state.square", kind)
         return UnitBar(len(run), kind, f"{word} · {where}", href=url_for("nodes.page", node_id=node.id))
     label = f"job-{first.job_id}"
     job = first.job
     parts = [label, *((job.name, job.user.name, job.workspace.name) if job else ()), where]
     if kind != "work":
-        parts.append(_("unreachable") if kind == "unreachable" else _("broken"))
+        parts.append(localized_word("state.square", kind))
     href = url_for("jobs.page", job_id=job.id) if job else url_for("nodes.page", node_id=node.id)
     fill = job.workspace.colour if job else None
     return UnitBar(len(run), kind, " · ".join(parts), fill, str(first.job_id), href, first.job_id)
@@ -110,7 +106,9 @@ def workspace_bars(holding: Sequence[Job], workspace: Workspace, used: int, user
             hidden, "closed", f"{localized_units(hidden)} · " + _("jobs of a private training")
         )
     left = max(0, workspace.units - used)
-    return bars + [UnitBar(1, "free", _("free")) for _each in range(min(left, 64))]
+    return bars + [
+        UnitBar(1, "free", localized_word("state.square", "free")) for _each in range(min(left, 64))
+    ]
 
 
 def bars_of_count(

@@ -41,14 +41,14 @@ def waiting_start(data: Mapping[str, Any] | None) -> str:
 
 def reason_count_text(counted: ReasonCount) -> str:
     """A count that is exact to 1,000: `1,000+` stands for more."""
-    return f"{counted.count:,}+" if counted.is_more else f"{counted.count:,}"
+    return words.format_capped_count(counted.count + counted.is_more)
 
 
 def waiting_summary(reasons: Sequence[ReasonCount]) -> str:
     """How many wait, in a sentence; exact to 1,000."""
     count = sum(one.count for one in reasons)
     if any(one.is_more for one in reasons) or count > MAX_AHEAD_COUNTED:
-        return _("More than %(num)s jobs wait", num=f"{MAX_AHEAD_COUNTED:,}")
+        return _("More than %(num)s jobs wait", num=words.format_number(MAX_AHEAD_COUNTED))
     return ngettext("%(num)d job waits", "%(num)d jobs wait", count) if count else _("Nothing waits")
 
 

@@ -12,8 +12,7 @@ from cluster.services.repairs.catalogue import (
     read_repair_catalogue,
 )
 from cluster.store.base import LARGEST_ID
-from portal.i18n.messages import N_, localized_error
-from portal.i18n.translate import _
+from portal.i18n.messages import localized_error, localized_word
 from portal.presenters import repair_run, repair_texts
 from portal.web import forms
 from portal.web.query_params import parse_node_ids
@@ -21,11 +20,6 @@ from portal.web.request_context import current_actor, current_cluster, is_fragme
 
 blueprint = Blueprint("repairs", __name__)
 
-GROUPS = {
-    RepairGroup.CHECK: N_("Check and keep safe"),
-    RepairGroup.MEND: N_("Mend"),
-    RepairGroup.DANGEROUS: N_("Dangerous: cannot be undone"),
-}
 RUNS_SHOWN = 20
 FIELDS = ("etag", "reason", "typed")
 
@@ -41,8 +35,8 @@ def index() -> ResponseReturnValue:
         "repairs/_list.html" if is_fragment_request() else "repairs/list.html",
         broken=[localized_error(each) for each in read_repair_catalogue(cluster).broken.values()],
         groups=[
-            (_(word), [line for line in shown if line.repair.group is group])
-            for group, word in GROUPS.items()
+            (localized_word("repair.group", group), [line for line in shown if line.repair.group is group])
+            for group in RepairGroup
         ],
         backups=backups,
         proven=last_verified_backup(backups),

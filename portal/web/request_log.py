@@ -3,9 +3,7 @@
 Never a path or a query, which may carry a secret (a one-time link): the line names the route and its ids.
 """
 
-import logging
 import re
-import sys
 import time
 import uuid
 
@@ -16,23 +14,6 @@ log = structlog.get_logger()
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 SECRET_ARGUMENTS = frozenset({"token", "secret", "filename"})
-
-
-def configure_logging(level: int = logging.INFO) -> None:
-    """JSON lines on stderr, which the process manager writes to a file."""
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.StackInfoRenderer(),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(ensure_ascii=False),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
-    )
 
 
 def init_app(app: Flask) -> None:

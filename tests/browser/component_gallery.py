@@ -17,7 +17,7 @@ from flask import Flask, Response, render_template, request
 from cluster.event_bus import NullEventBus
 from cluster.services.context import Cluster
 from cluster.store.engine import Store
-from portal.i18n import translate
+from portal.i18n import messages, translate
 from portal.layout import theme
 from portal.layout.navigation import NavigationUser, PageLayout, administrator_navigation
 from portal.shared_objects import share_object
@@ -48,6 +48,7 @@ def make_app(tape: Tape | None = None) -> Flask:
     security_headers.init_app(app)
     session_cookie.init_app(app)
     translate.init_app(app)
+    messages.init_app(app)
     app.register_blueprint(preferences.blueprint)
     theme.init_app(app)
     app.context_processor(lambda: {"layout": page_layout()})

@@ -44,9 +44,9 @@ def job_command(
     if request.priority:
         options.append(["--priority", str(request.priority)])
     if request.time_limit_seconds:
-        options.append(["--time-limit", command_duration(request.time_limit_seconds)])
+        options.append(["--time-limit", format_duration_field(request.time_limit_seconds)])
     if request.grace_seconds != DEFAULT_REQUEST.grace_seconds:
-        options.append(["--grace", command_duration(request.grace_seconds)])
+        options.append(["--grace", format_duration_field(request.grace_seconds)])
     if request.retries:
         options.append(["--retries", str(request.retries)])
     if request.memory_bytes:
@@ -70,12 +70,6 @@ def join_values(values: str | Sequence[str]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow([values] if isinstance(values, str) else values)
     return text.getvalue()
-
-
-def command_duration(seconds: int) -> str:
-    """The command knows hours, minutes and seconds; days become hours."""
-    text = format_duration_field(seconds)
-    return f"{int(text[:-1]) * 24}h" if text.endswith("d") else text
 
 
 def job_curl(url: str, training: Training, request: JobRequest) -> str:

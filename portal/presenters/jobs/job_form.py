@@ -26,7 +26,7 @@ PLAIN_FIELDS = ("check", "name", "dataset", "units", *WHEN_FIELDS, *SWEEP_FIELDS
 OWN_CODE_FIELDS = (*PLAIN_FIELDS, "script", "arguments", "launcher", "values")
 SWEEP_KINDS = tuple(kind.value for kind in SweepKind)
 DURATION = re.compile(r"([0-9]{1,7})\s*(s|m|h|d|)")
-SECONDS = {"s": 1, "m": 60, "": 60, "h": 3600, "d": 86400}
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 DEFAULT_REQUEST = JobRequest("", 1)
 """What stands in the fields before anybody touches them."""
 FORM_FIELD = {
@@ -54,7 +54,7 @@ def read_job_form(training: Training) -> JobRequest | SweepRequest:
         if is_own_code
         else {name: texts for name, texts in values.items() if len(texts) > 1}
     )
-    grace = duration_field("grace", SECONDS["s"])
+    grace = duration_field("grace", "s")
     job = JobRequest(
         name=forms.text_field("name"),
         units=forms.integer_field("units"),
@@ -63,7 +63,7 @@ def read_job_form(training: Training) -> JobRequest | SweepRequest:
         variables={name: "".join(texts) for name, texts in values.items() if name not in swept},
         dataset_id=forms.id_field("dataset"),
         priority=forms.integer_field("priority") if forms.text_field("priority") else 0,
-        time_limit_seconds=duration_field("time_limit"),
+        time_limit_seconds=duration_field("time_limit", "m"),
         grace_seconds=DEFAULT_REQUEST.grace_seconds if grace is None else grace,
         retries=forms.integer_field("retries") if forms.text_field("retries") else 0,
         memory_bytes=size_field("memory"),
@@ -106,15 +106,22 @@ def parse_swept_values(text: str) -> dict[str, tuple[str, ...]]:
     return {name: split_values(name, values) for name, values in texts.items()}
 
 
-def duration_field(name: str, bare: int = SECONDS[""]) -> int | None:
-    """`90m`, `2h`, `1d`, or a bare number of `bare` seconds each; None for an empty field."""
+def duration_field(name: str, bare_unit: str) -> int | None:
+    """Seconds; None for an empty field."""
     text = forms.text_field(name)
     if not text:
         return None
-    match = DURATION.fullmatch(text)
-    if match is None:
+    seconds = parse_duration(text, bare_unit)
+    if seconds is None:
         raise Refused(name, "value.not_a_duration", value=text[:40])
-    return int(match[1]) * (SECONDS[match[2]] if match[2] else bare)
+    return seconds
+
+
+def parse_duration(text: str, bare_unit: str) -> int | None:
+    """Seconds of `90m`, `2h` or `1d`; None for anything else. A bare number is of `bare_unit`: minutes for a time
+    limit, as of Slurm's --time, and seconds for a grace, as of Kubernetes' terminationGracePeriodSeconds."""
+    match = DURATION.fullmatch(text)
+    return int(match[1]) * SECONDS[match[2] or bare_unit] if match else None
 
 
 def size_field(name: str) -> int | None:
@@ -129,6 +136,7 @@ def size_field(name: str) -> int | None:
 
 
 def format_duration_field(seconds: int | None) -> str:
+    """As it is typed: `90m`."""
     if seconds is None:
         return ""
     unit = next(unit for unit in ("d", "h", "m", "s") if seconds % SECONDS[unit] == 0)

@@ -11,7 +11,7 @@ def test_the_command_submits_shows_and_stops(lab: Lab, run: Run) -> None:
     made = run("sweep", "submit", *options, "--at-once", "1", "--stop-on-trouble").stdout.strip()
     assert made.startswith("sweep-")
     shown = run("sweep", "show", made, "--sort", "seed").output
-    assert "waiting 6" in shown and "epochs" in shown and "seed" in shown
+    assert "Waiting 6" in shown and "epochs" in shown and "seed" in shown
     assert made in run("sweep", "list").output
     assert "being stopped" in run("sweep", "stop", made).output
     run("sweep", "stop", made, expected=5)

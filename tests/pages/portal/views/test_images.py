@@ -31,7 +31,7 @@ REGISTRY = "gpu-master:5443"
 def test_an_image_shows_what_was_read_from_it(lab: Lab) -> None:
     assert record_images(lab.cluster, [CPU], REGISTRY)
     page = lab.browser(lab.minjun).get("/images").text
-    for said in ("horovod", "0.28.1", "Training on several ranks", "debian-12", "612 MB", "Protected"):
+    for said in ("horovod", "0.28.1", "Training on several ranks", "debian-12", "584 MiB", "Protected"):
         assert said in page
     assert f"{REGISTRY}/groundcrew-default@{CPU.digest}" in page
     korean = lab.browser(lab.minjun, "ko").get("/images").text

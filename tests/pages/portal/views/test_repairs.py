@@ -54,7 +54,7 @@ def test_a_click_runs_what_the_forecast_showed(lab: Lab) -> None:
     )
     assert answer.status_code == 303
     page = lab.browser(lab.administrator).get(answer.location).text
-    assert "{{ lookup(" in page.replace("&#39;", "'") and "Running" in page and "preparing" in page
+    assert "{{ lookup(" in page.replace("&#39;", "'") and "Running" in page and "being prepared" in page
 
 
 def test_a_stale_forecast_is_shown_anew_and_keeps_the_reason(lab: Lab) -> None:

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pytest
 
+from cluster import words
 from cluster.domain.repairs.definition import BilingualText
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.domain.states import OperationState
@@ -17,7 +18,9 @@ from portal.presenters import repair_texts
 @pytest.mark.parametrize("verdict", RepairVerdict)
 def test_each_verdict_has_a_kind_and_a_word(verdict: RepairVerdict) -> None:
     state = repair_texts.run_state(RepairRun(verdict=verdict))
-    assert state == {"kind": repair_texts.STATE_OF_VERDICT[verdict], "word": repair_texts.WORDS[verdict]}
+    word = words.word("verdict", verdict, "en")
+    assert state == {"kind": repair_texts.STATE_OF_VERDICT[verdict], "word": word}
+    assert word
 
 
 @pytest.mark.parametrize(

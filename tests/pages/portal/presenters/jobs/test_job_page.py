@@ -30,7 +30,7 @@ def test_what_all_ranks_use_is_said_and_the_launcher_s_own_number_is_not(lab: La
     (control / "usage.json").write_text('{"cpu_seconds": 84, "rss_bytes": 31000000, "pid": 7}')
     browser = lab.browser(lab.seoyeon)
     text = as_text(browser.get(f"/jobs/{job.id}").text)
-    assert "CPU and memory 1 min 24 s 31.0 MB" in text and "pid 7" not in text
+    assert "CPU and memory 1 min 24 s 29.6 MiB" in text and "pid 7" not in text
     with lab.cluster.store.write() as session:
         last = session.scalars(select(Allocation).where(Allocation.attempt_id == attempt.id)).all()[-1]
         session.delete(last)
