@@ -7,9 +7,8 @@ from typing import get_args
 import pytest
 
 from cluster.domain.queue import reasons
-from cluster.domain.queue.reasons import WaitingReason
+from cluster.domain.queue.reasons import WaitingReason, to_waiting_data
 from cluster.domain.queue.start_estimate import EstimateSource, StartEstimate
-from cluster.domain.queue.waiting_data import to_waiting_data
 from cluster.domain.states import UnitKind
 
 AT = datetime(2026, 11, 20, 5, 38, tzinfo=UTC)

@@ -9,7 +9,7 @@ from cluster.services.leases import acquire_lease
 from cluster.services.storage import folders
 from cluster.store.jobs import Attempt
 from tests.builders import a_job, a_node, a_training, a_workspace, holding
-from worker.scheduling.usage_watch import watch_progress
+from worker.scheduling.usage import watch_progress
 
 
 def test_a_running_job_says_when_it_ends(light_cluster: Cluster) -> None:
