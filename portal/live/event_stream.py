@@ -6,7 +6,7 @@ import queue
 import re
 import select
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,13 +14,14 @@ from flask import Flask
 
 from cluster.domain.errors import NotFound
 from cluster.domain.people.actor import Actor
+from cluster.event_bus import BusEvent, event_order
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath, open_file_size
 from cluster.services.context import Cluster
 from cluster.services.jobs import queries
 from cluster.services.people import sessions
 from portal.job_files.folders import out_path_parts
 from portal.job_files.log_chunks import list_attempt_logs
-from portal.live.event_hub import BusEvent, EventHub, TabQueue
+from portal.live.event_hub import EventHub, TabQueue
 from portal.live.stream_slots import StreamSlots
 from portal.shared_objects import share_object
 
@@ -93,10 +94,10 @@ class TabStream:
                 check_at = 0.0
             yield from self.newest_per_row(events)
 
-    def newest_per_row(self, events: list[BusEvent]) -> Iterator[str]:
+    def newest_per_row(self, events: Iterable[BusEvent]) -> Iterator[str]:
         """One event per row, however often it was published; the last id counts."""
         newest = {(event.topic, event.row_id): event for event in events if event.topic in self.topics}
-        for event in sorted(newest.values(), key=lambda event: tuple(map(int, event.id.split("-")))):
+        for event in sorted(newest.values(), key=lambda event: event_order(event.id)):
             yield format_event(event.topic, {"id": event.row_id}, event.id)
 
     def refresh_watched_job(self, watch: WatchedJob) -> bool:

@@ -19,7 +19,7 @@ from cluster.domain.states import DatasetState, JobState
 from cluster.services.context import Cluster
 from cluster.services.images import environments
 from cluster.services.jobs import preview
-from cluster.services.operations import execution
+from cluster.services.operations import lifecycle
 from cluster.services.placement.start_blockers import (
     StartBlockers,
     dataset_reason,
@@ -67,7 +67,7 @@ def test_a_job_waits_for_the_environment_and_for_its_data(cluster: Cluster) -> N
     environment = environments.ensure_default_environment(cluster, actor_of(manager), "d", "/e")
     assert reason() == "waiting.environment_not_ready"
     assert environment.operation_id is not None
-    operation = execution.claim_operation(cluster, environment.operation_id, "a worker")
+    operation = lifecycle.claim_operation(cluster, environment.operation_id, "a worker")
     assert operation is not None
     environments.fail_build(cluster, operation.id, operation.fence, "environment.no_network", {})
     assert reason() == "waiting.environment_failed"

@@ -9,8 +9,8 @@ from cluster.services.context import Cluster
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation
 from tests.builders import a_job, a_node, a_training, a_workspace, add, holding
+from worker.backups.database_contents import INVARIANTS, check_invariants
 from worker.backups.errors import BackupBroken
-from worker.backups.invariants import INVARIANTS, check_invariants
 
 
 @pytest.fixture

@@ -4,16 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from cluster.domain.alerts import AlertTopic
-from cluster.domain.errors import Conflict, NotFound
-from cluster.domain.people.actor import Actor
-from cluster.domain.states import DatasetState, EnvironmentState, OperationKind, OperationState
+from cluster.domain.errors import Conflict
+from cluster.domain.states import DatasetState, EnvironmentState, OperationState
 from cluster.services import datasets
-from cluster.services.alerts.current_alerts import list_alerts
 from cluster.services.context import Cluster
 from cluster.services.images import environments
-from cluster.services.operations import execution, queries, requests
-from cluster.services.operations.requests import request_operation
+from cluster.services.operations import lifecycle
 from cluster.services.operations.stale_operations import requeue_stale_operations
 from cluster.store.operations import Operation
 from tests.builders import a_user, a_workspace, actor_of, an_administrator
@@ -35,7 +31,7 @@ def read(cluster: Cluster, operation_id: int) -> Operation:
 
 
 def claim(cluster: Cluster, operation_id: int, holder: str = "first") -> Operation:
-    operation = execution.claim_operation(cluster, operation_id, holder)
+    operation = lifecycle.claim_operation(cluster, operation_id, holder)
     assert operation is not None
     return operation
 
@@ -48,7 +44,7 @@ def test_an_operation_is_rung_once_it_is_committed(cluster: Cluster, bell: Recor
 
 def test_only_one_task_worker_claims_an_operation(cluster: Cluster) -> None:
     operation_id = a_build(cluster)
-    claims = at_once(*[lambda: execution.claim_operation(cluster, operation_id, "somebody")] * 4)
+    claims = at_once(*[lambda: lifecycle.claim_operation(cluster, operation_id, "somebody")] * 4)
     assert sum(isinstance(one, Operation) for one in claims) == 1
     assert claims.count(None) == 3
 
@@ -58,15 +54,15 @@ def test_a_silent_holder_loses_its_operation_and_can_change_nothing_more(
 ) -> None:
     operation_id = a_build(cluster)
     first = claim(cluster, operation_id)
-    clock.now += execution.CLAIM_LASTS + timedelta(seconds=1)
+    clock.now += lifecycle.CLAIM_LASTS + timedelta(seconds=1)
     requeue_stale_operations(cluster)
     assert read(cluster, operation_id).state is OperationState.REQUESTED
     assert bell.enqueued[-1] == ("images", operation_id)
     second = claim(cluster, operation_id, "second")
     assert second.fence == first.fence + 1
-    assert not execution.renew_operation(cluster, operation_id, first.fence)
+    assert not lifecycle.renew_operation(cluster, operation_id, first.fence)
     with pytest.raises(Conflict):
-        execution.report_step(cluster, operation_id, first.fence, "install", 0.5)
+        lifecycle.report_step(cluster, operation_id, first.fence, "install", 0.5)
     with pytest.raises(Conflict):
         environments.finish_build(cluster, operation_id, first.fence, [])
     environments.finish_build(cluster, operation_id, second.fence, [["horovod", "0.28.1", "ranks"]])
@@ -77,8 +73,8 @@ def test_a_renewed_lease_is_not_taken_away(cluster: Cluster, clock: Clock) -> No
     operation_id = a_build(cluster)
     operation = claim(cluster, operation_id)
     for _ in range(4):
-        clock.now += execution.CLAIM_LASTS - timedelta(seconds=1)
-        assert execution.renew_operation(cluster, operation_id, operation.fence)
+        clock.now += lifecycle.CLAIM_LASTS - timedelta(seconds=1)
+        assert lifecycle.renew_operation(cluster, operation_id, operation.fence)
         requeue_stale_operations(cluster)
     assert read(cluster, operation_id).state is OperationState.RUNNING
 
@@ -86,9 +82,9 @@ def test_a_renewed_lease_is_not_taken_away(cluster: Cluster, clock: Clock) -> No
 def test_steps_tell_what_is_done_what_goes_on_and_what_is_to_come(cluster: Cluster) -> None:
     operation_id = a_build(cluster)
     fence = claim(cluster, operation_id).fence
-    execution.plan_steps(cluster, operation_id, fence, ["download", "compile", "verify"])
-    execution.report_step(cluster, operation_id, fence, "compile", 0.4, "42 of 105 files")
-    execution.report_step(cluster, operation_id, fence, "surprise", 0.6)
+    lifecycle.plan_steps(cluster, operation_id, fence, ["download", "compile", "verify"])
+    lifecycle.report_step(cluster, operation_id, fence, "compile", 0.4, "42 of 105 files")
+    lifecycle.report_step(cluster, operation_id, fence, "surprise", 0.6)
     found = read(cluster, operation_id)
     states = {step["code"]: step["state"] for step in found.steps}
     assert states == {"download": "done", "compile": "done", "verify": "done", "surprise": "now"}
@@ -99,43 +95,18 @@ def test_a_failed_build_is_told_and_can_be_asked_for_again(cluster: Cluster) -> 
     actor = actor_of(an_administrator(cluster))
     operation_id = a_build(cluster)
     fence = claim(cluster, operation_id).fence
-    execution.report_step(cluster, operation_id, fence, "compile", 0.4)
+    lifecycle.report_step(cluster, operation_id, fence, "compile", 0.4)
     environments.fail_build(cluster, operation_id, fence, "environment.no_space", {"needed": 10, "free": 2})
     failed = read(cluster, operation_id)
     assert failed.steps[0]["state"] == "failed"
     assert (failed.error_code, failed.error_data) == ("environment.no_space", {"needed": 10, "free": 2})
     environment = environments.read_default_environment(cluster)
     assert environment is not None and environment.state is EnvironmentState.FAILED
-    requests.retry_operation(cluster, actor, operation_id)
+    lifecycle.retry_operation(cluster, actor, operation_id)
     environment = environments.read_default_environment(cluster)
     assert environment is not None and environment.state is EnvironmentState.BUILDING
     with pytest.raises(Conflict):
-        requests.retry_operation(cluster, actor, operation_id)
-
-
-def test_operations_of_a_foreign_workspace_do_not_exist(cluster: Cluster) -> None:
-    member, stranger = a_user(cluster), a_user(cluster)
-    workspace = a_workspace(cluster, members=(member,))
-    dataset = datasets.create_sample(cluster, actor_of(member), workspace.id)
-    build = a_build(cluster)
-    assert dataset.operation_id is not None
-    assert [one.id for one in queries.list_operations(cluster, actor_of(stranger))] == [build]
-    assert {one.id for one in queries.list_operations(cluster, actor_of(member))} == {
-        build,
-        dataset.operation_id,
-    }
-    with pytest.raises(NotFound):
-        queries.read_operation(cluster, actor_of(stranger), dataset.operation_id)
-    with pytest.raises(NotFound):
-        requests.retry_operation(cluster, actor_of(stranger), dataset.operation_id)
-
-
-def test_open_and_ended_operations_are_listed_apart(cluster: Cluster) -> None:
-    actor = actor_of(an_administrator(cluster))
-    build = a_build(cluster)
-    assert [one.id for one in queries.list_operations(cluster, actor, is_open=True)] == [build]
-    assert queries.list_operations(cluster, actor, is_open=False) == []
-    assert queries.list_operations(cluster, actor, before_id=build) == []
+        lifecycle.retry_operation(cluster, actor, operation_id)
 
 
 def test_a_failed_import_is_told_by_the_dataset_too(cluster: Cluster) -> None:
@@ -147,35 +118,6 @@ def test_a_failed_import_is_told_by_the_dataset_too(cluster: Cluster) -> None:
     datasets.fail_import(cluster, dataset.operation_id, fence, "archive.link", {"entry": "x"})
     found = datasets.read_dataset(cluster, actor_of(manager), dataset.id)
     assert (found.state, found.error_code) == (DatasetState.FAILED, "archive.link")
-    requests.retry_operation(cluster, actor_of(manager), dataset.operation_id)
+    lifecycle.retry_operation(cluster, actor_of(manager), dataset.operation_id)
     again = datasets.read_dataset(cluster, actor_of(manager), dataset.id)
     assert again.state is DatasetState.PREPARING
-
-
-def test_what_was_given_up_is_found_behind_everything_that_was_done_since(cluster: Cluster) -> None:
-    chief, member = actor_of(an_administrator(cluster)), a_user(cluster)
-    manager = a_user(cluster)
-    place = a_workspace(cluster, manager)
-    with cluster.store.write() as session:
-        ids = []
-        for by, where in ((chief.user_id, None), (member.id, place.id), (member.id, None)):
-            operation = request_operation(
-                session, OperationKind.BACKUP, None, actor_of(member), cluster.clock()
-            )
-            operation.state = OperationState.INTERRUPTED
-            operation.requested_by, operation.workspace_id = by, where
-            ids.append(operation.id)
-        for _ in range(60):
-            done = request_operation(session, OperationKind.BACKUP, None, chief, cluster.clock())
-            done.state = OperationState.FINISHED
-
-    def found(actor: Actor) -> list[int]:
-        return [each.id for each in queries.list_interrupted_operations(cluster, actor, limit=9)]
-
-    assert found(chief) == ids[::-1]
-    assert found(actor_of(member)) == [ids[2], ids[1]]
-    assert found(actor_of(manager)) == [ids[1]]
-    given_up = [
-        each.subject for each in list_alerts(cluster, actor_of(member)) if each.topic is AlertTopic.OPERATION
-    ]
-    assert given_up == [ids[2], ids[1]]

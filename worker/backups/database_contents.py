@@ -1,5 +1,5 @@
-"""Summarise a database as migration, rows by table and newest audit entry, so that a restored copy can be compared
-with the original."""
+"""Summarise what a database holds, so that a restored copy can be compared with the original, and check what must be
+true of every database of this product."""
 
 from dataclasses import dataclass
 
@@ -18,6 +18,30 @@ TRIGGER_QUERIES = {
     ),
 }
 """How many triggers keep each of the audit's tables append-only, and how they are counted."""
+LIVES = "EXISTS (SELECT 1 FROM attempts WHERE attempts.job_id = jobs.id AND attempts.ended_at IS NULL)"
+INVARIANTS = {
+    "broken.unit_twice": (
+        "SELECT unit_id FROM allocations WHERE ended_at IS NULL GROUP BY unit_id HAVING count(*) > 1"
+    ),
+    "broken.ended_holds": (
+        "SELECT attempts.id FROM allocations JOIN attempts ON attempts.id = allocations.attempt_id"
+        " WHERE allocations.ended_at IS NULL AND attempts.ended_at IS NOT NULL"
+    ),
+    "broken.two_attempts": (
+        "SELECT job_id FROM attempts WHERE ended_at IS NULL GROUP BY job_id HAVING count(*) > 1"
+    ),
+    "broken.no_attempt": (
+        f"SELECT id FROM jobs WHERE state IN ('starting', 'running', 'stopping') AND NOT {LIVES}"
+    ),
+    "broken.attempt_too_many": (
+        f"SELECT id FROM jobs WHERE state NOT IN ('starting', 'running', 'stopping') AND {LIVES}"
+    ),
+    "broken.no_cause": (
+        "SELECT id FROM jobs WHERE state IN ('finished', 'failed', 'stopped')"
+        " AND (ended_at IS NULL OR end_code IS NULL)"
+    ),
+}
+"""By the code of what is broken then; each asks for the ids of those that break it."""
 
 
 @dataclass(frozen=True)
@@ -66,3 +90,11 @@ def check_audit_triggers(connection: Connection, rows: dict[str, int]) -> None:
     for table in [name for name in APPEND_ONLY_TABLES if name in rows]:
         if connection.exec_driver_sql(query.format(table=table)).scalar_one() < least:
             raise BackupBroken("broken.unguarded", table=table)
+
+
+def check_invariants(connection: Connection) -> None:
+    """Raises BackupBroken with the first one that is broken, and where."""
+    for code, query in INVARIANTS.items():
+        found = connection.exec_driver_sql(f"{query} LIMIT 1").scalar()
+        if found is not None:
+            raise BackupBroken(code, number=found)

@@ -9,7 +9,7 @@ from cluster.services.context import Cluster
 from cluster.store.audit import add_audit_entry
 from tests.builders import a_user, actor_of, an_administrator
 from tests.store.audit_tampering import tamper
-from worker.backups.database_summary import (
+from worker.backups.database_contents import (
     DatabaseSummary,
     check_audit_triggers,
     check_same_summary,

@@ -1,15 +1,21 @@
-"""Parse a request to the repair broker: it accepts only repairs, hosts and locks that it knows."""
+"""The protocol of the repair broker: what its client sends through the socket, and how the broker parses it.
+
+The broker accepts only repairs, hosts and locks that it knows.
+"""
 
 import json
 import re
+import socket
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from cluster.domain.errors import Refused
-from cluster.domain.installation import InstallationKind
+from cluster.domain.errors import Refused, Unavailable
 from cluster.domain.repairs.definition import (
     HOST_CHECKS,
+    KUBERNETES_CHECKS,
+    OF_SERVERS,
     CheckKind,
     Repair,
     RepairCheck,
@@ -22,16 +28,12 @@ PROBE_TIMEOUT = 120
 NUMBER = re.compile(r"[1-9][0-9]{0,18}")
 LOCK = re.compile(r"master|node-[1-9][0-9]{0,18}")
 SITE_CHECKS = {CheckKind.SITE_ANSWERS, CheckKind.CERTIFICATE_LASTS}
-KUBERNETES_CHECKS = {
-    CheckKind.CONTROL_PLANE_ANSWERS,
-    CheckKind.CONTROL_CERTIFICATES_LAST,
-    CheckKind.WORKLOADS_READY,
-    CheckKind.NODE_READY,
-    CheckKind.PODS_NETWORKED,
-}
-OF_SERVERS = {InstallationKind.SERVERS, InstallationKind.KUBERNETES}
 MAX_QUOTED = 60
 """Characters of what was said that a message repeats."""
+ANSWER_SECONDS = 30.0
+"""Seconds."""
+LONGEST_LINE = 65_536
+"""Bytes of one line."""
 
 
 @dataclass(frozen=True)
@@ -142,3 +144,38 @@ def probe_variables(checks: Iterable[RepairCheck], port: int) -> dict[str, str]:
         "look_kubernetes": "yes" if kinds & KUBERNETES_CHECKS else "no",
         "look_images": "yes" if CheckKind.IMAGES_STAND in kinds else "no",
     }
+
+
+def ask_broker(door: Path, words: Mapping[str, Any]) -> None:
+    """Returns once it is done, or the run's process can be found. Raises Unavailable, also where it is refused."""
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(ANSWER_SECONDS)
+            connection.connect(str(door))
+            write_json_line(connection, words)
+            answer = read_json_line(connection)
+    except OSError as error:
+        raise Unavailable("repair.no_runner", error=str(error)[:200]) from error
+    if "code" in answer:
+        raise Unavailable(str(answer["code"]), **answer.get("data", {}))
+    if answer.get("done") is not True:
+        raise Unavailable("repair.no_runner", error="it ended before the run began")
+
+
+def write_json_line(connection: socket.socket, words: Mapping[str, Any]) -> None:
+    connection.sendall(json.dumps(words).encode() + b"\n")
+
+
+def read_json_line(connection: socket.socket) -> dict[str, Any]:
+    """Empty where the other side says nothing of use. Raises OSError."""
+    said = b""
+    while not said.endswith(b"\n") and len(said) < LONGEST_LINE:
+        more = connection.recv(4096)
+        if not more:
+            break
+        said += more
+    try:
+        found = json.loads(said)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

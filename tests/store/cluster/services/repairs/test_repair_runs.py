@@ -13,14 +13,12 @@ from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.domain.states import OperationState
 from cluster.services.audit import entries
 from cluster.services.context import Cluster
-from cluster.services.operations import execution, queries
-from cluster.services.operations import requests as operations
-from cluster.services.people.users import service_actor
+from cluster.services.operations import lifecycle, queries
+from cluster.services.operations import lifecycle as operations
 from cluster.services.repairs import previews
-from cluster.services.repairs import requests as repairs
-from cluster.services.repairs.offline_records import CONSOLE_ADDRESS
+from cluster.services.repairs import repair_runs as repairs
 from cluster.services.repairs.reclaimable_files import delete_reclaimable_of_run, list_reclaimable_paths
-from cluster.services.repairs.run_recorder import record_run_end, record_run_start
+from cluster.services.repairs.repair_runs import record_run_end, record_run_start
 from cluster.services.repairs.stuck_operations import count_stuck_operations, release_stuck_operations
 from cluster.store.audit import AuditEntry
 from cluster.store.operations import Operation
@@ -42,7 +40,7 @@ def ask(cluster: Cluster, chief: Actor, name: str = "back-up-now", typed: str = 
 def ended(
     cluster: Cluster, run: RepairRun, verdict: RepairVerdict = RepairVerdict.VERIFIED, seconds: float = 5
 ) -> None:
-    operation = execution.claim_operation(cluster, run.operation_id or 0, "a worker")
+    operation = lifecycle.claim_operation(cluster, run.operation_id or 0, "a worker")
     assert operation is not None
     record_run_start(cluster, operation, [])
     cluster.clock.move(seconds=seconds)  # type: ignore[attr-defined]
@@ -216,34 +214,6 @@ def test_one_that_was_given_up_is_closed_and_asked_for_anew(
     operation = queries.read_operation(cluster, chief, given_up.operation_id or 0)
     assert (operation.state, operation.error_code) == (OperationState.FAILED, "repair.closed")
     assert ask(cluster, chief, "back-up-now").id != given_up.id
-
-
-def test_stuck_operations_are_asked_again(cluster: Cluster, chief: Actor) -> None:
-    now = cluster.clock()
-    add(cluster, Operation(kind="dataset.delete", queue="general", subject_id=None, workspace_id=None,
-                           requested_by=chief.user_id, requested_at=now, state=OperationState.INTERRUPTED,
-                           claims=5, error_code="operation.dropped"))  # fmt: skip
-    assert count_stuck_operations(cluster) == 1
-    clicker = actor_of(an_administrator(cluster, name="jieun"))
-    (released,) = release_stuck_operations(cluster, ask(cluster, clicker).number)
-    (entry,) = entries.list_audit_entries(cluster, chief, action="operation.retried")
-    assert entry.actor_name == "jieun", "whoever asked for the operation has asked for nothing now"
-    assert count_stuck_operations(cluster) == 0
-    operation = queries.read_operation(cluster, chief, released)
-    assert (operation.state, operation.claims, operation.error_code) == (OperationState.REQUESTED, 0, None)
-
-
-def test_who_is_at_the_console_without_the_database_is_told_by_the_record(
-    cluster: Cluster, chief: Actor
-) -> None:
-    add(cluster, Operation(kind="dataset.delete", queue="general", subject_id=None, workspace_id=None,
-                           requested_by=chief.user_id, requested_at=cluster.clock(),
-                           state=OperationState.INTERRUPTED))  # fmt: skip
-    assert len(release_stuck_operations(cluster, "1234567890123456")) == 1
-    (entry,) = entries.list_audit_entries(cluster, chief, action="operation.retried")
-    assert (entry.actor_name, entry.address, entry.data["repair"]) == (
-        service_actor(cluster).name, CONSOLE_ADDRESS, "1234567890123456",
-    )  # fmt: skip
 
 
 def test_only_what_the_forecast_listed_is_deleted(cluster: Cluster, chief: Actor) -> None:

@@ -9,10 +9,10 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.services.context import Cluster
 from cluster.services.nodes import drains
-from cluster.services.operations import execution
+from cluster.services.operations import lifecycle
 from cluster.services.repairs import previews
-from cluster.services.repairs import requests as repairs
-from cluster.services.repairs.run_recorder import record_run_end
+from cluster.services.repairs import repair_runs as repairs
+from cluster.services.repairs.repair_runs import record_run_end
 from cluster.store.repairs import RepairRun
 from tests.builders import a_node, actor_of, an_administrator
 
@@ -50,7 +50,7 @@ def test_a_run_on_two_nodes_holds_both_and_no_third(servers: Cluster, chief: Act
     with pytest.raises(Conflict, match="repair.under_way"):
         ask(servers, chief, "restart-worker", "gpu03")
     assert ask(servers, chief, "restart-worker", "gpu01").locks == ["master"]
-    operation = execution.claim_operation(servers, run.operation_id or 0, "one")
+    operation = lifecycle.claim_operation(servers, run.operation_id or 0, "one")
     assert operation is not None
     record_run_end(servers, operation, RepairVerdict.VERIFIED, 0, [])
     assert ask(servers, chief, "restart-worker", "gpu03").hosts == ["gpu03"]

@@ -1,7 +1,11 @@
-"""Requests and cancels repairs: what the preview showed is what runs, one run at a time per target."""
+"""The rows of repair runs: requested, cancelled, recorded while a driver carries them out, and ended.
+
+What the preview showed is what runs, one run at a time per target.
+"""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import select, update
 from sqlalchemy.exc import IntegrityError
@@ -21,17 +25,28 @@ from cluster.domain.repairs.definition import (
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
-from cluster.services.operations.execution import end_operation
-from cluster.services.operations.requests import enqueue_operation, request_operation
-from cluster.services.repairs.previews import preview_repair
-from cluster.services.repairs.targets import (
-    WITH_PEOPLE,
-    find_locking_run,
+from cluster.services.operations.lifecycle import (
+    end_operation,
+    enqueue_operation,
+    fail_operation,
+    finish_operation,
+    load_claimed_operation,
+    request_operation,
 )
+from cluster.services.repairs.offline_records import CONSOLE_ADDRESS
+from cluster.services.repairs.previews import WITH_PEOPLE, find_locking_run, preview_repair
 from cluster.store.audit import add_audit_entry
 from cluster.store.nodes import Node
 from cluster.store.operations import Operation
 from cluster.store.repairs import RepairLock, RepairRun
+from cluster.store.users import User
+
+FAILURE_CODES = {
+    RepairVerdict.NOT_VERIFIED: "repair.not_verified",
+    RepairVerdict.CANCELLED: "repair.cancelled",
+}
+GOOD_VERDICTS = (RepairVerdict.VERIFIED, RepairVerdict.DRY_RUN)
+Data = Sequence[dict[str, Any]]
 
 
 def request_repair(
@@ -160,14 +175,89 @@ def close_interrupted_run(
 ) -> None:
     operation.error_code, operation.error_data = "repair.closed", {}
     end_operation(operation, OperationState.FAILED, now)
-    run.verdict, run.ended_at = RepairVerdict.BROKEN, now
-    release_repair_locks(session, run.id, now)
-    add_audit_entry(
-        session, now, actor, "repair.ended", run.id, "failed",
-        name=run.name, host=run.host, verdict=RepairVerdict.BROKEN.value,
-    )  # fmt: skip
+    end_run(session, actor, run, RepairVerdict.BROKEN, now)
 
 
-def release_repair_locks(session: Session, run_id: int, now: datetime) -> None:
-    held = update(RepairLock).where(RepairLock.run_id == run_id, RepairLock.released_at.is_(None))
+def end_run(session: Session, actor: Actor, run: RepairRun, verdict: RepairVerdict, now: datetime) -> None:
+    """Writes the verdict and frees the targets."""
+    run.verdict, run.ended_at = verdict, now
+    held = update(RepairLock).where(RepairLock.run_id == run.id, RepairLock.released_at.is_(None))
     session.execute(held.values(released_at=now))
+    ended = {"name": run.name, "host": run.host, "verdict": verdict.value}
+    outcome = "done" if verdict in GOOD_VERDICTS else "failed"
+    add_audit_entry(session, now, actor, "repair.ended", run.id, outcome, **ended)
+
+
+def read_run_of_operation(cluster: Cluster, operation: Operation) -> RepairRun:
+    with cluster.store.read() as session:
+        return session.get_one(RepairRun, operation.subject_id)
+
+
+def load_claimed_run(session: Session, operation: Operation) -> tuple[Operation, RepairRun]:
+    """Locks the run before its operation, as `cancel_repair` does: the other order would let each wait for the other.
+
+    Raises Conflict where the fence is stale.
+    """
+    run = session.get_one(RepairRun, operation.subject_id, with_for_update=True)
+    return load_claimed_operation(session, operation.id, operation.fence), run
+
+
+def record_run_start(cluster: Cluster, operation: Operation, before: Data) -> None:
+    """Keeps what the checks said before anything was changed. Stale: Conflict."""
+    with cluster.store.write() as session:
+        _, run = load_claimed_run(session, operation)
+        run.before = list(before)
+        run.started_at = run.started_at or cluster.clock()
+    cluster.events.publish("operations", operation.id)
+
+
+def record_run_tasks(cluster: Cluster, operation: Operation, tasks: Data, progress: float) -> None:
+    with cluster.store.write() as session:
+        held, run = load_claimed_run(session, operation)
+        held.progress = progress
+        run.tasks = list(tasks)
+    cluster.events.publish("operations", operation.id)
+
+
+def record_run_checks(cluster: Cluster, operation: Operation, checks: Data) -> None:
+    """While the verification waits: what each check says now."""
+    with cluster.store.write() as session:
+        _, run = load_claimed_run(session, operation)
+        run.checks = list(checks)
+    cluster.events.publish("operations", operation.id)
+
+
+def record_run_end(
+    cluster: Cluster,
+    operation: Operation,
+    verdict: RepairVerdict,
+    rc: int | None,
+    checks: Data,
+    code: str = "",
+    data: dict[str, Any] | None = None,
+) -> None:
+    """Ends run and operation; the target is free from here on. Stale: Conflict.
+
+    `code` and `data` say why the operation failed; without them it is the verdict, and the host.
+    """
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        _, run = load_claimed_run(session, operation)
+        if verdict in GOOD_VERDICTS:
+            finish_operation(session, operation.id, operation.fence, now)
+        else:
+            why = {"host": run.host} if data is None else data
+            fail_operation(
+                session, operation.id, operation.fence, now, code or FAILURE_CODES.get(verdict, ""), why
+            )
+        run.playbook_rc, run.checks = rc, list(checks)
+        end_run(session, requester_of(session, run), run, verdict, now)
+    cluster.events.publish("operations", operation.id)
+
+
+def requester_of(session: Session, run: RepairRun) -> Actor:
+    """The person who requested the run; for a run of the console, the user who was signed in there."""
+    person = session.get_one(User, run.requested_by)
+    return Actor(
+        person.id, run.console_user or person.name, True, CONSOLE_ADDRESS if run.console_user else ""
+    )
