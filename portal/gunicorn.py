@@ -1,6 +1,6 @@
 """gunicorn's configuration: `gunicorn --config python:portal.gunicorn portal.wsgi:app`.
 
-Threads, because a stream (one per open tab) holds one for as long as the tab is seen; 1×256 carried 200
+Threads, because a stream (one per open tab) holds one while the tab is visible; 1×256 carried 200
 streams at 1 ms for an ordinary request. One process, so that one Redis reader serves all of them.
 """
 
@@ -11,9 +11,12 @@ from contextlib import suppress
 from typing import Any
 
 from cluster.gc_freeze import freeze_startup_objects
+from cluster.logging import configure_logging
+from cluster.services.context import Cluster
 from cluster.settings import Settings
 from cluster.store.engine import Store
-from portal.web.request_log import configure_logging
+from portal.live.stream_slots import StreamSlots
+from portal.shared_objects import shared_object
 
 settings = Settings.from_environment()
 configure_logging()
@@ -47,10 +50,10 @@ def post_fork(server: Any, worker: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """Streams end by themselves when this process is told to stop."""
+    """Streams end by themselves when this process has to stop."""
     sys.setswitchinterval(SWITCH_SECONDS)
-    worker.wsgi.extensions["stream_slots"].is_closing = lambda: not worker.alive
-    stay_open(worker.wsgi.extensions["cluster"].store)
+    shared_object(StreamSlots, worker.wsgi).is_closing = lambda: not worker.alive
+    stay_open(shared_object(Cluster, worker.wsgi).store)
     freeze_startup_objects()
 
 

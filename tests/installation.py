@@ -11,7 +11,6 @@ import xmlrpc.client
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPException
 from pathlib import Path
 
 import psutil
@@ -64,7 +63,7 @@ class Installation:
         try:
             states = {each.state for each in SupervisorClient(self.places).list_services()}
             return states == {"RUNNING"} and self.health() == "ok"
-        except (OSError, HTTPException, xmlrpc.client.Error):
+        except (OSError, xmlrpc.client.Error):
             return False
 
     def health(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pkgutil import resolve_name
 from typing import Any
 
-import structlog
+from cluster.logging import configure_logging
 
 SERVICES = {
     "scheduler": "worker.commands.scheduler:main",
@@ -51,22 +51,6 @@ def load(path: str) -> Callable[[list[str]], Any]:
     finally:
         gc.freeze()
         gc.enable()
-
-
-def configure_logging() -> None:
-    """JSON lines on stderr, as the portal writes them; the process manager keeps them in a file."""
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.StackInfoRenderer(),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(ensure_ascii=False),
-        ],
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
-    )
 
 
 if __name__ == "__main__":

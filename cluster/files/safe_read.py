@@ -81,5 +81,10 @@ def read_small_file(root: Path, *names: str, limit: int = 64 * 1024) -> bytes | 
     return text if len(text) <= limit else None
 
 
+def duplicate_file(file: BinaryIO) -> BinaryIO:
+    """Another handle of the same open file, unbuffered; `file` may be closed before it."""
+    return os.fdopen(os.dup(file.fileno()), "rb", buffering=0)
+
+
 def open_file_size(file: BinaryIO) -> int:
     return os.fstat(file.fileno()).st_size

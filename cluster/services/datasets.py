@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session, joinedload
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.names import check_dataset_name, check_file_name
 from cluster.domain.people.actor import Actor
-from cluster.domain.people.permissions import require_permission
+from cluster.domain.people.permissions import is_allowed, require_permission
 from cluster.domain.states import LIVE_JOB_STATES, DatasetKind, DatasetState, OperationKind
 from cluster.failpoints import external_call
 from cluster.services.context import Cluster
@@ -174,6 +174,10 @@ def list_reading_jobs(cluster: Cluster, actor: Actor, dataset_id: int) -> Sequen
     query = select(Job).where(Job.dataset_id == dataset_id, can_see_job(actor)).options(joinedload(Job.user))
     with cluster.store.read() as session:
         return list(session.scalars(query.order_by(Job.id.desc()).limit(50)))
+
+
+def can_delete_dataset(actor: Actor, dataset: Dataset) -> bool:
+    return is_allowed("dataset.delete", dataset_relation(actor, dataset))
 
 
 def delete_dataset(cluster: Cluster, actor: Actor, dataset_id: int) -> None:

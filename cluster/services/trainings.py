@@ -11,7 +11,7 @@ from cluster.domain.built_in_models import BUILT_IN_MODELS
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.names import check_file_name, check_text, check_training_name
 from cluster.domain.people.actor import Actor
-from cluster.domain.people.permissions import require_permission
+from cluster.domain.people.permissions import is_allowed, require_permission
 from cluster.domain.states import TrainingKind, Visibility
 from cluster.services.context import Cluster
 from cluster.services.people.access import (
@@ -120,6 +120,10 @@ def add_training_members(session: Session, training: Training, names: Sequence[s
         if user is None:
             raise Refused("members", "user.not_in_workspace", name=name)
         session.add(TrainingMember(training_id=training.id, user_id=user.id))
+
+
+def can_upload_code(actor: Actor, training: Training) -> bool:
+    return is_allowed("training.upload_code", training_relation(actor, training))
 
 
 def upload_code(cluster: Cluster, actor: Actor, training_id: int, code: CodeFiles) -> Training:

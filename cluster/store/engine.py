@@ -1,35 +1,20 @@
 """Opens the database: the same code for SQLite (embedded) and PostgreSQL."""
 
-import errno
-import os
 import select
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, InvalidatePoolError
+from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.orm import Session, sessionmaker
-from sqlalchemy.pool import NullPool
 
 from cluster import failpoints
+from cluster.store.sqlite import open_sqlite, use_write_ahead_log
 
-BUSY_TIMEOUT_MS = 10_000
-POSTGRESQL = Path("/var/lib/postgresql")
-"""Where the distribution's server keeps its databases."""
-DISK_FULL_ERRNOS = (errno.ENOSPC, errno.EDQUOT)
-DISK_FULL_SQLSTATE = "53100"
-"""What PostgreSQL says (appendix A of its manual); its driver is imported by those alone who use it."""
-BUSY_CODES = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-CANNOT_OPEN_CODES = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
-"""What SQLite says, beside SQLITE_FULL, where it cannot make the files beside the database."""
-MIN_FREE_BYTES = 256 * 1024
-"""Bytes. With less than that free SQLite cannot open a database that nobody else has open."""
 POOLED_CONNECTIONS = 16
 """Per process; as many more are made for a moment where all of these are in use."""
 
@@ -171,88 +156,3 @@ def is_server_gone(descriptor: int) -> bool:
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return bool(poll.poll(0))
-
-
-def open_sqlite(url: str, patience: int | None = None) -> Engine:
-    """WAL, durable commits, foreign keys; no connection is kept, so none crosses a fork."""
-    busy_ms = BUSY_TIMEOUT_MS if patience is None else 1000 * patience
-    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": busy_ms / 1000})
-
-    @event.listens_for(engine, "connect")
-    def prepare(connection: Any, record: object) -> None:
-        # The driver's own transaction handling would begin too late; `begin` below does it.
-        connection.isolation_level = None
-        use_write_ahead_log(connection, busy_ms)
-        for pragma in (
-            "synchronous=FULL",
-            "foreign_keys=ON",
-            f"busy_timeout={busy_ms}",
-        ):
-            connection.execute(f"PRAGMA {pragma}")
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().get("writes", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-    return engine
-
-
-def use_write_ahead_log(connection: sqlite3.Connection, busy_ms: int = BUSY_TIMEOUT_MS) -> None:
-    """SQLite itself does not wait while another process turns the same new file to WAL; this does.
-
-    Any other error, a full disk, is told at once.
-    """
-    deadline = time.monotonic() + busy_ms / 1000
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode=WAL")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF not in BUSY_CODES or time.monotonic() > deadline:
-                raise
-            time.sleep(0.02)
-        else:
-            return
-
-
-def database_folder(url: str) -> Path | None:
-    """Where the database's files lie; None where that is not known, or on another machine."""
-    parts = make_url(url)
-    if parts.get_backend_name() == "sqlite":
-        return Path(parts.database).parent if parts.database else None
-    query_host = parts.query.get("host", "")
-    host = parts.host or (query_host if isinstance(query_host, str) else "")
-    is_here = host.startswith("/") or host in ("", "localhost", "127.0.0.1", "::1")
-    return POSTGRESQL if is_here and POSTGRESQL.is_dir() else None
-
-
-def is_disk_full(error: BaseException, url: str) -> bool:
-    """Whether the database could not write, or not even open its files, because its disk has no room."""
-    cause = getattr(error, "orig", None) or error
-    if (
-        getattr(cause, "sqlstate", None) == DISK_FULL_SQLSTATE
-        or getattr(cause, "errno", None) in DISK_FULL_ERRNOS
-    ):
-        return True
-    if not isinstance(cause, sqlite3.Error):
-        return False
-    code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
-    return code == sqlite3.SQLITE_FULL or (code in CANNOT_OPEN_CODES and has_no_room(database_folder(url)))
-
-
-@contextmanager
-def ignoring_disk_full(store: Store) -> Iterator[None]:
-    """For a note that may be left out while the database cannot write: who reads a page is not refused for it."""
-    try:
-        yield
-    except DBAPIError as error:
-        if not is_disk_full(error, store.address):
-            raise
-
-
-def has_no_room(folder: Path | None) -> bool:
-    try:
-        found = os.statvfs(folder) if folder is not None else None
-    except OSError:
-        return False
-    return found is not None and found.f_bavail * found.f_frsize < MIN_FREE_BYTES

@@ -1,18 +1,15 @@
 """Migrate a database to this version's schema: one transaction, after a copy of the SQLite file, never backwards."""
 
 import sqlite3
-from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
-from sqlalchemy.engine import make_url
 
 from cluster.domain.errors import GroundcrewError
-from cluster.settings import VERSION, Settings
-from cluster.store.engine import open_sqlite
+from cluster.settings import Settings
+from cluster.store.sqlite import copy_sqlite, open_sqlite, sqlite_file
 
 if TYPE_CHECKING:
     # Slow to import, for each service that needs no more of this module than the database's file.
@@ -62,7 +59,7 @@ def upgrade_database(settings_or_url: Settings | str, copy_to: Path | None = Non
             raise GroundcrewError("database.newer", found=before, known=head)
         copy = None
         if before is not None and engine.dialect.name == "sqlite":
-            copy = copy_database(url, copy_to)
+            copy = copy_sqlite(url, copy_to)
         with engine.begin() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(text("SELECT pg_advisory_xact_lock(hashtext(:lock))"), {"lock": LOCK})
@@ -87,12 +84,6 @@ def is_schema_current(settings_or_url: Settings | str) -> bool:
 
 def database_url_of(settings_or_url: Settings | str) -> str:
     return settings_or_url.database_url if isinstance(settings_or_url, Settings) else settings_or_url
-
-
-def sqlite_file(url: str) -> Path | None:
-    """The file of a SQLite database; None for PostgreSQL."""
-    parsed = make_url(url)
-    return Path(parsed.database or "") if parsed.get_backend_name() == "sqlite" else None
 
 
 def open_for_migration(url: str) -> Engine:
@@ -143,18 +134,3 @@ def alembic_config(connection: Connection | None = None) -> "Config":
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
     return config
-
-
-def copy_database(url: str, copy_to: Path | None) -> Path:
-    """A whole and consistent copy, also while others write: `before-<version>-<UTC time>.db`, mode 0600."""
-    source = sqlite_file(url)
-    assert source is not None
-    folder = copy_to or source.parent
-    folder.mkdir(parents=True, exist_ok=True)
-    copy = folder / f"before-{VERSION}-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}.db"
-    unfinished = copy.with_suffix(".unfinished")
-    unfinished.touch(mode=0o600)
-    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(unfinished)) as new:
-        old.backup(new)
-    unfinished.rename(copy)
-    return copy

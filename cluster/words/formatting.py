@@ -1,9 +1,15 @@
-"""Format numbers in both languages: units, counted nouns, durations, sizes, percents, days and times."""
+"""Format numbers in both languages: units, counted nouns, durations, sizes, percents, days and times.
 
+Pages, sentences, mails, notices and the console write by these functions; the command, which knows REST alone,
+follows the same rules (docs/developing/words.md).
+"""
+
+import math
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from typing import Any
 
+from cluster.domain.queue.start_estimate import MAX_AHEAD_COUNTED
 from cluster.domain.states import UnitKind
 
 UNIT_WORDS = {
@@ -65,9 +71,20 @@ def format_counted(number: int, noun: str, language: str) -> str:
     return f"{format_number(number)} {singular if number == 1 else plural}"
 
 
-def format_number(number: float) -> str:
-    """With thousands apart: 12,345."""
-    return f"{number:,}"
+def format_number(number: float, digits: int | None = None) -> str:
+    """With thousands apart: 12,345. Without `digits` a fraction keeps four significant figures: 0.951."""
+    if not math.isfinite(number):
+        return "NaN" if math.isnan(number) else "∞" if number > 0 else "−∞"
+    if digits is not None:
+        return f"{number:,.{digits}f}"
+    if float(number).is_integer():
+        return f"{int(number):,}"
+    return f"{number:,.1f}" if abs(number) >= 1000 else f"{number:.4g}"
+
+
+def format_capped_count(number: int) -> str:
+    """A count that is not followed beyond 1,000: "1,000+" stands for more."""
+    return f"{MAX_AHEAD_COUNTED:,}+" if number > MAX_AHEAD_COUNTED else format_number(number)
 
 
 def format_duration(seconds: float, language: str) -> str:
@@ -84,22 +101,40 @@ def format_duration(seconds: float, language: str) -> str:
     return " ".join(parts)
 
 
+def format_age(seconds: float, language: str) -> str:
+    """One unit, not rounded up: "4 min ago", "3일 전"; "now" within a second and for a moment to come."""
+    korean = language == "ko"
+    whole = int(seconds)
+    if whole < 1:
+        return "지금" if korean else "now"
+    name, size = next(unit for unit in DURATIONS["ko" if korean else "en"] if whole >= unit[1])
+    return f"{whole // size}{name} 전" if korean else f"{whole // size} {name} ago"
+
+
 def format_size(number: float) -> str:
-    """Bytes in the largest unit that leaves a number of one or more: "1.5 GiB"."""
+    """Bytes in the largest binary unit that leaves a number of one or more: "1.5 GiB"."""
     value = float(max(0, number))
     for name in SIZES:
-        if value < 1024 or name == SIZES[-1]:
+        if round(value) < 1024 or name == SIZES[-1]:
             break
         value /= 1024
-    return f"{value:.0f} {name}" if name == "B" or value >= 100 else f"{value:.1f} {name}"
+    return f"{value:.0f} {name}" if name == "B" or value >= 99.95 else f"{value:.1f} {name}"
 
 
-def format_percent(share: float) -> str:
-    """0.88 as "88 %"; never 100 before it is whole."""
-    return f"{min(100, int(share * 100 + 1e-9))} %"
+def format_percent(share: float, digits: int = 0) -> str:
+    """0.88 as "88 %", cut and not rounded: 100 is the whole and nothing less."""
+    if not math.isfinite(share):
+        return format_number(share)
+    scale: int = 10**digits
+    return f"{min(100.0, math.floor(share * 100 * scale + 1e-9) / scale):.{digits}f} %"
 
 
-def format_clock(moment: datetime | str, zone: tzinfo | None, now: datetime | None) -> str:
+def format_clock(moment: datetime | str, zone: tzinfo | None) -> str:
+    """ "14:38"."""
+    return f"{parse_moment(moment).astimezone(zone):%H:%M}"
+
+
+def format_short_datetime(moment: datetime | str, zone: tzinfo | None, now: datetime | None) -> str:
     """ "14:38" on the day of `now`, "11-20 14:38" on another one of its year, else with the year."""
     at = parse_moment(moment).astimezone(zone)
     today = now.astimezone(zone).date() if now else None
@@ -108,13 +143,20 @@ def format_clock(moment: datetime | str, zone: tzinfo | None, now: datetime | No
     return f"{at:%m-%d %H:%M}" if today and today.year == at.year else f"{at:%Y-%m-%d %H:%M}"
 
 
+def format_datetime(moment: datetime | str, zone: tzinfo | None) -> str:
+    """ "2026-11-20 14:38:05"."""
+    return f"{parse_moment(moment).astimezone(zone):%Y-%m-%d %H:%M:%S}"
+
+
 def format_day(value: date | str) -> str:
     """ "2026-11-20"."""
     return value[:10] if isinstance(value, str) else f"{value:%Y-%m-%d}"
 
 
 def parse_moment(value: datetime | str) -> datetime:
-    return datetime.fromisoformat(value) if isinstance(value, str) else value
+    """One without a zone is UTC."""
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def format_list(values: Iterable[Any], language: str) -> str:

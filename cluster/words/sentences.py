@@ -15,13 +15,13 @@ from cluster.words.formatting import (
     COUNTED_NOUNS,
     PARTICLES,
     format_bounds,
-    format_clock,
     format_counted,
     format_day,
     format_duration,
     format_list,
     format_number,
     format_percent,
+    format_short_datetime,
     format_size,
     format_units,
     unit_word,
@@ -88,9 +88,8 @@ def korean_translations() -> Translations:
     return load_translations(Path(__file__).parent, "ko")
 
 
-def in_language(code: str, english: str, language: str) -> str:
-    """The .po entry of this very code where one text needs two translations, else that of the text."""
-    return korean_translations().pgettext(code, english) if language == "ko" else english
+def in_language(english: str, language: str) -> str:
+    return str(korean_translations().gettext(english)) if language == "ko" else english
 
 
 def has_words(code: str) -> bool:
@@ -141,7 +140,7 @@ def title(code: str, language: str = "en") -> str:
     """A short heading for an error or an end: the code's own, else that of its family."""
     family = code.partition(".")[0]
     english = TITLES.get(code) or TITLES.get(family) or TITLES["unknown"]
-    return in_language(f"title.{code}", english, language)
+    return in_language(english, language)
 
 
 def hint(code: str, data: Mapping[str, Any] | None = None, language: str = "en") -> str:
@@ -160,7 +159,7 @@ def word(group: str, value: object, language: str = "en") -> str:
     """One word for a value: word("state.job", JobState.RUNNING, "ko") is 실행 중."""
     code = f"{group}.{value}"
     english = WORDS.get(code)
-    return str(value) if english is None else in_language(code, english, language)
+    return str(value) if english is None else in_language(english, language)
 
 
 def action_name(code: str, language: str = "en") -> str:
@@ -253,7 +252,7 @@ def fill_sentence(
     """The text with its data; the code itself where there is no text."""
     if english is None:
         return code
-    text = in_language(code, english, language)
+    text = in_language(english, language)
     return _Filler(dict(data or {}), language, zone, now).format(text)
 
 
@@ -303,7 +302,7 @@ class _Filler(string.Formatter):
                 format_size(value) if self.data.get("what") in IN_BYTES else format_number(value)
             ),
             "percent": lambda: format_percent(value),
-            "clock": lambda: format_clock(value, self.zone, self.now),
+            "clock": lambda: format_short_datetime(value, self.zone, self.now),
             "day": lambda: format_day(value),
             "job": lambda: f"job-{value}",
             "seen": lambda: self._phrase("phrase.seen" if self.data.get("character") else "phrase.unseen"),

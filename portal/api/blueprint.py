@@ -22,7 +22,7 @@ class TypedDecorator(Protocol):
 
 
 MAX_BODY_VALUES = 20_000
-"""Twice what the largest sweep names; each is looked at by itself, which takes time from everybody."""
+"""Twice what the largest sweep names; each is checked by itself, which delays all other requests."""
 
 
 class StrictParser(FlaskParser):
@@ -54,7 +54,7 @@ class ApiBlueprint(Blueprint):  # type: ignore[misc]
         return decorate
 
     def arguments(self, schema: type[Schema], location: str = "json") -> TypedDecorator:
-        # An instance: of a class every request would make one anew, with copies of all its fields.
+        # An instance: from a class every request would make a new one, with copies of all its fields.
         decorate: TypedDecorator = super().arguments(schema(), location=location)
         return decorate
 

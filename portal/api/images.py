@@ -76,17 +76,17 @@ def describe_image(image: DefaultImage) -> dict[str, Any]:
 
 
 def describe_environment() -> dict[str, Any] | None:
-    found = environments.read_default_environment(current_cluster())
-    if found is None:
+    environment = environments.read_default_environment(current_cluster())
+    if environment is None:
         return None
     return {
-        "digest": found.digest,
-        "state": found.state.value,
-        "ready_at": found.ready_at,
-        "contents": [describe_library(*line) for line in found.contents],
+        "digest": environment.digest,
+        "state": environment.state.value,
+        "ready_at": environment.ready_at,
+        "contents": [describe_library(*line) for line in environment.contents],
     }
 
 
 def describe_library(library: str, version: str, purpose: str) -> dict[str, str]:
-    said = words.word("purpose", purpose.removeprefix("purpose."), request_language())
-    return {"library": library, "version": version, "purpose": said}
+    purpose_word = words.word("purpose", purpose.removeprefix("purpose."), request_language())
+    return {"library": library, "version": version, "purpose": purpose_word}

@@ -34,13 +34,13 @@ class Kubernetes(MethodView):
     def get(self) -> dict[str, Any]:
         """How Kubernetes stands, and where it does otherwise than the queue decided. For administrators."""
         health = cluster_health()
-        standing = health.status if health else None
+        status = health.status if health else None
         return {
-            "seen_at": standing.at if standing else None,
-            "silent_since": standing.silent_since if standing else None,
+            "seen_at": status.at if status else None,
+            "silent_since": status.silent_since if status else None,
             "parts": [describe_health_line(line) for line in health.system_workloads] if health else [],
             "disagreements": health.disagreements if health else [],
-            "disagreements_ever": standing.seen if standing else 0,
+            "disagreements_ever": status.seen if status else 0,
         }
 
 
@@ -77,13 +77,13 @@ class Undrain(MethodView):
 
 
 def describe_node(view: queries.NodeView) -> dict[str, Any]:
-    trouble = problem_of_node(view)
+    problem = problem_of_node(view)
     return {
         "id": view.id,
         "name": view.name,
         "state": view.state.value,
         "state_word": words.word("state.node", view.state.value, request_language()),
-        "reason": " ".join(filter(None, [trouble.sentence, *trouble.further_sentences])) if trouble else None,
+        "reason": " ".join(filter(None, [problem.sentence, *problem.further_sentences])) if problem else None,
         "drain_reason": view.node.drain_reason or None,
         "kubernetes": [describe_health_line(line) for line in node_health(view)],
         "confinement": describe_confinement(view),

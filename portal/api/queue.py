@@ -8,9 +8,9 @@ from cluster.services.queue import queries
 from cluster.services.queue.queries import QueueFilters, QueueView, WaitingJob
 from cluster.services.queue.running_jobs import RunningJob
 from portal.api.blueprint import ApiBlueprint, describe_named
-from portal.api.jobs import describe_wait_explanation
+from portal.api.job_answers import describe_wait_explanation
 from portal.api.schemas import QueueAnswer, QueueQuery
-from portal.presenters import queue_page
+from portal.web import queue_params
 from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("queue", "The queue: who waits, in which order and why; who runs.")
@@ -29,37 +29,37 @@ class TheQueue(MethodView):
         """
         actor, cursor = current_actor(), query["cursor"]
         is_front, is_run = cursor.startswith(FRONT), cursor.startswith(RUN)
-        wanted = QueueFilters(
+        filters = QueueFilters(
             workspace_id=query["workspace_id"],
             user_id=actor.user_id if query["mine"] else None,
             reason=query["reason"],
             state=query["state"],
-            after=None if is_front or is_run else queue_page.parse_queue_cursor(cursor),
-            after_head=queue_page.parse_head_cursor(cursor.removeprefix(FRONT)) if is_front else None,
-            after_run=queue_page.parse_queue_cursor(cursor.removeprefix(RUN)) if is_run else None,
+            after=None if is_front or is_run else queue_params.parse_queue_cursor(cursor),
+            after_head=queue_params.parse_head_cursor(cursor.removeprefix(FRONT)) if is_front else None,
+            after_run=queue_params.parse_queue_cursor(cursor.removeprefix(RUN)) if is_run else None,
             limit=query["limit"],
         )
-        view = queries.read_queue(current_cluster(), actor, wanted)
+        view = queries.read_queue(current_cluster(), actor, filters)
         return {
             "waiting": [describe_waiting_job(one) for one in view.waiting],
-            "next_cursor": next_cursor(view, wanted),
+            "next_cursor": next_cursor(view, filters),
             "reasons": [{"code": one.code, "count": one.count, "more": one.is_more} for one in view.reasons],
             "running": [describe_running_job(one) for one in view.running],
             "more_running": view.next_after_run is not None,
         }
 
 
-def next_cursor(view: QueueView, wanted: QueueFilters) -> str | None:
+def next_cursor(view: QueueView, filters: QueueFilters) -> str | None:
     """Of what waits; of what runs where only that was asked for."""
-    if wanted.state == "running":
+    if filters.state == "running":
         return (
             None
             if view.next_after_run is None
-            else f"{RUN}{queue_page.format_queue_cursor(view.next_after_run)}"
+            else f"{RUN}{queue_params.format_queue_cursor(view.next_after_run)}"
         )
     if view.next_after_head is not None:
         return f"{FRONT}{view.next_after_head}"
-    return queue_page.format_queue_cursor(view.next_after)
+    return queue_params.format_queue_cursor(view.next_after)
 
 
 def describe_waiting_job(one: WaitingJob) -> dict[str, Any]:

@@ -29,19 +29,19 @@ def describe_repair(repair: Repair, seconds: float | None) -> dict[str, Any]:
     }
 
 
-def describe_forecast(seen: RepairPreview) -> dict[str, Any]:
-    return describe_repair(seen.repair, seen.seconds) | {
-        "etag": seen.etag,
-        "host": seen.host,
-        "tasks": [task.in_language(request_language()) for task in seen.repair.tasks],
-        "undo": seen.repair.undo.in_language(request_language()),
-        "gentler": list(seen.repair.gentler),
-        "jobs_that_stop": [job.id for job in seen.jobs],
-        "nodes": [{"id": choice.node_id, "name": choice.host} for choice in seen.choices],
-        "not_drained": list(seen.busy),
-        "can_look_ahead": seen.repair.can_look_ahead,
-        "needs_typed_name": seen.repair.needs_typed_name,
-        "under_way": seen.under_way.id if seen.under_way else None,
+def describe_forecast(preview: RepairPreview) -> dict[str, Any]:
+    return describe_repair(preview.repair, preview.seconds) | {
+        "etag": preview.etag,
+        "host": preview.host,
+        "tasks": [task.in_language(request_language()) for task in preview.repair.tasks],
+        "undo": preview.repair.undo.in_language(request_language()),
+        "gentler": list(preview.repair.gentler),
+        "jobs_that_stop": [job.id for job in preview.jobs],
+        "nodes": [{"id": choice.node_id, "name": choice.host} for choice in preview.choices],
+        "not_drained": list(preview.busy),
+        "can_look_ahead": preview.repair.can_look_ahead,
+        "needs_typed_name": preview.repair.needs_typed_name,
+        "under_way": preview.under_way.id if preview.under_way else None,
     }
 
 
@@ -109,7 +109,7 @@ class OneRepair(MethodView):
 class OneRun(MethodView):
     @blueprint.response(200, RepairRunAnswer)
     def get(self, run_id: int) -> dict[str, Any]:
-        """Each task on each host, and what the checks said before and afterwards."""
+        """Each task on each host, and the results of the checks before and afterwards."""
         return describe_repair_run(requests.read_repair_run(current_cluster(), current_actor(), run_id))
 
 

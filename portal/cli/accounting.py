@@ -7,8 +7,15 @@ from typing import Any
 import click
 
 from .client import RestClient
-from .messages import message
-from .output import local_datetime, show_facts, show_table
+from .messages import message, state_name
+from .output import (
+    local_datetime,
+    readable_duration,
+    readable_number,
+    readable_size,
+    show_facts,
+    show_table,
+)
 
 
 @click.command()
@@ -33,15 +40,11 @@ def accounting(client: RestClient, job: str | None, month: str | None, output: s
         "Finished": lambda row: row["finished"],
         "Failed": lambda row: row["failed"],
         "Stopped": lambda row: row["stopped"],
-        "Booked (h)": lambda row: hours_text(row["unit_hours_booked"]),
-        "Used (h)": lambda row: hours_text(row["unit_hours_used"]),
-        "CPU (s)": lambda row: hours_text(row["cpu_seconds"]),
+        "Booked (h)": lambda row: readable_number(row["unit_hours_booked"], 2),
+        "Used (h)": lambda row: readable_number(row["unit_hours_used"], 2),
+        "CPU time": lambda row: readable_duration(row["cpu_seconds"]),
     }
     show_table(answer if output == "json" else rows, columns, output)
-
-
-def hours_text(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
 
 
 def write_csv(month: str, rows: list[dict[str, Any]]) -> None:
@@ -60,7 +63,10 @@ def show_job_accounting(client: RestClient, job_id: str, output: str) -> None:
     if output == "json":
         show_table(row, {}, output)
         return
-    states = ", ".join(f"{state} {seconds:.0f} s" for state, seconds in row["seconds_in_states"].items())
+    states = ", ".join(
+        f"{state_name(state)} {readable_duration(seconds)}"
+        for state, seconds in row["seconds_in_states"].items()
+    )
     show_facts(
         {
             "Job": f"job-{row['id']}",
@@ -68,13 +74,13 @@ def show_job_accounting(client: RestClient, job_id: str, output: str) -> None:
             "Dispatched": local_datetime(row["dispatched_at"]),
             "Started": local_datetime(row["started_at"]),
             "Ended": local_datetime(row["ended_at"]),
-            "Seconds in each state": states,
+            "Time in each state": states,
             "Units": row["units"],
-            "Booked (h)": hours_text(row["unit_hours_booked"]),
-            "Used (h)": hours_text(row["unit_hours_used"]),
-            "CPU (s)": hours_text(row["cpu_seconds"]),
-            "Most memory": row["max_memory_bytes"],
-            "Mean memory": row["average_memory_bytes"],
+            "Booked (h)": readable_number(row["unit_hours_booked"], 2),
+            "Used (h)": readable_number(row["unit_hours_used"], 2),
+            "CPU time": readable_duration(row["cpu_seconds"]),
+            "Most memory": readable_size(row["max_memory_bytes"]),
+            "Mean memory": readable_size(row["average_memory_bytes"]),
             "Exit code": row["exit_code"],
             "Why": (row.get("end") or {}).get("sentence") or message("It has not ended."),
         }

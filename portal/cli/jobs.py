@@ -12,7 +12,7 @@ from .messages import message
 from .output import local_datetime, output_option, readable_size, show_facts, show_table
 from .submission import (
     id_argument,
-    parse_duration_option,
+    parse_seconds,
     parse_variables,
     submission_options,
     submit_request,
@@ -45,7 +45,10 @@ def job() -> None:
 @click.option("-v", "--var", "variables", multiple=True, metavar="NAME=VALUE", callback=parse_variables)
 @click.option("--wait", is_flag=True, help="Return when it has ended, with its result as the exit code.")
 @click.option(
-    "--timeout", metavar="90s|30m|2h", callback=parse_duration_option, help="With --wait: give up waiting."
+    "--timeout",
+    metavar="90s|30m|2h",
+    callback=parse_seconds,
+    help="With --wait: give up waiting; a bare number is seconds.",
 )
 @click.pass_obj
 def submit(client: RestClient, /, dry_run: bool, wait: bool, timeout: int | None, **asked: Any) -> None:
@@ -63,13 +66,13 @@ def submit(client: RestClient, /, dry_run: bool, wait: bool, timeout: int | None
 def wait_for_end(client: RestClient, job_id: int, timeout: int | None) -> int:
     """0 finished, 1 failed or stopped, 124 when `timeout` seconds went by."""
     give_up = time.monotonic() + timeout if timeout else None
-    while (found := client.get(f"/jobs/{job_id}"))["state"] in LIVE_STATES:
+    while (row := client.get(f"/jobs/{job_id}"))["state"] in LIVE_STATES:
         if give_up and time.monotonic() > give_up:
             click.echo(message("Still going after {seconds} s; the job goes on.", seconds=timeout), err=True)
             return EXIT_TIMED_OUT
         time.sleep(POLL_SECONDS)
-    click.echo(found["end"]["sentence"] if found.get("end") else found["state_word"], err=True)
-    return 0 if found["state"] == "finished" else EXIT_FAILED
+    click.echo(row["end"]["sentence"] if row.get("end") else row["state_word"], err=True)
+    return 0 if row["state"] == "finished" else EXIT_FAILED
 
 
 @job.command("list")
@@ -154,7 +157,7 @@ def logs(
 
 
 def print_log_chunk(client: RestClient, job_id: int, rank: int, stream: str, offset: int) -> tuple[int, int]:
-    """Writes the bytes as they are; returns where the next piece begins and how long the log is."""
+    """Writes the bytes as they are; returns the offset of the next chunk and how long the log is."""
     query = {"source": f"rank-{rank}", "stream": stream, "offset": offset}
     answer = client.request("GET", f"/jobs/{job_id}/log", query)
     sys.stdout.buffer.write(answer.content)

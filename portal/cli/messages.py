@@ -25,7 +25,7 @@ KOREAN = {
         "{name} 학습이 여러 작업공간에 있습니다. 작업공간/{name} 형식으로 쓰세요."
     ),
     "Write it as NAME=VALUE.": "이름=값 형식으로 쓰세요.",
-    "Write it as 90s, 30m or 2h.": "90s, 30m, 2h처럼 쓰세요.",
+    "Write it as 90s, 30m, 2h or 1d.": "90s, 30m, 2h, 1d처럼 쓰세요.",
     "Write it as 12GiB or 800MiB.": "12GiB, 800MiB처럼 쓰세요.",
     "job-{id} submitted.": "job-{id} 작업을 제출했습니다.",
     "job-{id} is being stopped.": "job-{id} 작업을 중지하는 중입니다.",
@@ -34,14 +34,18 @@ KOREAN = {
     "Sweep": "스윕",
     "Unit hours": "단위 시간",
     "Best": "가장 좋은 것",
-    "Finished": "완료",
+    "Waiting": "기다림",
+    "Starting": "시작하는 중",
+    "Running": "실행 중",
+    "Stopping": "멈추는 중",
+    "Finished": "끝남",
     "Failed": "실패",
-    "Stopped": "중지",
+    "Stopped": "멈춤",
     "Booked (h)": "예약 (시간)",
     "Used (h)": "사용 (시간)",
-    "CPU (s)": "CPU (초)",
+    "CPU time": "CPU 시간",
     "Dispatched": "배정",
-    "Seconds in each state": "상태별 시간",
+    "Time in each state": "상태별 시간",
     "Most memory": "최대 메모리",
     "Mean memory": "평균 메모리",
     "It has not ended.": "아직 끝나지 않았습니다.",
@@ -60,7 +64,7 @@ KOREAN = {
     "More jobs run than these: --limit, --workspace or --mine show others.": (
         "실행 중인 작업이 더 있습니다: --limit, --workspace, --mine으로 봅니다."
     ),
-    "Starts": "시작",
+    "Starts": "시작 시각",
     "Ends": "끝",
     "Progress": "진행",
     "It starts now.": "지금 시작합니다.",
@@ -84,26 +88,38 @@ KOREAN = {
     "Nothing was changed.": "바꾼 것이 없습니다.",
     "{name} is being drained.": "{name} 노드를 비우는 중입니다.",
     "{name} takes jobs again.": "{name} 노드가 다시 작업을 받습니다.",
-    "Free": "빈 수량",
+    "Free": "빔",
     "Last heartbeat": "마지막 신호",
     "In use": "쓰는 중",
     "Term": "기간",
-    "Manager": "관리자",
+    "Manager": "관리하는 사람",
     "Training": "학습",
     "Dataset": "데이터셋",
     "Variables": "변수",
     "Command": "명령",
     "Started": "시작",
-    "Ended": "끝",
+    "Ended": "끝남",
     "Exit code": "종료 코드",
     "Page": "페이지",
     "Attempts": "시도",
 }
 
 
+STATES = {
+    state.lower(): state
+    for state in ("Waiting", "Starting", "Running", "Stopping", "Finished", "Failed", "Stopped")
+}
+"""The states of a job in English, by their values in REST; tests hold them to those of the pages."""
+
+
 def locale_language() -> str:
     chosen = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
     return "ko" if chosen.lower().startswith("ko") else "en"
+
+
+def state_name(state: str) -> str:
+    """A state of a newer server is named by itself."""
+    return message(STATES.get(state, state))
 
 
 def message(english: str, **data: object) -> str:

@@ -35,8 +35,8 @@ def fetch_node(client: RestClient, name: str) -> dict[str, Any]:
     ids = [row["id"] for row in client.get("/nodes")["items"] if row["name"] == name]
     if not ids:
         exit_with(message("No node is called {name}.", name=name), EXIT_NOT_FOUND)
-    found: dict[str, Any] = client.get(f"/nodes/{ids[0]}")
-    return found
+    row: dict[str, Any] = client.get(f"/nodes/{ids[0]}")
+    return row
 
 
 @node.command()

@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 
 import click
 
 from .client import RestClient
 from .messages import message
-from .output import local_datetime, output_option, show_table
+from .output import local_datetime, output_option, readable_percent, show_table
 
 MORE_WAIT = "More jobs wait behind these: --limit, --workspace or --mine show others."
 MORE_RUN = "More jobs run than these: --limit, --workspace or --mine show others."
@@ -54,17 +53,7 @@ def find_workspace(client: RestClient, name: str) -> int:
 
 def expected_start(waiting: dict[str, Any] | None) -> str:
     """The likeliest moment in local time; empty where it is not known."""
-    return local((waiting or {}).get("data", {}).get("starts_at"))
-
-
-def local(moment: str | None) -> str:
-    """The day as well where it is not today."""
-    if moment is None:
-        return ""
-    here = datetime.fromisoformat(moment).astimezone()
-    return (
-        here.strftime("%H:%M") if here.date() == datetime.now(here.tzinfo).date() else local_datetime(moment)
-    )
+    return local_datetime((waiting or {}).get("data", {}).get("starts_at"))
 
 
 WAITING: dict[str, Callable[[Any], Any]] = {
@@ -80,9 +69,9 @@ WAITING: dict[str, Callable[[Any], Any]] = {
 }
 RUNNING: dict[str, Callable[[Any], Any]] = {
     "Job": lambda row: f"job-{row['job']['id']}" if row["job"] else message("a job that you may not see"),
-    "Ends": lambda row: local(row["ends_at"]),
+    "Ends": lambda row: local_datetime(row["ends_at"]),
     "Units": lambda row: row["units"],
-    "Progress": lambda row: "" if row["progress"] is None else f"{row['progress']:.0%}",
+    "Progress": lambda row: readable_percent(row["progress"]),
     "Node": lambda row: ", ".join(row["nodes"]),
     "Started": lambda row: local_datetime(row["started_at"]),
 }

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any, TypeVar
 
 import click
@@ -9,7 +10,7 @@ import click
 from .client import EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
 from .messages import message
 
-SECONDS = {"s": 1, "m": 60, "h": 3600}
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 SIZE_UNITS = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -34,23 +35,34 @@ def parse_variables(
     return dict(pair.split("=", 1) for pair in pairs)
 
 
-def parse_duration_option(context: click.Context, option: click.Parameter, text: str | None) -> int | None:
-    if text is None:
-        return None
-    match = re.fullmatch(r"(\d{1,7})([smh]?)", text)
+def parse_duration(text: str, bare_unit: str) -> int:
+    """Seconds; a bare number is of `bare_unit`, as in the form of the pages. Raises BadParameter."""
+    match = re.fullmatch(r"([0-9]{1,7})\s*([smhd]?)", text)
     if match is None:
-        raise click.BadParameter(message("Write it as 90s, 30m or 2h."))
-    return int(match[1]) * SECONDS[match[2] or "s"]
+        raise click.BadParameter(message("Write it as 90s, 30m, 2h or 1d."))
+    return int(match[1]) * SECONDS[match[2] or bare_unit]
+
+
+def parse_time_limit(context: click.Context, option: click.Parameter, text: str | None) -> int | None:
+    """A bare number is minutes."""
+    return None if text is None else parse_duration(text, "m")
+
+
+def parse_seconds(context: click.Context, option: click.Parameter, text: str | None) -> int | None:
+    """A bare number is seconds."""
+    return None if text is None else parse_duration(text, "s")
+
+
+def parse_size(text: str) -> int:
+    """Bytes; a bare number is GiB. Raises BadParameter."""
+    match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,3})?) *(B|KiB|MiB|GiB|TiB|)", text)
+    if match is None:
+        raise click.BadParameter(message("Write it as 12GiB or 800MiB."))
+    return int(Decimal(match[1]) * SIZE_UNITS[match[2] or "GiB"])
 
 
 def parse_size_option(context: click.Context, option: click.Parameter, text: str | None) -> int | None:
-    """A bare number is GiB."""
-    if text is None:
-        return None
-    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)(B|KiB|MiB|GiB|TiB|)", text)
-    if match is None:
-        raise click.BadParameter(message("Write it as 12GiB or 800MiB."))
-    return int(float(match[1]) * SIZE_UNITS[match[2] or "GiB"])
+    return None if text is None else parse_size(text)
 
 
 def submission_options(units: str, dry_run: str) -> Callable[[Command], Command]:
@@ -62,9 +74,14 @@ def submission_options(units: str, dry_run: str) -> Callable[[Command], Command]
         click.option("-d", "--dataset", metavar="NAME"),
         click.option("--launcher", type=click.Choice(["horovod", "torchrun", "plain"])),
         click.option("--priority", default=0),
-        click.option("--time-limit", metavar="90s|30m|2h", callback=parse_duration_option),
         click.option(
-            "--grace", metavar="90s|5m", callback=parse_duration_option, help="From SIGTERM to SIGKILL."
+            "--time-limit", metavar="30m|2h|1d", callback=parse_time_limit, help="A bare number is minutes."
+        ),
+        click.option(
+            "--grace",
+            metavar="90s|5m",
+            callback=parse_seconds,
+            help="From SIGTERM to SIGKILL; a bare number is seconds.",
         ),
         click.option("--retries", default=0, help="Further tries after a failed one."),
         click.option(
@@ -94,11 +111,11 @@ def submit_request(
     command: tuple[str, ...],
     **others: Any,
 ) -> dict[str, Any]:
-    """The answer; its warnings have been said."""
-    found = find_training(client, training)
+    """Returns the answer, and prints its warnings."""
+    training_row = find_training(client, training)
     body = {
         **others,
-        "training_id": found["id"],
+        "training_id": training_row["id"],
         "time_limit_seconds": time_limit,
         "memory_bytes": memory,
         "command": list(command),
@@ -106,7 +123,7 @@ def submit_request(
     if grace is not None:
         body["grace_seconds"] = grace
     if dataset:
-        body["dataset_id"] = find_dataset(client, dataset, found["workspace"]["id"])
+        body["dataset_id"] = find_dataset(client, dataset, training_row["workspace"]["id"])
     answer: dict[str, Any] = client.post(path, body, dry_run=str(dry_run).lower())
     for warning in answer.get("warnings") or []:
         click.echo(warning["sentence"], err=True)
@@ -116,22 +133,22 @@ def submit_request(
 def find_training(client: RestClient, name: str) -> dict[str, Any]:
     """NAME, or WORKSPACE/NAME where several workspaces have one of that name."""
     workspace, _, short = name.rpartition("/")
-    found = client.get("/trainings", name=short)["items"]
+    rows = client.get("/trainings", name=short)["items"]
     if workspace:
-        found = [training for training in found if training["workspace"]["name"] == workspace]
-    if not found:
+        rows = [training for training in rows if training["workspace"]["name"] == workspace]
+    if not rows:
         exit_with(message("No training is called {name}.", name=name), EXIT_NOT_FOUND)
-    if len(found) > 1:
+    if len(rows) > 1:
         exit_with(
             message("Several workspaces have a training {name}: write WORKSPACE/{name}.", name=short),
             EXIT_USAGE,
         )
-    training: dict[str, Any] = found[0]
+    training: dict[str, Any] = rows[0]
     return training
 
 
 def find_dataset(client: RestClient, name: str, workspace_id: int) -> int:
-    found = client.get("/datasets", name=name, workspace_id=workspace_id)["items"]
-    if not found:
+    rows = client.get("/datasets", name=name, workspace_id=workspace_id)["items"]
+    if not rows:
         exit_with(message("No dataset is called {name}.", name=name), EXIT_NOT_FOUND)
-    return int(found[0]["id"])
+    return int(rows[0]["id"])

@@ -5,8 +5,15 @@ from typing import Any
 import click
 
 from .client import RestClient
-from .messages import message
-from .output import local_datetime, output_option, show_facts, show_table
+from .messages import message, state_name
+from .output import (
+    local_datetime,
+    output_option,
+    readable_metric,
+    readable_number,
+    show_facts,
+    show_table,
+)
 from .submission import id_argument, parse_variables, submission_options, submit_request
 
 
@@ -54,7 +61,7 @@ def show_preview(answer: dict[str, Any]) -> None:
     show_facts(
         {
             "Jobs": answer["jobs"],
-            "Unit hours": None if hours is None else f"{hours:.2f}",
+            "Unit hours": readable_number(hours, 2),
             "Why": answer["waiting"]["sentence"] if answer.get("waiting") else message("It starts now."),
         }
     )
@@ -97,9 +104,11 @@ def show(client: RestClient, sweep_id: int, sort: str, limit: int, output: str) 
             "Sweep": f"sweep-{answer['id']}",
             "Name": answer["name"],
             "Jobs": answer["jobs"],
-            "State": ", ".join(f"{state} {count}" for state, count in answer["states"].items()),
+            "State": ", ".join(f"{state_name(state)} {count}" for state, count in answer["states"].items()),
             "Why": (answer.get("stop") or {}).get("sentence"),
-            "Best": f"job-{best['job_id']}: {answer['metric']} {best['value']:.4g}" if best else None,
+            "Best": f"job-{best['job_id']}: {answer['metric']} {readable_metric(answer['metric'], best['value'])}"
+            if best
+            else None,
             "Page": answer["url"],
         }
     )
@@ -113,7 +122,7 @@ def table_columns(answer: dict[str, Any]) -> dict[str, Any]:
         return lambda row: row["values"][name]
 
     def result_of(name: str) -> Any:
-        return lambda row: f"{row['results'][name]:.4g}" if name in row["results"] else ""
+        return lambda row: readable_metric(name, row["results"][name]) if name in row["results"] else ""
 
     measured = dict.fromkeys(name for row in answer["table"] for name in row["results"])
     return {

@@ -3,48 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
-from flask import Flask, g
+from flask import Flask
 from markupsafe import Markup
 
 from cluster import words
 from cluster.domain.errors import GroundcrewError
-from cluster.domain.states import JobState
-from cluster.services.queue.queries import read_waiting_explanations
-from cluster.services.queue.waiting_explanations import WaitingExplanation
-from cluster.store.jobs import Job
-from portal.i18n.translate import _, installation_zone, localized_duration, now, request_language
-from portal.web.request_context import current_cluster
+from portal.i18n.state_marks import state_mark
+from portal.i18n.translate import installation_zone, now, request_language
 
 
 def N_(message: str) -> str:
-    """Marks a message for the translators where it is written down, not where it is said."""
+    """Marks a message for the translators where it is written; it is translated where it is shown."""
     return message
-
-
-WAITING_LABELS = {
-    "waiting.not_enough_units": N_("Too few units free"),
-    "waiting.nodes_too_small": N_("No node fits"),
-    "waiting.quota_used": N_("Quota used up"),
-    "waiting.ahead_in_queue": N_("Behind their own"),
-    "waiting.held_for_another": N_("Kept for another"),
-    "waiting.workspace_not_started": N_("Workspace not begun"),
-    "waiting.workspace_expired": N_("Workspace ended"),
-    "waiting.environment_not_ready": N_("Environment being built"),
-    "waiting.environment_failed": N_("Environment failed"),
-    "waiting.no_gpu_environment": N_("No environment for GPUs"),
-    "waiting.dataset_not_ready": N_("Dataset being made"),
-    "waiting.dataset_failed": N_("Dataset failed"),
-    "waiting.node_unreachable": N_("Node unreachable"),
-    "waiting.no_executor": N_("No executor"),
-    "waiting.no_nodes": N_("No node yet"),
-    "waiting.sweep_limit": N_("Limit of its sweep"),
-    "waiting.on_hold": N_("Held"),
-    "waiting.tried_later": N_("Tried again later"),
-    "waiting.node_draining": N_("Node being drained"),
-    "waiting.node_lost": N_("Node lost"),
-    "waiting.node_kept_out": N_("Not in Kubernetes"),
-}
-"""Reasons to wait as labels: the sentences stand in `cluster.words`."""
 
 
 def init_app(app: Flask) -> None:
@@ -53,10 +23,10 @@ def init_app(app: Flask) -> None:
         title_for=localized_title,
         hint_for=localized_hint,
         word_for=localized_word,
+        state_mark=state_mark,
         operation_word=localized_operation,
         step_word=localized_step,
         action_word=localized_action,
-        job_summary=job_summary,
         Markup=Markup,
     )
 
@@ -94,39 +64,8 @@ def localized_step(code: str) -> str:
 
 
 def waiting_label(code: str) -> str:
-    return _(WAITING_LABELS.get(code, N_("Another reason")))
-
-
-def job_summary(job: Job) -> str:
-    """One sentence about the job's situation; empty if its state says everything."""
-    if job.state is JobState.WAITING:
-        standing = wait_explanation_of(job)
-        return localized_sentence(standing.code, standing.data) if standing and standing.code else ""
-    if job.state is JobState.FAILED and job.end_code:
-        return localized_sentence(job.end_code, job.end_data)
-    if job.ended_at and job.started_at:
-        return _("ran %(time)s", time=localized_duration((job.ended_at - job.started_at).total_seconds()))
-    if job.state is JobState.RUNNING and job.started_at:
-        return _("runs for %(time)s", time=localized_duration((now() - job.started_at).total_seconds()))
-    return ""
-
-
-def wait_explanation_of(job: Job) -> WaitingExplanation | None:
-    """One look for each job that no list has looked at before."""
-    known = stored_wait_explanations()
-    if job.id not in known:
-        known.update(read_waiting_explanations(current_cluster(), [job]))
-    return known.get(job.id)
-
-
-def store_wait_explanations(standings: Mapping[int, WaitingExplanation]) -> None:
-    """Store the explanations that a list has read at once, so that its rows do not read one by one."""
-    stored_wait_explanations().update(standings)
-
-
-def stored_wait_explanations() -> dict[int, WaitingExplanation]:
-    known: dict[int, WaitingExplanation] = g.setdefault("standings", {})
-    return known
+    """A reason to wait in two or three words, for filters and counts."""
+    return localized_word("label", code if words.has_words(f"label.{code}") else "other")
 
 
 def localized_action(code: str) -> str:

@@ -1,4 +1,4 @@
-"""Chooses the language of a request and translates the portal's messages.
+"""Chooses the language of a request, translates the portal's messages, and formats values for it by `cluster.words`.
 
 Message ids are English. Korean stands in `translations/ko/<feature>.po`, one file per feature, read when the
 application starts: there is no compiled catalogue to forget.
@@ -7,33 +7,34 @@ application starts: there is no compiled catalogue to forget.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache, wraps
-from gettext import NullTranslations
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 from zoneinfo import ZoneInfo
 
-from flask import Flask, current_app, g, has_request_context, request
+from flask import Flask, g, has_request_context, request
 from jinja2 import Undefined
 from markupsafe import Markup
 
-from cluster.domain.queue.start_estimate import MAX_AHEAD_COUNTED
-from cluster.words.translations import read_translations
+from cluster import words
+from cluster.services.context import Cluster
+from cluster.words.translations import Translations, load_translations
+from portal.shared_objects import shared_object
 
 LANGUAGES = ("ko", "en")
 LANGUAGE_COOKIE = "gc_language"
 PREFERRED_LANGUAGE_KEY = "groundcrew.wished_language"
 TRANSLATIONS = Path(__file__).parent.parent / "translations"
-ZONE_KEY = "groundcrew_time_zone"
-MINUTE, HOUR, DAY = 60, 3600, 86400
+MISSING = "–"
+"""Stands for a value that a row does not have."""
+Options = ParamSpec("Options")
 
 
 @cache
-def portal_translations(language: str) -> dict[str, str | tuple[str, ...]]:
-    """English message → its translation, plural forms as a tuple; empty for English."""
-    entries = read_translations(TRANSLATIONS, language)
-    return {english: texts if len(texts) > 1 else texts[0] for _, (_, english), texts in entries}
+def portal_translations(language: str) -> Translations:
+    """Empty for English."""
+    return load_translations(TRANSLATIONS, language)
 
 
 def request_language() -> str:
@@ -60,153 +61,87 @@ def preferred_language() -> str:
 
 def gettext(message: str, /, **values: Any) -> str:
     """The message in the request's language, with %(name)s filled in."""
-    text = _single(portal_translations(request_language()).get(message, message))
+    text: str = portal_translations(request_language()).gettext(message)
     return text % values if values else text
 
 
 def ngettext(one: str, many: str, number: int, /, **values: Any) -> str:
     """The message for that many; %(num)s is the number. Korean has one form."""
-    found = portal_translations(request_language()).get(one)
-    text = _single(found) if found else (one if number == 1 else many)
+    text: str = portal_translations(request_language()).ngettext(one, many, number)
     return text % {"num": number, **values}
 
 
 _ = gettext
 
 
-def _single(found: str | tuple[str, ...]) -> str:
-    return found if isinstance(found, str) else found[0]
+@cache
+def markup_of(language: str, message: str) -> Markup:
+    """Messages are ours and hold no HTML of others: a template escapes only what it fills in."""
+    return Markup(portal_translations(language).gettext(message))
 
 
-class _Catalogue(NullTranslations):
-    """The translations object of jinja2.ext.i18n; newstyle functions fill in the placeholders."""
+def template_gettext(message: str, /, **values: Any) -> Markup:
+    """`_("…", name=value)` of a template: `values` are escaped."""
+    text = markup_of(request_language(), message)
+    return text % values if values else text
 
-    def gettext(self, message: str) -> str:
-        return _single(portal_translations(request_language()).get(message, message))
 
-    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
-        found = portal_translations(request_language()).get(msgid1)
-        return _single(found) if found else (msgid1 if n == 1 else msgid2)
+def template_ngettext(one: str, many: str, number: int, /, **values: Any) -> Markup:
+    """`ngettext("…", "…", number)` of a template: `values` are escaped."""
+    text: str = portal_translations(request_language()).ngettext(one, many, number)
+    return Markup(text) % {"num": number, **values}
 
 
 def installation_zone() -> ZoneInfo:
     """The installation's one time zone."""
-    found: ZoneInfo = current_app.config[ZONE_KEY]
-    return found
+    return shared_object(Cluster).settings.zone
 
 
 def now() -> datetime:
-    """The aware current time; tests replace it through the application's `localized_clock`."""
-    clock: Callable[[], datetime] = current_app.config.get("groundcrew_clock", lambda: datetime.now(UTC))
-    return clock()
+    """The current time by the installation's clock, aware."""
+    return shared_object(Cluster).clock()
 
 
-def localized_clock(when: datetime | None) -> str:
-    """14:38."""
-    return _local(when).strftime("%H:%M") if when else "–"
+def or_missing(write: Callable[Concatenate[Any, Options], str]) -> Callable[Concatenate[Any, Options], str]:
+    """What a row does not have is "–", whether it is None or not there at all."""
+
+    @wraps(write)
+    def written(value: Any, /, *args: Options.args, **kwargs: Options.kwargs) -> str:
+        return MISSING if value is None or isinstance(value, Undefined) else write(value, *args, **kwargs)
+
+    return written
 
 
-def localized_day(when: datetime | None) -> str:
-    """11-20, with the year where it is another one."""
-    if not when:
-        return "–"
-    local = _local(when)
-    return local.strftime("%m-%d" if local.year == _local(now()).year else "%Y-%m-%d")
+@or_missing
+def localized_clock(when: datetime) -> str:
+    return words.format_clock(when, installation_zone())
 
 
-def localized_datetime(when: datetime | None) -> str:
-    """2026-11-20 14:38:05, complete."""
-    return _local(when).strftime("%Y-%m-%d %H:%M:%S") if when else "–"
+@or_missing
+def localized_datetime(when: datetime) -> str:
+    return words.format_datetime(when, installation_zone())
 
 
-def localized_short_datetime(when: datetime | None) -> str:
-    """The clock if it is today, else day and clock."""
-    if not when:
-        return "–"
-    return (
-        localized_clock(when)
-        if _local(when).date() == _local(now()).date()
-        else f"{localized_day(when)} {localized_clock(when)}"
-    )
+@or_missing
+def localized_short_datetime(when: datetime) -> str:
+    return words.format_short_datetime(when, installation_zone(), now())
 
 
-def localized_duration(seconds: float | None) -> str:
-    """At most two units: 41 s, 4 min 10 s, 2 h 47 min, 3 days 4 h."""
-    if seconds is None:
-        return "–"
-    whole = max(0, round(seconds))
-    if whole < MINUTE:
-        return _("%(n)s s", n=whole)
-    if whole < HOUR:
-        return _two(_("%(n)s min", n=whole // MINUTE), whole % MINUTE, _("%(n)s s", n=whole % MINUTE))
-    if whole < DAY:
-        minutes = whole % HOUR // MINUTE
-        return _two(_("%(n)s h", n=whole // HOUR), minutes, _("%(n)s min", n=minutes))
-    hours = whole % DAY // HOUR
-    return _two(ngettext("%(num)s day", "%(num)s days", whole // DAY), hours, _("%(n)s h", n=hours))
+@or_missing
+def localized_duration(seconds: float) -> str:
+    return words.format_duration(seconds, request_language())
 
 
-def _two(first: str, remainder: int, second: str) -> str:
-    return f"{first} {second}" if remainder else first
+@or_missing
+def localized_age(when: datetime) -> str:
+    """How long before now."""
+    return words.format_age((now() - words.parse_moment(when)).total_seconds(), request_language())
 
 
-def localized_age(when: datetime | None) -> str:
-    """2 s ago, 4 min ago, 11 h ago, 3 days ago; "now" within a second or in the future."""
-    if not when:
-        return "–"
-    whole = int((now() - _aware(when)).total_seconds())
-    if whole < 1:
-        return _("now")
-    if whole < MINUTE:
-        return _("%(n)s s ago", n=whole)
-    if whole < HOUR:
-        return _("%(n)s min ago", n=whole // MINUTE)
-    if whole < DAY:
-        return _("%(n)s h ago", n=whole // HOUR)
-    return ngettext("%(num)s day ago", "%(num)s days ago", whole // DAY)
-
-
-def localized_capped_count(value: int) -> str:
-    """A count that was not followed further than 1,000: `1,000+` stands for more."""
-    return f"{MAX_AHEAD_COUNTED:,}+" if value > MAX_AHEAD_COUNTED else f"{value:,}"
-
-
-def localized_number(value: float | None, digits: int | None = None) -> str:
-    """18,204 or 0.951; without digits a fraction keeps four significant figures."""
-    if value is None:
-        return "–"
-    if value != value or value in (float("inf"), float("-inf")):
-        return "NaN" if value != value else ("∞" if value > 0 else "−∞")
-    if digits is not None:
-        return f"{value:,.{digits}f}"
-    if float(value).is_integer():
-        return f"{int(value):,}"
-    return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def localized_size(value: int | None) -> str:
-    """Bytes in decimal units: 512 B, 2.1 MB, 148 GB."""
-    if value is None:
-        return "–"
-    amount, unit = float(value), "B"
-    for unit in ("B", "kB", "MB", "GB", "TB", "PB"):
-        if amount < 999.5 or unit == "PB":
-            break
-        amount /= 1000
-    return f"{amount:.1f} {unit}" if unit != "B" and amount < 99.95 else f"{amount:.0f} {unit}"
-
-
-def localized_percent(part: float | None, digits: int = 0) -> str:
-    """0.88 → 88 %."""
-    return "–" if part is None else f"{part * 100:.{digits}f} %"
-
-
-def _aware(when: datetime) -> datetime:
-    return when if when.tzinfo else when.replace(tzinfo=UTC)
-
-
-def _local(when: datetime) -> datetime:
-    return _aware(when).astimezone(installation_zone())
+localized_number = or_missing(words.format_number)
+localized_capped_count = or_missing(words.format_capped_count)
+localized_size = or_missing(words.format_size)
+localized_percent = or_missing(words.format_percent)
 
 
 def unbroken_names(text: str) -> Markup:
@@ -217,35 +152,23 @@ def unbroken_names(text: str) -> Markup:
     )
 
 
-def init_app(app: Flask, time_zone: str | None = None) -> None:
-    """Gives templates `_`, `ngettext`, `request_language()` and the filters; no time zone named: the cluster's."""
-    cluster = app.extensions.get("cluster")
-    app.config[ZONE_KEY] = ZoneInfo(time_zone or (cluster.settings.time_zone if cluster else "UTC"))
-    app.jinja_env.add_extension("jinja2.ext.i18n")
-    app.jinja_env.install_gettext_translations(_Catalogue(), newstyle=True)  # type: ignore[attr-defined]
-    app.jinja_env.globals.update(language=request_language, now_clock=lambda: localized_clock(now()))
-    filters: dict[str, Callable[..., str]] = {
-        "clock": localized_clock,
-        "day": localized_day,
-        "moment": localized_datetime,
-        "short": localized_short_datetime,
-        "duration": localized_duration,
-        "ago": localized_age,
-        "number": localized_number,
-        "counted": localized_capped_count,
-        "bytes": localized_size,
-        "percent": localized_percent,
-    }
-    app.jinja_env.filters.update(
-        {name: _or_dash(write) for name, write in filters.items()}, names=unbroken_names
+def init_app(app: Flask) -> None:
+    """Gives templates `_`, `ngettext`, `request_language()` and the filters."""
+    app.jinja_env.globals.update(
+        _=template_gettext,
+        ngettext=template_ngettext,
+        language=request_language,
+        now_clock=lambda: localized_clock(now()),
     )
-
-
-def _or_dash(write: Callable[..., str]) -> Callable[..., str]:
-    """A fact that a row does not have is "–", as one that is None."""
-
-    @wraps(write)
-    def written(value: Any, *arguments: Any, **options: Any) -> str:
-        return write(None if isinstance(value, Undefined) else value, *arguments, **options)
-
-    return written
+    app.jinja_env.filters.update(
+        clock=localized_clock,
+        moment=localized_datetime,
+        short=localized_short_datetime,
+        duration=localized_duration,
+        ago=localized_age,
+        number=localized_number,
+        counted=localized_capped_count,
+        bytes=localized_size,
+        percent=localized_percent,
+        names=unbroken_names,
+    )

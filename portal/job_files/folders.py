@@ -3,15 +3,15 @@
 from cluster.store.jobs import Job
 
 
-def attempt_path_parts(job: Job, attempt: int) -> tuple[str, ...]:
-    return "workspaces", str(job.workspace_id), "jobs", str(job.id), str(attempt)
+def attempt_path_parts(workspace_id: int, job_id: int, attempt: int) -> tuple[str, ...]:
+    return "workspaces", str(workspace_id), "jobs", str(job_id), str(attempt)
 
 
 def out_path_parts(job: Job, attempt: int) -> tuple[str, ...]:
     """Written by the program."""
-    return *attempt_path_parts(job, attempt), "out"
+    return *attempt_path_parts(job.workspace_id, job.id, attempt), "out"
 
 
 def control_path_parts(job: Job, attempt: int) -> tuple[str, ...]:
     """Written by the shim; as root the program cannot write here."""
-    return *attempt_path_parts(job, attempt), "control"
+    return *attempt_path_parts(job.workspace_id, job.id, attempt), "control"

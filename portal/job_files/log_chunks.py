@@ -85,7 +85,7 @@ def list_attempt_logs(root: Path, *folder: str) -> list[LogFile]:
 def read_log_chunk(file: BinaryIO, offset: int, limit: int = CHUNK_BYTES) -> LogChunk:
     """From `offset` (negative: from the end, then from the next line's beginning) at most `limit` bytes.
 
-    Ends at the end of a line where one ends in the piece, and at the end of a character otherwise,
+    Ends at the end of a line if one ends in the chunk, and at the end of a character otherwise,
     except where the file itself ends: a line still being written is given as far as it is there.
     """
     size = open_file_size(file)

@@ -18,14 +18,14 @@ ERROR_WORDS = (b"ERROR", b"FATAL", b"CRITICAL", b"Traceback", b"Error:", b"Excep
 WARNING_WORDS = (b"WARN", b"warning:", b"Warning:")
 """One of them is in whatever the expression finds. A block without them is passed over some twenty times as fast."""
 SEARCHED_OF_A_LINE = 4 * 1024
-"""Bytes from a line's beginning in which a level is looked for: a program puts it there."""
+"""Bytes from a line's beginning in which a level is searched: a program puts it there."""
 SEARCH_SECONDS = 5.0
-"""As long as one request looks, its waiting for turns included."""
+"""As long as one request searches, its waiting for turns included."""
 LISTED_HITS = 500
 COUNTED_HITS = 100_000
 LINE_BYTES = 256 * 1024
-LOOKED_AT_ONCE = 32 * 1024
-"""Bytes in which levels are looked for before others have their turn."""
+BYTES_PER_TURN = 32 * 1024
+"""Bytes that are searched for levels before other work has its turn."""
 EXCERPT = 160
 
 
@@ -67,10 +67,10 @@ class LineBlock:
     begins_line: bool
 
 
-def find_first_problem(file: BinaryIO, pace: TimeSlicer | None = None) -> FirstLogProblem | None:
+def find_first_problem(file: BinaryIO, time_slicer: TimeSlicer | None = None) -> FirstLogProblem | None:
     """In the first 4 MiB, and of each line in its first 4 KiB."""
     warning: FirstLogProblem | None = None
-    for block in in_time_slices(read_line_blocks(file, LOOKED_AT_ONCE), pace):
+    for block in in_time_slices(read_line_blocks(file, BYTES_PER_TURN), time_slicer):
         if error := problem_in_block(block, "error", ERROR, ERROR_WORDS):
             return error
         warning = warning or problem_in_block(block, "warning", WARNING, WARNING_WORDS)
@@ -103,12 +103,12 @@ def line_ranges(data: bytes) -> Iterator[tuple[int, int]]:
         yield begin, len(data)
 
 
-def search_log(file: BinaryIO, wanted: str, pace: TimeSlicer | None = None) -> LogSearchResult:
-    """Lines of the first 64 MiB that contain `wanted`, at most 100,000; capital and small ASCII letters are alike."""
-    needle = wanted.encode().lower()
+def search_log(file: BinaryIO, text: str, time_slicer: TimeSlicer | None = None) -> LogSearchResult:
+    """Lines of the first 64 MiB that contain `text`, at most 100,000; capital and small ASCII letters are alike."""
+    needle = text.encode().lower()
     count, searched = 0, 0
     hits: list[LogMatch] = []
-    for block in in_time_slices(read_line_blocks(file), pace):
+    for block in in_time_slices(read_line_blocks(file), time_slicer):
         for begin, place in matching_lines(block.data.lower(), needle):
             count += 1
             if len(hits) < LISTED_HITS:
@@ -122,9 +122,11 @@ def search_log(file: BinaryIO, wanted: str, pace: TimeSlicer | None = None) -> L
     return LogSearchResult(count, hits, searched, covers_whole_file=searched >= open_file_size(file))
 
 
-def in_time_slices(found: Iterator[LineBlock], pace: TimeSlicer | None) -> Iterator[LineBlock]:
+def in_time_slices(blocks: Iterator[LineBlock], time_slicer: TimeSlicer | None) -> Iterator[LineBlock]:
     """Search in time slices, so that a large log does not delay other requests."""
-    return found if pace is None else pace.slice_items(found, time.monotonic() + SEARCH_SECONDS)
+    return (
+        blocks if time_slicer is None else time_slicer.slice_items(blocks, time.monotonic() + SEARCH_SECONDS)
+    )
 
 
 def matching_lines(text: bytes, needle: bytes) -> Iterator[tuple[int, int]]:

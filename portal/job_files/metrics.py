@@ -13,7 +13,7 @@ from portal.job_files.metrics_table import MetricsTable
 
 MAX_METRICS = 40
 MAX_POINTS = 6_000
-"""Of one metric; a curve is drawn with at most 1,000 of them, see buckets.py."""
+"""Of one metric; a curve is drawn with at most 1,000 of them, see downsampling.py."""
 MAX_RANGES = 750
 
 CurveAxis = Literal["step", "epoch", "time"]
@@ -38,7 +38,7 @@ class MetricSeries:
     """The newest value that is a number."""
     lowest: tuple[float, float] | None = None
     highest: tuple[float, float] | None = None
-    """(value, epoch) of the first such value; NaN for an epoch that is not told."""
+    """(value, epoch) of the first such value; NaN if the row has no epoch."""
 
     def add(self, number: int, row: MetricsRow, value: float) -> None:
         self.rows.append(number)
@@ -60,10 +60,10 @@ class MetricSeries:
     def downsample(self) -> None:
         while (self.rows[-1] - self.rows[0]) // self.width >= MAX_RANGES:
             self.width *= 2
-        kept = [place for stretch in self.row_ranges() for place in self.first_lowest_highest_last(stretch)]
-        self.rows = array("q", [self.rows[place] for place in kept])
+        places = [place for stretch in self.row_ranges() for place in self.first_lowest_highest_last(stretch)]
+        self.rows = array("q", [self.rows[place] for place in places])
         self.steps, self.epochs, self.times, self.values = (
-            array("d", [column[place] for place in kept])
+            array("d", [column[place] for place in places])
             for column in (self.steps, self.epochs, self.times, self.values)
         )
 
@@ -77,10 +77,10 @@ class MetricSeries:
                 begin = place
 
     def first_lowest_highest_last(self, places: range) -> list[int]:
-        known = [(self.values[place], place) for place in places if not math.isnan(self.values[place])]
+        numbers = [(self.values[place], place) for place in places if not math.isnan(self.values[place])]
         missing = next((place for place in places if math.isnan(self.values[place])), places[0])
         ends = {places[0], places[-1], missing}
-        return sorted(ends | ({min(known)[1], max(known)[1]} if known else set()))
+        return sorted(ends | ({min(numbers)[1], max(numbers)[1]} if numbers else set()))
 
     def copy(self) -> MetricSeries:
         return MetricSeries(
@@ -134,10 +134,10 @@ class JobMetrics:
     def best(self, name: str, *, highest: bool = True) -> tuple[float, float | None] | None:
         """(value, epoch) of the first best value."""
         series = self.series.get(name)
-        found = (series.highest if highest else series.lowest) if series else None
-        if found is None:
+        best = (series.highest if highest else series.lowest) if series else None
+        if best is None:
             return None
-        value, epoch = found
+        value, epoch = best
         return value, None if math.isnan(epoch) else epoch
 
     def add(self, line: bytes) -> None:
@@ -150,9 +150,9 @@ class JobMetrics:
             self.last_epoch = row.epoch
         if self.first_time is None and not math.isnan(row.time):
             self.first_time = row.time
-        known = self.limit_names(row)
-        self.table.add(known)
-        for name, value in known.scalars.items():
+        limited = self.limit_names(row)
+        self.table.add(limited)
+        for name, value in limited.scalars.items():
             self.series.setdefault(name, MetricSeries()).add(number, row, value)
 
     def limit_names(self, row: MetricsRow) -> MetricsRow:

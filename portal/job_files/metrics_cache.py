@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from flask import Flask
+
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from portal.job_files.metrics import JobMetrics
 from portal.job_files.time_slicing import TimeSlicer
+from portal.shared_objects import share_object
 
 METRICS_FILE = "metrics.jsonl"
 MAX_CACHED_POINTS = 400_000
@@ -24,9 +27,13 @@ AT_ONCE_BYTES = 256 * 1024
 FileIdentity = tuple[int, int]
 
 
+def init_app(app: Flask) -> None:
+    share_object(app, MetricsCache, MetricsCache())
+
+
 @dataclass
 class CachedMetrics:
-    """`shown` is given to readers and never changed; `metrics` is read on by whoever has the lock."""
+    """`shown` is given to readers and never changed; the holder of the lock reads further rows into `metrics`."""
 
     identity: FileIdentity | None = None
     metrics: JobMetrics = field(default_factory=JobMetrics)
@@ -57,31 +64,31 @@ class MetricsCache:
         """Marks it as asked for now; forgets others where all together have too many points."""
         place = (str(root), *out)
         with self.lock:
-            known = self.files.setdefault(place, CachedMetrics())
+            cached = self.files.setdefault(place, CachedMetrics())
             self.files.move_to_end(place)
             total = sum(each.shown.point_count for each in self.files.values())
             while len(self.files) > 1 and (total > MAX_CACHED_POINTS or len(self.files) > MAX_CACHED_FILES):
                 _, forgotten = self.files.popitem(last=False)
                 total -= forgotten.shown.point_count
-            return known
+            return cached
 
-    def read_further(self, known: CachedMetrics, file: BinaryIO) -> JobMetrics:
+    def read_further(self, cached: CachedMetrics, file: BinaryIO) -> JobMetrics:
         """While another request reads the same file, return what that request has read so far."""
         until = time.monotonic() + READ_SECONDS
-        if not known.lock.acquire(timeout=READ_SECONDS):
-            return known.shown
+        if not cached.lock.acquire(timeout=READ_SECONDS):
+            return cached.shown
         try:
             status = os.fstat(file.fileno())
             identity, size = (status.st_dev, status.st_ino), status.st_size
-            if known.identity != identity or known.metrics.read_bytes > size:
-                known.identity, known.metrics, known.shown = identity, JobMetrics(), JobMetrics()
-            metrics = known.metrics
+            if cached.identity != identity or cached.metrics.read_bytes > size:
+                cached.identity, cached.metrics, cached.shown = identity, JobMetrics(), JobMetrics()
+            metrics = cached.metrics
             if size != metrics.size or not metrics.is_whole:
                 self.read_new_lines(metrics, file, size, until)
-                known.shown = metrics.copy()
-            return known.shown
+                cached.shown = metrics.copy()
+            return cached.shown
         finally:
-            known.lock.release()
+            cached.lock.release()
 
     def read_new_lines(self, metrics: JobMetrics, file: BinaryIO, size: int, until: float) -> None:
         """Little at once, much in turns."""

@@ -3,95 +3,140 @@
 import contextlib
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
 
+from flask import Flask
+
+from cluster.domain.errors import Unavailable
+from cluster.files.safe_read import (
+    FileMissing,
+    FileNotPlain,
+    duplicate_file,
+    open_file_beneath,
+    open_file_size,
+)
+from portal.csv_text import CsvCell, csv_line
+from portal.job_files.attempt_files import AttemptFiles
 from portal.job_files.metrics import MAX_METRICS
+from portal.job_files.metrics_cache import METRICS_FILE, MetricsCache
 from portal.job_files.metrics_rows import LARGEST_FILE, MetricsLineReader, MetricsRow, parse_metrics_row
 from portal.job_files.time_slicing import TimeSlicer
+from portal.shared_objects import share_object, shared_object
 
 HEAD = ("step", "epoch", "time")
-PIECE_CHARACTERS = 64 * 1024
+CHUNK_CHARACTERS = 64 * 1024
 EXPORT_SLOTS, EXPORT_SLOTS_PER_PERSON = 16, 2
 """Each holds a thread of the portal for as long as its reader takes."""
+
+
+def init_app(app: Flask) -> None:
+    share_object(app, CsvExportSlots, CsvExportSlots())
 
 
 class CsvExportSlots:
     """How many files are being written, for each person and together."""
 
     def __init__(self) -> None:
-        self.taken: Counter[int] = Counter()
+        self.used_by_person: Counter[int] = Counter()
         self.lock = threading.Lock()
 
-    def take(self, user_id: int) -> "CsvExportSlot | None":
-        """None where none is free."""
+    def take(self, user_id: int) -> "CsvExportSlot":
+        """Raises Unavailable if the person's slots, or all slots, are taken."""
         with self.lock:
-            if self.taken[user_id] >= EXPORT_SLOTS_PER_PERSON or self.taken.total() >= EXPORT_SLOTS:
-                return None
-            self.taken[user_id] += 1
+            used = self.used_by_person
+            if used[user_id] >= EXPORT_SLOTS_PER_PERSON or used.total() >= EXPORT_SLOTS:
+                raise Unavailable("job.too_many_files")
+            used[user_id] += 1
             return CsvExportSlot(self, user_id)
 
 
 class CsvExportSlot:
-    """Given back once, by whatever comes first: the end of the file, or of the request."""
+    """Is freed once, by whatever comes first: the end of the file, or of the request."""
 
-    def __init__(self, places: CsvExportSlots, user_id: int) -> None:
-        self.places = places
+    def __init__(self, slots: CsvExportSlots, user_id: int) -> None:
+        self.slots = slots
         self.user_id = user_id
         self.is_taken = True
 
     def close(self) -> None:
-        with self.places.lock:
+        with self.slots.lock:
             if self.is_taken:
                 self.is_taken = False
-                self.places.taken[self.user_id] -= 1
+                self.slots.used_by_person[self.user_id] -= 1
 
 
-def stream_metric_csv(
-    file: BinaryIO, size: int, names: Sequence[str] | None, pace: TimeSlicer, place: CsvExportSlot
-) -> Iterator[str]:
-    """Pieces of text, made in turns; closes the file and gives the place back.
+class CsvExport:
+    """CSV text of a metrics file in chunks of about 64 Ki characters, made in time slices.
 
-    `names` None: the file is read once more, before, to know them.
+    `names` None: the file is read twice, first to collect the names of its metrics. Closing the export closes the file
+    and frees the slot, also if nobody has begun to read.
     """
-    with file, contextlib.closing(place):
-        end = min(size, LARGEST_FILE)
-        if names is None:
-            found: dict[str, None] = {}
-            names_of_rows = MetricNameCollector(MetricsLineReader(file, 0, end), found)
-            for _ in pace.run_steps(names_of_rows.step):
-                pass
-            names = sorted(found)
-        rows = MetricCsvWriter(MetricsLineReader(file, 0, end), names)
-        for _ in pace.run_steps(rows.step):
-            if rows.length >= PIECE_CHARACTERS:
-                yield rows.take()
-        yield rows.take()
+
+    def __init__(
+        self, file: BinaryIO, names: Sequence[str] | None, time_slicer: TimeSlicer, slot: CsvExportSlot
+    ) -> None:
+        self.file = file
+        self.names = names
+        self.time_slicer = time_slicer
+        self.slot = slot
+        self.end = min(open_file_size(file), LARGEST_FILE)
+
+    def __iter__(self) -> Iterator[str]:
+        with contextlib.closing(self):
+            names = self.collect_names() if self.names is None else self.names
+            writer = MetricCsvWriter(MetricsLineReader(self.file, 0, self.end), names)
+            for _ in self.time_slicer.run_steps(writer.step):
+                if writer.length >= CHUNK_CHARACTERS:
+                    yield writer.take()
+            yield writer.take()
+
+    def collect_names(self) -> list[str]:
+        collector = MetricNameCollector(MetricsLineReader(self.file, 0, self.end))
+        for _ in self.time_slicer.run_steps(collector.step):
+            pass
+        return sorted(collector.names)
+
+    def close(self) -> None:
+        self.file.close()
+        self.slot.close()
+
+
+def open_csv_export(files: AttemptFiles, user_id: int) -> Iterable[str]:
+    """Every row of the attempt's metrics; the head alone if there is no file. Raises Unavailable if no slot is free."""
+    metrics = files.metrics
+    names = sorted(metrics.series) if metrics.is_whole else None
+    try:
+        with open_file_beneath(files.root, *files.out, METRICS_FILE) as file:
+            slot = shared_object(CsvExportSlots).take(user_id)
+            return CsvExport(duplicate_file(file), names, shared_object(MetricsCache).time_slicer, slot)
+    except (FileMissing, FileNotPlain):
+        return [csv_line(HEAD)]
 
 
 class MetricNameCollector:
-    """The first names that a file has, as many as are shown of one."""
+    """The first MAX_METRICS metric names of a file."""
 
-    def __init__(self, lines: MetricsLineReader, found: dict[str, None]) -> None:
+    def __init__(self, lines: MetricsLineReader) -> None:
         self.lines = lines
-        self.found = found
+        self.names: set[str] = set()
 
     def step(self) -> bool:
         line = self.lines.next()
         row = parse_metrics_row(line) if line is not None else None
         for name in row.scalars if row else ():
-            if len(self.found) < MAX_METRICS:
-                self.found.setdefault(name)
-        return line is not None and len(self.found) < MAX_METRICS
+            if len(self.names) < MAX_METRICS:
+                self.names.add(name)
+        return line is not None and len(self.names) < MAX_METRICS
 
 
 class MetricCsvWriter:
-    """Names are plain (see metrics_rows), so no cell is a formula."""
+    """Collects rows as CSV text until they are taken."""
 
     def __init__(self, lines: MetricsLineReader, names: Sequence[str]) -> None:
         self.lines = lines
         self.names = names
-        self.parts = [",".join([*HEAD, *names]) + "\n"]
+        self.parts = [csv_line([*HEAD, *names])]
         self.length = 0
 
     def step(self) -> bool:
@@ -99,7 +144,7 @@ class MetricCsvWriter:
         if line is None:
             return False
         if row := parse_metrics_row(line):
-            self.parts.append(metric_csv_row(row, self.names))
+            self.parts.append(csv_line(metric_cells(row, self.names)))
             self.length += len(self.parts[-1])
         return True
 
@@ -109,6 +154,5 @@ class MetricCsvWriter:
         return text
 
 
-def metric_csv_row(row: MetricsRow, names: Sequence[str]) -> str:
-    values = [row.epoch, row.time, *(row.scalars.get(name) for name in names)]
-    return ",".join([str(row.step), *("" if one is None else repr(one) for one in values)]) + "\n"
+def metric_cells(row: MetricsRow, names: Sequence[str]) -> list[CsvCell]:
+    return [row.step, row.epoch, row.time, *(row.scalars.get(name) for name in names)]

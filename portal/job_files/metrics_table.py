@@ -59,23 +59,23 @@ class MetricsTable:
         """Two lines that lie beside each other become one, with the last values of both."""
         before, self.lines_by_key = self.lines_by_key, {}
         self.width *= 2
-        for stretch, line in before.items():
-            self.merge(stretch // 2, line)
+        for key, line in before.items():
+            self.merge(key // 2, line)
 
-    def merge(self, stretch: int, line: MetricsTableLine) -> None:
-        kept = self.lines_by_key.setdefault(stretch, MetricsTableLine(line.epoch, line.step))
-        kept.epoch, kept.step = line.epoch, line.step
-        kept.values |= line.values
+    def merge(self, key: int, line: MetricsTableLine) -> None:
+        merged = self.lines_by_key.setdefault(key, MetricsTableLine(line.epoch, line.step))
+        merged.epoch, merged.step = line.epoch, line.step
+        merged.values |= line.values
 
     def copy(self) -> "MetricsTable":
         lines = {
-            stretch: MetricsTableLine(line.epoch, line.step, dict(line.values))
-            for stretch, line in self.lines_by_key.items()
+            key: MetricsTableLine(line.epoch, line.step, dict(line.values))
+            for key, line in self.lines_by_key.items()
         }
         return MetricsTable(self.has_epochs, self.width, lines)
 
 
 def metrics_in_lines(lines: list[MetricsTableLine]) -> list[str]:
     """Every metric that has a value somewhere."""
-    seen: Mapping[str, None] = {name: None for line in lines for name in line.values}
-    return sorted(seen)
+    names: Mapping[str, None] = {name: None for line in lines for name in line.values}
+    return sorted(names)

@@ -29,20 +29,20 @@ def read_start_plan_file(root: Path, *control: str) -> StartPlanFile | None:
     """None before the start. Without root the program may write here too: it is read like any of its files."""
     text = read_small_file(root, *control, "plan.json", limit=LARGEST_START_PLAN)
     try:
-        said = json.loads(text) if text is not None else None
+        plan = json.loads(text) if text is not None else None
     except (ValueError, RecursionError):
         return None
-    if not isinstance(said, dict):
+    if not isinstance(plan, dict):
         return None
-    argv, environment = said.get("argv"), said.get("environment")
+    argv, environment = plan.get("argv"), plan.get("environment")
     return StartPlanFile(
         tuple(str(word) for word in argv) if isinstance(argv, list) else (),
         {str(key): str(value) for key, value in sorted(environment.items())}
         if isinstance(environment, dict)
         else {},
-        whole_or_none(said.get("ranks")),
-        str(said.get("cwd") or ""),
-        whole_or_none(said.get("uid")),
-        whole_or_none(said.get("gid")),
-        str(said["container"]) if said.get("container") else None,
+        whole_or_none(plan.get("ranks")),
+        str(plan.get("cwd") or ""),
+        whole_or_none(plan.get("uid")),
+        whole_or_none(plan.get("gid")),
+        str(plan["container"]) if plan.get("container") else None,
     )

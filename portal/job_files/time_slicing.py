@@ -27,7 +27,7 @@ class TimeSlicer:
         self.turn = threading.Lock()
 
     def slice_items(self, items: Iterable[Item], until: float) -> Iterator[Item]:
-        """The same items, for as long as time.monotonic() is not past `until`: whoever takes them works in turns.
+        """The same items, for as long as time.monotonic() is not past `until`: the caller works on them in turns.
 
         The first one needs no turn: most files are no longer than that, and have come to their end then.
         """

@@ -4,13 +4,14 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from cluster.domain.jobs.results import MetricResults, parse_results
 from cluster.files.safe_read import read_small_file
 from cluster.files.untrusted_numbers import finite_or_none, whole_or_none
 
 
 @dataclass(frozen=True)
 class AttemptUsage:
-    """Seconds of CPU since the start, bytes of memory now and at most; None where it is not known."""
+    """Seconds of CPU since the start, bytes of memory now and at most; None if the shim did not measure it."""
 
     cpu_seconds: float | None
     memory_bytes: int | None
@@ -24,15 +25,24 @@ def read_attempt_usage(root: Path, *control: str) -> AttemptUsage | None:
     if text is None:
         return None
     try:
-        said = json.loads(text)
+        usage = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(said, dict):
+    if not isinstance(usage, dict):
         return None
     return AttemptUsage(
-        finite_or_none(said.get("cpu_seconds")),
-        whole_or_none(said.get("rss_bytes")),
-        whole_or_none(said.get("max_rss_bytes")),
-        whole_or_none(said.get("pid")),
-        whole_or_none(said.get("processes")),
+        finite_or_none(usage.get("cpu_seconds")),
+        whole_or_none(usage.get("rss_bytes")),
+        whole_or_none(usage.get("max_rss_bytes")),
+        whole_or_none(usage.get("pid")),
+        whole_or_none(usage.get("processes")),
     )
+
+
+def read_attempt_results(root: Path, *control: str) -> MetricResults:
+    """Without root the program could have written this file: it is read like any of its own."""
+    text = read_small_file(root, *control, "usage.json")
+    try:
+        return parse_results(json.loads(text or b"{}").get("results") or {})
+    except (ValueError, TypeError, AttributeError, RecursionError, OverflowError):
+        return {}

@@ -1,15 +1,13 @@
 """The data of base.html: navigation groups and items, the signed-in user and what the event stream subscribes to.
 
-`base.html` reads one `PageLayout`; with the defaults it renders with nothing. `theme.init_app` takes the function that
-builds the layout of the current request.
+`base.html` reads one `PageLayout`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from cluster.portal_paths import STREAM
 from portal.i18n.translate import _
 
 
@@ -48,19 +46,16 @@ class NavigationUser:
 
 @dataclass(frozen=True)
 class PageLayout:
-    """Everything base.html needs besides the page itself."""
+    """Everything base.html needs besides the page itself. Before sign-in there are no groups, user and stream."""
 
-    installation_name: str = ""
+    installation_name: str
+    version: str
     groups: tuple[NavigationGroup, ...] = ()
     user: NavigationUser | None = None
     opens_stream: bool = False
     """Whether the page opens the stream; pages before sign-in do not."""
-    stream: str = STREAM
     topics: tuple[str, ...] = ()
-    shortcuts: bool = True
     sign_out_url: str | None = None
-    version: str = ""
-    extra: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def alert_count(self) -> int:
@@ -71,15 +66,15 @@ class PageLayout:
 def administrator_navigation(
     path: str,
     counts: Mapping[str, int] | None = None,
-    calls: Mapping[str, int] | None = None,
+    alert_counts: Mapping[str, int] | None = None,
     has_repairs: bool = False,
 ) -> tuple[NavigationGroup, ...]:
-    """Three groups: the cluster now, research, administration. Counts and calls by path, as {"/queue": 45}."""
+    """Three groups: the cluster now, research, administration. Counts by path, as {"/queue": 45}."""
     repairs = (NavigationItem("tool", _("Repairs"), "/repairs"),) if has_repairs else ()
-    return _marked(
+    return mark_current_item(
         path,
         counts or {},
-        calls or {},
+        alert_counts or {},
         (
             NavigationGroup(
                 None,
@@ -117,7 +112,7 @@ def workspace_navigation(
     path: str,
     workspace: tuple[int, str] | None,
     counts: Mapping[str, int] | None = None,
-    calls: Mapping[str, int] | None = None,
+    alert_counts: Mapping[str, int] | None = None,
 ) -> tuple[NavigationGroup, ...]:
     """The navigation of a researcher: home and queue, then the parts of one workspace (its id and name)."""
     first = NavigationGroup(
@@ -131,7 +126,7 @@ def workspace_navigation(
         ),
     )
     if workspace is None:
-        return _marked(path, counts or {}, calls or {}, (first,))
+        return mark_current_item(path, counts or {}, alert_counts or {}, (first,))
     identity, title = workspace
     inside = f"/workspaces/{identity}"
     second = NavigationGroup(
@@ -142,11 +137,11 @@ def workspace_navigation(
             NavigationItem("database", _("Datasets"), f"{inside}/datasets"),
         ),
     )
-    return _marked(path, counts or {}, calls or {}, (first, second))
+    return mark_current_item(path, counts or {}, alert_counts or {}, (first, second))
 
 
-def _marked(
-    path: str, counts: Mapping[str, int], calls: Mapping[str, int], groups: tuple[NavigationGroup, ...]
+def mark_current_item(
+    path: str, counts: Mapping[str, int], alert_counts: Mapping[str, int], groups: tuple[NavigationGroup, ...]
 ) -> tuple[NavigationGroup, ...]:
     """Counts filled in, and the entry with the longest matching path marked as the current one."""
     hrefs = [entry.href for group in groups for entry in group.items]
@@ -159,7 +154,7 @@ def _marked(
                 replace(
                     entry,
                     count=counts.get(entry.href),
-                    alert_count=calls.get(entry.href, 0),
+                    alert_count=alert_counts.get(entry.href, 0),
                     is_current=entry.href == current,
                 )
                 for entry in group.items

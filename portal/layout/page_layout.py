@@ -2,18 +2,19 @@
 
 import socket
 from collections import Counter
+from dataclasses import replace
 from urllib.parse import urlsplit
 
-from flask import g, request, url_for
+from flask import Flask, g, request, url_for
 from flask_login import current_user
 
 from cluster.domain.states import JobState, WorkspaceState
 from cluster.domain.workspace_terms import workspace_state
 from cluster.services.jobs import state_counts
-from cluster.services.people import users
 from cluster.services.repairs.catalogue import has_repair_catalogue
 from cluster.services.workspaces import queries
 from portal.layout.navigation import (
+    NavigationGroup,
     NavigationUser,
     PageLayout,
     administrator_navigation,
@@ -23,25 +24,19 @@ from portal.presenters.alerts import read_alert_lines
 from portal.web.request_context import current_actor, current_cluster, is_fragment_request, read_once
 
 
+def init_app(app: Flask) -> None:
+    """Gives every template `layout`."""
+    app.context_processor(lambda: {"layout": read_page_layout()})
+
+
 def read_page_layout() -> PageLayout:
-    """Before sign-in only the place and the version."""
-    cluster = current_cluster()
-    bare = PageLayout(installation_name=installation_name(), version=cluster.settings.version)
-    if g.get("is_bug") or not current_user.is_authenticated:
+    """Before sign-in, for a fragment and for the page about a bug: the installation's name and version alone."""
+    bare = PageLayout(installation_name(), current_cluster().settings.version)
+    if g.get("is_bug") or not current_user.is_authenticated or is_fragment_request():
         return bare
-    if is_fragment_request():
-        return bare
-    calls = Counter(line.navigation_path for line in read_alert_lines())
-    calls["/"] = len(read_alert_lines())
-    groups = (
-        administrator_navigation(request.path, navigation_counts(), calls, has_repair_catalogue(cluster))
-        if current_actor().is_administrator
-        else workspace_navigation(request.path, navigation_workspace(), navigation_counts(), calls)
-    )
-    return PageLayout(
-        installation_name=bare.installation_name,
-        version=bare.version,
-        groups=groups,
+    return replace(
+        bare,
+        groups=navigation_groups(),
         user=NavigationUser(current_user.name),
         opens_stream=True,
         topics=("jobs", "queue", "nodes", "operations"),
@@ -49,31 +44,39 @@ def read_page_layout() -> PageLayout:
     )
 
 
+def navigation_groups() -> tuple[NavigationGroup, ...]:
+    alert_lines = read_alert_lines()
+    alert_counts = Counter(line.navigation_path for line in alert_lines)
+    alert_counts["/"] = len(alert_lines)
+    if current_actor().is_administrator:
+        has_repairs = has_repair_catalogue(current_cluster())
+        return administrator_navigation(request.path, navigation_counts(), alert_counts, has_repairs)
+    return workspace_navigation(request.path, navigation_workspace(), navigation_counts(), alert_counts)
+
+
 def navigation_counts() -> dict[str, int]:
-    """How many wait and how many run, of what the person may see; silence where there are none."""
-    living = read_once(state_counts.count_live_jobs)
-    running = sum(number for state, number in living.items() if state != JobState.WAITING)
-    shown = {"/queue": living.get(JobState.WAITING, 0), "/jobs": running}
-    return {path: number for path, number in shown.items() if number}
+    """How many jobs wait and how many run, of those that the person may see, by path; a count of zero is left out."""
+    live_jobs = read_once(state_counts.count_live_jobs)
+    running = sum(number for state, number in live_jobs.items() if state != JobState.WAITING)
+    counts = {"/queue": live_jobs.get(JobState.WAITING, 0), "/jobs": running}
+    return {path: number for path, number in counts.items() if number}
 
 
 def navigation_workspace() -> tuple[int, str] | None:
-    """The one that the page is about, else the person's first active one."""
+    """The workspace that the page is about, else the person's first active one; None if the person has none."""
     cluster = current_cluster()
-    mine = list(read_once(queries.list_workspace_summaries))
-    asked = (request.view_args or {}).get("workspace_id")
+    workspaces = read_once(queries.list_workspace_summaries)
+    page_id = (request.view_args or {}).get("workspace_id")
     now, zone = cluster.clock(), cluster.settings.zone
-    mine.sort(key=lambda row: (row.id != asked, workspace_state(row, now, zone) is not WorkspaceState.ACTIVE))
-    return (mine[0].id, mine[0].name) if mine else None
+    first = min(
+        workspaces,
+        key=lambda row: (row.id != page_id, workspace_state(row, now, zone) is not WorkspaceState.ACTIVE),
+        default=None,
+    )
+    return (first.id, first.name) if first else None
 
 
 def installation_name() -> str:
     """The name of the installation: the host of its public address, or the machine's host name."""
     host = urlsplit(current_cluster().settings.public_url).hostname or ""
     return host if host not in ("", "127.0.0.1", "localhost", "::1") else socket.gethostname()
-
-
-def save_preference(name: str, value: str) -> None:
-    """Keeps a choice of language or theme in the person's row."""
-    if current_user.is_authenticated:
-        users.set_preferences(current_cluster(), current_actor(), **{name: value})

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
-from flask import Flask, current_app, g, request, url_for
+from flask import Flask, g, request, url_for
 
-from portal.layout.navigation import PageLayout
+from portal.web.request_context import current_cluster
 
 THEMES = ("light", "dark")
 THEME_COOKIE = "gc_theme"
-REMEMBER = "groundcrew_remember"
-VERSION = "groundcrew_version"
 
 
 def chosen_theme() -> str | None:
@@ -23,20 +20,13 @@ def chosen_theme() -> str | None:
 
 
 def current_theme() -> str:
-    """Light or dark as far as the server knows; js/initial_theme.js puts the system's wish where nobody chose."""
+    """Light or dark as far as the server knows; js/initial_theme.js follows the system if nobody chose."""
     return chosen_theme() or "light"
 
 
 def follows_system_theme() -> bool:
     """Whether the page follows the system."""
     return chosen_theme() is None
-
-
-def remember(name: str, value: str) -> None:
-    """Tells whoever keeps a person's row that they chose a language or a theme; the cookie is set anyway."""
-    keep: Callable[[str, str], None] | None = current_app.config.get(REMEMBER)
-    if keep is not None:
-        keep(name, value)
 
 
 def icon_sprite_url() -> str:
@@ -55,29 +45,18 @@ def stream_start_id() -> str:
     return f"{int(time.time() - 1) * 1000}-0"
 
 
-def init_app(
-    app: Flask,
-    *,
-    version: str = "0",
-    read_layout: Callable[[], PageLayout] = PageLayout,
-    remember: Callable[[str, str], None] | None = None,
-) -> None:
-    """Gives templates `layout`, `current_theme()` and versioned static addresses.
-
-    `read_layout` makes the layout of the current request; `remember(name, value)` keeps a choice in the user's row.
-    """
-    app.config.update({VERSION: version, REMEMBER: remember})
+def init_app(app: Flask) -> None:
+    """Gives templates `theme()`, the icons and versioned addresses of static files."""
     app.jinja_env.globals.update(
         theme=current_theme,
         follows_system_theme=follows_system_theme,
         stream_start_id=stream_start_id,
         icon_sprite_url=icon_sprite_url,
     )
-    app.context_processor(lambda: {"layout": read_layout()})
-    app.url_defaults(_static_version)
+    app.url_defaults(add_static_version)
 
 
-def _static_version(endpoint: str, values: dict[str, Any]) -> None:
-    """Static addresses carry the version: an update is seen at once, nothing is asked for twice."""
+def add_static_version(endpoint: str, values: dict[str, Any]) -> None:
+    """Static addresses carry the version: an update is loaded at once, and caches may keep everything else."""
     if endpoint == "static":
-        values.setdefault("v", current_app.config[VERSION])
+        values.setdefault("v", current_cluster().settings.version)

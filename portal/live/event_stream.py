@@ -5,15 +5,14 @@ import json
 import queue
 import re
 import select
-import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from cluster.domain.errors import NotFound, Unavailable
+from flask import Flask
+
+from cluster.domain.errors import NotFound
 from cluster.domain.people.actor import Actor
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath, open_file_size
 from cluster.services.context import Cluster
@@ -22,54 +21,26 @@ from cluster.services.people import sessions
 from portal.job_files.folders import out_path_parts
 from portal.job_files.log_chunks import list_attempt_logs
 from portal.live.event_hub import BusEvent, EventHub, TabQueue
+from portal.live.stream_slots import StreamSlots
+from portal.shared_objects import share_object
 
 FILES_SECONDS = 0.5
 IDLE_SECONDS = 1.0
 BEAT_SECONDS = 5.0
-"""Where the server has no socket to look at, a written beat is how it learns that the tab is gone."""
+"""Without a socket to poll, a failed beat is how the server learns that the tab is gone."""
 CHECK_SECONDS = 3.0
 RETRY_MS = 2_000
-MAX_STREAMS_PER_PERSON = 12
-MAX_STREAMS = 190
-"""Leaves threads for ordinary requests, see gunicorn.py."""
 EVENT_ID = re.compile(r"\d{1,16}-\d{1,10}")
 
 
-class StreamSlots:
-    """How many streams there are, per person and together: each holds a thread.
-
-    `is_closing` is asked by every stream each second, so that a stop need not wait for tabs to close.
-    """
-
-    def __init__(self, is_closing: Callable[[], bool] = lambda: False) -> None:
-        self.is_closing = is_closing
-        self.used_by_person: Counter[int] = Counter()
-        self.lock = threading.Lock()
-
-    @contextmanager
-    def hold_slot(self, user_id: int) -> Iterator[None]:
-        """Raises TooManyStreams if the person's slots, or all slots, are taken."""
-        with self.lock:
-            if self.used_by_person[user_id] >= MAX_STREAMS_PER_PERSON:
-                raise TooManyStreams("stream.too_many", most=MAX_STREAMS_PER_PERSON)
-            if self.used_by_person.total() >= MAX_STREAMS:
-                raise TooManyStreams("stream.all_taken")
-            self.used_by_person[user_id] += 1
-        try:
-            yield
-        finally:
-            with self.lock:
-                self.used_by_person[user_id] -= 1
-                self.used_by_person += Counter()  # Keeps the people who have one.
-
-
-class TooManyStreams(Unavailable):
-    """Another stream would take a thread that ordinary requests need."""
+def init_app(app: Flask, redis_url: str) -> None:
+    share_object(app, EventHub, EventHub(redis_url))
+    share_object(app, StreamSlots, StreamSlots())
 
 
 @dataclass
 class WatchedJob:
-    """The files of a job's newest attempt, and the sizes last told."""
+    """The files of a job's newest attempt, and the sizes that were sent last."""
 
     job_id: int
     attempt: int = 0
@@ -90,21 +61,21 @@ class TabStream:
     """The event that the browser received last, or where its page was rendered."""
     is_disconnected: Callable[[], bool] = lambda: False
 
-    def events(self, places: StreamSlots) -> Generator[str, None, None]:
+    def events(self, slots: StreamSlots) -> Generator[str, None, None]:
         """Text of the stream. Ends when the session does, or when the tab cannot keep up (it comes back).
 
         Takes its slot with the first event: a stream that never begins holds none. Raises TooManyStreams.
         """
-        with places.hold_slot(self.actor.user_id), self.event_hub.subscribe() as listener:
+        with slots.hold_slot(self.actor.user_id), self.event_hub.subscribe() as listener:
             yield f"retry: {RETRY_MS}\n\n"
             if EVENT_ID.fullmatch(self.last_event_id):
                 yield from self.newest_per_row(self.event_hub.read_missed(self.last_event_id))
-            yield from self.listen(listener, places)
+            yield from self.listen(listener, slots)
 
-    def listen(self, listener: TabQueue, places: StreamSlots) -> Iterator[str]:
+    def listen(self, listener: TabQueue, slots: StreamSlots) -> Iterator[str]:
         watched = [WatchedJob(job_id) for job_id in self.job_ids]
         beat_at = check_at = 0.0
-        while not (listener.has_overflowed or places.is_closing() or self.is_disconnected()):
+        while not (listener.has_overflowed or slots.is_closing() or self.is_disconnected()):
             now = time.monotonic()
             if now >= check_at:
                 check_at = now + CHECK_SECONDS
@@ -160,7 +131,7 @@ class TabStream:
 
 
 class StartedStream:
-    """Events of which the first has been made: whoever drops it, or closes it unread, gives its place back."""
+    """Events of which the first has been made: dropping it, or closing it unread, frees its slot."""
 
     def __init__(self, events: Generator[str, None, None]) -> None:
         self.events = events
@@ -180,7 +151,7 @@ class StartedStream:
 
 
 def make_disconnect_check(environ: Mapping[str, Any]) -> Callable[[], bool]:
-    """Whether the browser has closed its end: whoever leafs through pages leaves a stream behind with each."""
+    """Whether the browser has closed its end: each page that a person leaves leaves a stream behind."""
     connection = environ.get("gunicorn.socket")
     if connection is None:
         return lambda: False

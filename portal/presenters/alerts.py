@@ -58,8 +58,8 @@ class AlertLine:
 def read_alert_lines() -> list[AlertLine]:
     """Read once per request: the page and the navigation show the same."""
     if "alert_lines" not in g:
-        found = list_alerts(current_cluster(), current_actor(), read_once)
-        g.alert_lines = [alert_line(alert) for alert in found]
+        alerts = list_alerts(current_cluster(), current_actor(), read_once)
+        g.alert_lines = [alert_line(alert) for alert in alerts]
     lines: list[AlertLine] = g.alert_lines
     return lines
 

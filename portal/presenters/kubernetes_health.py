@@ -83,20 +83,20 @@ def kubernetes_status_once(cluster: Cluster, actor: Actor) -> KubernetesStatus |
 
 
 def kubernetes_status_of_node(node: NodeView) -> KubernetesNodeStatus | None:
-    standing = read_once(kubernetes_status_once)
-    return standing.node(node.name) if standing else None
+    status = read_once(kubernetes_status_once)
+    return status.node(node.name) if status else None
 
 
 def cluster_health() -> ClusterHealth | None:
     """None for readers who are no administrators, and if jobs do not run on Kubernetes."""
-    standing = read_once(kubernetes_status_once)
-    if standing is None or not current_actor().is_administrator:
+    status = read_once(kubernetes_status_once)
+    if status is None or not current_actor().is_administrator:
         return None
     return ClusterHealth(
-        standing,
-        [system_workload_line(each) for each in standing.operators],
-        [disagreement_line(each) for each in (*standing.disagreements, *uncounted_disagreements(standing))],
-        list_repair_links(REPAIRS_BY_CODE["silent"]) if standing.silent_since else [],
+        status,
+        [system_workload_line(each) for each in status.operators],
+        [disagreement_line(each) for each in (*status.disagreements, *uncounted_disagreements(status))],
+        list_repair_links(REPAIRS_BY_CODE["silent"]) if status.silent_since else [],
     )
 
 
@@ -113,9 +113,9 @@ def disagreement_line(disagreement: Disagreement) -> DisagreementLine:
     return DisagreementLine(sentence, way, href, _("See node"))
 
 
-def uncounted_disagreements(standing: KubernetesStatus) -> Iterator[Disagreement]:
+def uncounted_disagreements(status: KubernetesStatus) -> Iterator[Disagreement]:
     """What is only counted."""
-    if count := sum(standing.more.values()):
+    if count := sum(status.more.values()):
         yield Disagreement("disagreement.more", "", data={"count": count})
 
 
@@ -123,50 +123,50 @@ def system_workload_line(operator: SystemWorkloadStatus) -> HealthLine:
     pods = ngettext("%(num)d pod", "%(num)d pods", operator.wanted)
     if operator.is_whole:
         return HealthLine(operator.name, "ready", pods)
-    told = _("%(ready)s of %(pods)s ready", ready=operator.ready, pods=pods)
-    return HealthLine(operator.name, "broken", told, list_repair_links(REPAIRS_BY_CODE["operator"]))
+    readiness = _("%(ready)s of %(pods)s ready", ready=operator.ready, pods=pods)
+    return HealthLine(operator.name, "broken", readiness, list_repair_links(REPAIRS_BY_CODE["operator"]))
 
 
 def node_health(node: NodeView) -> list[HealthLine]:
     """Empty where Kubernetes has nothing to do with the node."""
-    seen = kubernetes_status_of_node(node)
-    lines = [*kubelet_lines(node, seen), *node_condition_lines(node, seen)] if seen else []
+    status = kubernetes_status_of_node(node)
+    lines = [*kubelet_lines(node, status), *node_condition_lines(node, status)] if status else []
     return [*lines, *certificate_lines(node)]
 
 
-def kubelet_lines(node: NodeView, seen: KubernetesNodeStatus) -> Iterator[HealthLine]:
-    if seen.problem is None:
-        yield HealthLine("Kubelet", "ready", _("Reports · %(version)s", version=seen.kubelet or "–"))
-        yield HealthLine(_("Container engine"), "ready", seen.engine.replace("://", " ") or "–")
+def kubelet_lines(node: NodeView, status: KubernetesNodeStatus) -> Iterator[HealthLine]:
+    if status.problem is None:
+        yield HealthLine("Kubelet", "ready", _("Reports · %(version)s", version=status.kubelet or "–"))
+        yield HealthLine(_("Container engine"), "ready", status.engine.replace("://", " ") or "–")
         return
-    code = seen.problem["code"]
+    code = status.problem["code"]
     yield HealthLine(
         _("Container engine") if code == "kubernetes.engine_down" else "Kubelet",
         "unreachable" if code == "kubernetes.node_silent" else "caution",
-        " ".join([localized_sentence(code, seen.problem["data"]), *original_message_of(seen.problem)]),
+        " ".join([localized_sentence(code, status.problem["data"]), *original_message_of(status.problem)]),
         list_repair_links(REPAIRS_BY_CODE.get(code, ()), node.id),
     )
 
 
-def node_condition_lines(node: NodeView, seen: KubernetesNodeStatus) -> Iterator[HealthLine]:
-    """If the node's kubelet is silent, nothing of this is known."""
-    if seen.problem and seen.problem["code"] == "kubernetes.node_silent":
+def node_condition_lines(node: NodeView, status: KubernetesNodeStatus) -> Iterator[HealthLine]:
+    """Empty if the node's kubelet is silent: then these conditions are out of date."""
+    if status.problem and status.problem["code"] == "kubernetes.node_silent":
         return
-    short = [localized_word("kubernetes.resource", name) for name in seen.pressures]
+    short = [localized_word("kubernetes.resource", name) for name in status.pressures]
     remedies = [
-        name for pressure in seen.pressures for name in REPAIRS_BY_CODE.get(f"pressure.{pressure}", ())
+        name for pressure in status.pressures for name in REPAIRS_BY_CODE.get(f"pressure.{pressure}", ())
     ]
     kind = "caution" if short else "ready"
     yield HealthLine(_("Runs short of"), kind, ", ".join(short) or _("nothing"), list_repair_links(remedies))
-    if not seen.is_open:
+    if not status.is_open:
         closed = list_repair_links(REPAIRS_BY_CODE["kubernetes.closed"], node.id)
         yield HealthLine(_("Takes pods"), "draining", _("Closed in Kubernetes"), closed)
-    elif seen.problem:
+    elif status.problem:
         yield HealthLine(_("Takes pods"), "caution", _("Not before it is ready"))
     else:
         yield HealthLine(_("Takes pods"), "ready", _("yes"))
-    if seen.units or node.kind is UnitKind.GPU:
-        yield HealthLine(_("GPUs offered to pods"), "ready", str(seen.units))
+    if status.units or node.kind is UnitKind.GPU:
+        yield HealthLine(_("GPUs offered to pods"), "ready", str(status.units))
 
 
 def certificate_lines(node: NodeView) -> Iterator[HealthLine]:
@@ -177,19 +177,19 @@ def certificate_lines(node: NodeView) -> Iterator[HealthLine]:
     kind = "ready" if days >= CERTIFICATES_SOON_DAYS else "caution" if days >= 0 else "broken"
     if days >= 0:
         left = ngettext("%(num)d day", "%(num)d days", days)
-        told = _("%(name)s ends first, in %(left)s", name=name, left=left)
+        answer = _("%(name)s ends first, in %(left)s", name=name, left=left)
     else:
-        told = _("%(name)s has ended", name=name)
+        answer = _("%(name)s has ended", name=name)
     repairs = [] if kind == "ready" else list_repair_links(REPAIRS_BY_CODE["certificates"], node.id)
-    yield HealthLine(_("Certificates"), kind, told, repairs)
+    yield HealthLine(_("Certificates"), kind, answer, repairs)
 
 
 def disagreements_of(node: NodeView) -> list[str]:
     """Disagreements about pods on this node, for administrators: other people must not learn pod names."""
-    standing = read_once(kubernetes_status_once)
-    if standing is None or not current_actor().is_administrator:
+    status = read_once(kubernetes_status_once)
+    if status is None or not current_actor().is_administrator:
         return []
-    return [disagreement_sentence(each) for each in standing.disagreements_of_node(node.name)]
+    return [disagreement_sentence(each) for each in status.disagreements_of_node(node.name)]
 
 
 def disagreement_sentence(disagreement: Disagreement) -> str:
@@ -198,11 +198,11 @@ def disagreement_sentence(disagreement: Disagreement) -> str:
     return " ".join([localized_sentence(disagreement.code, disagreement.data), *original_message_of(why)])
 
 
-def original_messages(unbegun: StartDelay) -> list[str]:
-    return list(original_message_of({"data": unbegun.data}))
+def original_messages(delay: StartDelay) -> list[str]:
+    return list(original_message_of({"data": delay.data}))
 
 
 def original_message_of(why: Mapping[str, Any]) -> Iterator[str]:
-    said = (why.get("data") or {}).get("said")
-    if said and current_actor().is_administrator:
-        yield localized_sentence("kubernetes.original", {"said": said})
+    original = (why.get("data") or {}).get("said")
+    if original and current_actor().is_administrator:
+        yield localized_sentence("kubernetes.original", {"said": original})

@@ -99,11 +99,11 @@ def lost_problem(node: NodeView) -> NodeProblem:
 
 def draining_problem(node: NodeView) -> NodeProblem:
     held = bool(node.job_ids)
-    told = _("Nothing new starts here; what runs goes on to its end.")
+    sentence = _("Nothing new starts here; what runs goes on to its end.")
     return NodeProblem(
         "info",
         node_problem_title(node),
-        told if held else _("Nothing new starts here, and nothing runs any more: it can be worked on."),
+        sentence if held else _("Nothing new starts here, and nothing runs any more: it can be worked on."),
         [*drain_facts(node), *booked_job_facts(node, _("ends by itself"))],
         [] if undrain_url(node) else [_("An administrator opens it again.")],
         undrain_url(node),
@@ -122,17 +122,17 @@ def no_executor_problem(node: NodeView) -> NodeProblem:
 
 def kubernetes_problem(node: NodeView) -> NodeProblem | None:
     """Its agent is well, and Kubernetes does not use it, or does there what nobody has queued."""
-    seen, disagreements = kubernetes_status_of_node(node), disagreements_of(node)
+    status, disagreements = kubernetes_status_of_node(node), disagreements_of(node)
     kept_out = node.kubernetes_problem
     if not (kept_out or disagreements):
         return None
-    told = [localized_sentence(kept_out["code"], kept_out["data"])] if kept_out else []
-    if kept_out and seen and seen.problem and not seen.is_open:
-        told.append(localized_sentence("kubernetes.closed", {"node": seen.name}))
+    sentences = [localized_sentence(kept_out["code"], kept_out["data"])] if kept_out else []
+    if kept_out and status and status.problem and not status.is_open:
+        sentences.append(localized_sentence("kubernetes.closed", {"node": status.name}))
     return NodeProblem(
         "caution",
         _("%(name)s · in Kubernetes", name=node.name),
-        " ".join(told),
+        " ".join(sentences),
         further_sentences=disagreements,
         repairs=list_repair_links(REPAIRS_BY_CODE.get(kept_out["code"], ()), node.id) if kept_out else [],
     )

@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from flask import request, url_for
+from flask import url_for
 
-from cluster.domain.errors import Refused
 from cluster.domain.people.actor import Actor
 from cluster.domain.placement.types import NodeUnits
 from cluster.services.context import Cluster
 from cluster.services.jobs import queries as job_queries
 from cluster.services.queue import queries
-from cluster.services.queue.queries import QueueCursor, QueueFilters, QueueView
+from cluster.services.queue.queries import QueueFilters, QueueView
 from cluster.services.queue.running_jobs import RunningJob
 from cluster.services.queue.waiting_explanations import WaitingExplanation
 from cluster.store.jobs import Job
@@ -22,9 +21,9 @@ from portal.web import query_params
 
 @dataclass(frozen=True)
 class QueueRow:
-    """A waiting job. `job` None: another workspace's, of which only place and size are told.
+    """A waiting job. `job` None: the reader may not see it; the row shows its position and size alone.
 
-    `code` None: its turn has come. `starts_at` None: not known; then there may be a range.
+    `code` None: its turn has come. `starts_at` None: the start cannot be estimated; then there may be a range.
     """
 
     id: int
@@ -77,57 +76,18 @@ class QueueLinks:
         return f"{self._job}{job_id}"
 
 
-def read_queue_filter(limit: int) -> QueueFilters:
-    """The filters and the place of the page from its address. Raises Refused."""
-    return QueueFilters(
-        workspace_id=query_params.id_param("workspace"),
-        user_id=query_params.id_param("user"),
-        reason=request.args.get("reason", "")[:60] or None,
-        state=query_params.choice_param("state", queries.STATES) or None,
-        after=parse_queue_cursor(request.args.get("after", "")),
-        after_head=query_params.id_param("front"),
-        after_run=parse_queue_cursor(request.args.get("run", "")),
-        limit=limit,
-    )
-
-
-def parse_queue_cursor(text: str) -> QueueCursor | None:
-    """`<position>.<id>`, as `format_queue_cursor` makes it. Raises Refused."""
-    if not text:
-        return None
-    position, _, job_id = text.partition(".")
-    try:
-        if len(text) > 40 or not text.isascii():
-            raise ValueError
-        place = (int(position), int(job_id))
-    except ValueError:
-        raise Refused("after", "value.not_a_whole_number", value=text[:40]) from None
-    return max(-(1 << 62), min(place[0], 1 << 62)), max(0, min(place[1], (1 << 31) - 1))
-
-
-def parse_head_cursor(text: str) -> int:
-    """Raises Refused."""
-    if not (text.isascii() and text.isdigit() and len(text) <= query_params.MAX_DIGITS):
-        raise Refused("cursor", "value.not_a_whole_number", value=text[:40])
-    return int(text)
-
-
-def format_queue_cursor(place: QueueCursor | None) -> str | None:
-    return f"{place[0]}.{place[1]}" if place else None
-
-
 def list_job_owners(view: QueueView, actor: Actor, chosen: int | None) -> list[tuple[int, str]]:
     """The owners of the jobs on this page by name, for the filter; the reader is listed separately."""
     rows = [line.job for line in view.waiting] + [run.job for run in view.running]
-    found = {job.user_id: job.user.name for job in rows if job is not None and job.user_id != actor.user_id}
+    names = {job.user_id: job.user.name for job in rows if job is not None and job.user_id != actor.user_id}
     if chosen is not None and chosen != actor.user_id:
-        found.setdefault(chosen, f"user-{chosen}")
-    return sorted(found.items(), key=lambda each: each[1])
+        names.setdefault(chosen, f"user-{chosen}")
+    return sorted(names.items(), key=lambda each: each[1])
 
 
-def next_expected_start(lines: list[QueueRow], wanted: QueueFilters, moment: datetime) -> datetime | None:
-    """When the first of the line starts, as far as that is known; told at the front of the queue only."""
-    if wanted.after or wanted.after_head or wanted.reason:
+def next_expected_start(lines: list[QueueRow], filters: QueueFilters, moment: datetime) -> datetime | None:
+    """The first expected start among these rows; None behind the front of the queue, and if nothing is expected."""
+    if filters.after or filters.after_head or filters.reason:
         return None
     return min((line.starts_at for line in lines if line.starts_at and line.starts_at > moment), default=None)
 
@@ -140,18 +100,18 @@ def queue_row(
     job_id: int,
     job: Job | None,
     units: int,
-    standing: WaitingExplanation,
+    explanation: WaitingExplanation,
     moment: datetime,
     others: tuple[int, ...] = (),
 ) -> QueueRow:
-    outlook = standing.estimate
+    outlook = explanation.estimate
     return QueueRow(
         job_id,
         job,
         units,
-        standing.code,
-        standing.data,
-        outlook.starts_at if standing.code else moment,
+        explanation.code,
+        explanation.data,
+        outlook.starts_at if explanation.code else moment,
         outlook.earliest_at,
         outlook.latest_at,
         outlook.helps_units,
@@ -163,10 +123,12 @@ def queue_row(
 
 def queue_row_of_job(cluster: Cluster, actor: Actor, job: Job) -> QueueRow:
     """For the job's own page: with its expected start, what would help, and links to whom the sentence names."""
-    standing, _nodes = queries.read_waiting_explanation(cluster, job)
-    named = (standing.estimate.first_ahead, standing.estimate.freed_by)
-    seen = job_queries.filter_visible_ids(cluster, actor, {one for one in named if one and one != job.id})
-    return queue_row(job.id, job, job.units, standing, cluster.clock(), tuple(sorted(seen)))
+    explanation, _nodes = queries.read_waiting_explanation(cluster, job)
+    named = (explanation.estimate.first_ahead, explanation.estimate.freed_by)
+    visible_ids = job_queries.filter_visible_ids(
+        cluster, actor, {one for one in named if one and one != job.id}
+    )
+    return queue_row(job.id, job, job.units, explanation, cluster.clock(), tuple(sorted(visible_ids)))
 
 
 @dataclass(frozen=True)
@@ -182,11 +144,11 @@ class PastReason:
 def list_past_reasons(cluster: Cluster, job: Job, now: datetime) -> list[PastReason]:
     """Why it waited so far, from its history."""
     events = job_queries.read_job_events(cluster, job.id)
-    found = []
+    reasons = []
     for event, following in zip(events, [*events[1:], None], strict=False):
         if event.code.startswith("waiting."):
-            found.append(PastReason(event.code, event.data, event.at, following.at if following else None))
-    return found
+            reasons.append(PastReason(event.code, event.data, event.at, following.at if following else None))
+    return reasons
 
 
 def list_node_shortages(nodes: list[NodeUnits], units: int) -> list[NodeShortage]:

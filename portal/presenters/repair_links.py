@@ -16,15 +16,15 @@ def list_repair_links(names: Iterable[str], node_id: int | None = None) -> list[
     """Titles and forecasts, in this order; none for others than administrators. `node_id` is chosen already."""
     if not current_actor().is_administrator:
         return []
-    known = read_once(read_catalogue_for)
+    catalogue = read_once(read_catalogue_for)
     where: dict[str, Any] = {"nodes": node_id} if node_id is not None else {}
     return [
         (
-            known[name].repair.title.in_language(request_language()),
+            catalogue[name].repair.title.in_language(request_language()),
             url_for("repairs.forecast", repair=name, **where),
         )
         for name in dict.fromkeys(names)
-        if name in known
+        if name in catalogue
     ]
 
 

@@ -12,7 +12,7 @@ from cluster.services.repairs.runbook import find_symptom
 from cluster.store.operations import Operation
 from portal.i18n.translate import request_language
 from portal.job_files.log_chunks import read_log_chunk
-from portal.presenters.job_page import JobView
+from portal.presenters.jobs.job_page import JobView
 from portal.web.request_context import current_actor, current_cluster
 
 TAIL_BYTES = 16 * 1024
@@ -44,7 +44,7 @@ def known_problem_of_job(view: JobView) -> KnownProblem | None:
 
 def read_rank_stderr_tail(name: str, view: JobView) -> list[str]:
     try:
-        with open_file_beneath(view.root, *view.out, name) as file:
+        with open_file_beneath(view.files.root, *view.files.out, name) as file:
             return read_log_chunk(file, -TAIL_BYTES).text.splitlines()
     except (FileMissing, FileNotPlain):
         return []
@@ -54,9 +54,9 @@ def known_problem_of_operation(operation: Operation, log_tail: str) -> KnownProb
     """Matches the operation's error code, its data and the last lines of its log."""
     if not operation.error_code:
         return None
-    said = [str(value) for value in (operation.error_data or {}).values()]
+    error_values = [str(value) for value in (operation.error_data or {}).values()]
     return known_problem_of(
-        find_symptom(current_cluster(), operation.error_code, [*log_tail.splitlines(), *said])
+        find_symptom(current_cluster(), operation.error_code, [*log_tail.splitlines(), *error_values])
     )
 
 

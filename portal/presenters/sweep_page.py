@@ -1,11 +1,11 @@
 """The values of a sweep's page: the row, its jobs side by side and the best result."""
 
-import json
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from cluster.cached_property import unlocked_cached_property
 from cluster.domain.errors import Refused
-from cluster.domain.jobs.results import MetricResults, parse_results
+from cluster.domain.jobs.results import best_value
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import LIVE_JOB_STATES, JobState
 from cluster.domain.sweeps.comparison import (
@@ -16,10 +16,12 @@ from cluster.domain.sweeps.comparison import (
     sort_results,
 )
 from cluster.domain.sweeps.plan import SweepPlan
-from cluster.files.safe_read import read_small_file
 from cluster.services.context import Cluster
 from cluster.services.sweeps import queries
 from cluster.store.jobs import Sweep
+from portal.csv_text import CsvCell
+from portal.job_files.attempt_files import AttemptFiles
+from portal.job_files.metrics import JobMetrics
 
 MAX_LIVE_JOBS = 200
 """So many running jobs are asked for what they measure now; the rest show it when they have ended."""
@@ -61,8 +63,8 @@ class SweepView:
     @unlocked_cached_property
     def best_of_column(self) -> dict[str, int]:
         """By metric: the job with the best value."""
-        found = {metric: best_result(self.results, metric) for metric in self.columns}
-        return {metric: entry.job_id for metric, entry in found.items() if entry}
+        best_results = {metric: best_result(self.results, metric) for metric in self.columns}
+        return {metric: entry.job_id for metric, entry in best_results.items() if entry}
 
     @property
     def ended(self) -> int:
@@ -89,9 +91,9 @@ def read_sweep_view(
         entries = queries.read_sweep_results(cluster, session, sweep_id)
     entries = with_live_results(cluster, sweep, entries)
     plan, metrics = SweepPlan.from_data(sweep.plan), measured_metrics(entries)
-    known = ["job", "seconds", *plan.values, *metrics]
-    if by and by not in known:
-        raise Refused("sort", "value.not_a_choice", allowed=known[:20])
+    columns = ["job", "seconds", *plan.values, *metrics]
+    if by and by not in columns:
+        raise Refused("sort", "value.not_a_choice", allowed=columns[:20])
     by = by or (metrics[0] if metrics else "job")
     descending = order == "down" if order else is_descending_first(plan, by)
     entries = sort_results(entries, plan, by, descending)
@@ -99,19 +101,34 @@ def read_sweep_view(
 
 
 def with_live_results(cluster: Cluster, sweep: Sweep, entries: list[SweepJobResult]) -> list[SweepJobResult]:
-    """What running jobs have measured so far, as their shims say it every two seconds."""
+    """What running jobs have measured so far, as their shims write it every two seconds."""
     running = [entry for entry in entries if entry.state in RUNNING_STATES][:MAX_LIVE_JOBS]
-    live = {entry.job_id: read_live(cluster, sweep, entry) for entry in running}
+    live = {entry.job_id: files_of_result(cluster, sweep, entry).results for entry in running}
     return [
         replace(entry, results=live[entry.job_id]) if entry.job_id in live else entry for entry in entries
     ]
 
 
-def read_live(cluster: Cluster, sweep: Sweep, entry: SweepJobResult) -> MetricResults:
-    """Without root the program could have written this file: it is read like any of its own."""
-    folder = "workspaces", str(sweep.workspace_id), "jobs", str(entry.job_id), str(entry.attempt), "control"
-    text = read_small_file(cluster.settings.storage_dir, *folder, "usage.json")
-    try:
-        return parse_results(json.loads(text or b"{}").get("results") or {})
-    except (ValueError, TypeError, AttributeError, RecursionError, OverflowError):
-        return {}
+def files_of_result(cluster: Cluster, sweep: Sweep, entry: SweepJobResult) -> AttemptFiles:
+    return AttemptFiles.of_attempt(
+        cluster.settings.storage_dir, sweep.workspace_id, entry.job_id, entry.attempt
+    )
+
+
+def read_metrics_of_jobs(
+    cluster: Cluster, view: SweepView, results: Iterable[SweepJobResult]
+) -> dict[int, JobMetrics]:
+    """By job: the metrics of its newest attempt."""
+    return {entry.job_id: files_of_result(cluster, view.sweep, entry).metrics for entry in results}
+
+
+def sweep_csv_head(view: SweepView) -> list[str]:
+    return ["job", "number", "state", *view.plan.values, *view.metrics, "seconds"]
+
+
+def sweep_csv_row(view: SweepView, entry: SweepJobResult) -> list[CsvCell]:
+    """All parameters and the best value of every metric."""
+    values = view.plan.row(entry.number)
+    best = [best_value(entry.results, name) for name in view.metrics]
+    parameters = [values[name] for name in view.plan.values]
+    return [f"job-{entry.job_id}", entry.number, entry.state.value, *parameters, *best, entry.seconds]

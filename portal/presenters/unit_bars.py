@@ -1,5 +1,6 @@
 """Groups the units of a node or workspace into bars for the maps of the dashboard and the workspace page."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,6 +12,7 @@ from cluster.services.nodes import queries
 from cluster.services.nodes.queries import NodeView, UnitView
 from cluster.store.jobs import Job
 from cluster.store.workspaces import Workspace
+from portal.i18n.messages import localized_word
 from portal.i18n.translate import _
 from portal.presenters.unit_words import localized_unit_word, localized_units
 from portal.web.request_context import read_once
@@ -63,18 +65,13 @@ def unit_bar(node: NodeView, kind: str, run: Sequence[UnitView]) -> UnitBar:
     first = run[0]
     where = f"{node.name} · {unit_positions(run)}"
     if first.job_id is None:
-        word = {
-            "free": _("free"),
-            "broken": _("broken"),
-            "closed": closed_reason(node),
-            "unreachable": _("unreachable"),
-        }[kind]
+        word = closed_reason(node) if kind == "closed" else localized_word("state.square", kind)
         return UnitBar(len(run), kind, f"{word} · {where}", href=url_for("nodes.page", node_id=node.id))
     label = f"job-{first.job_id}"
     job = first.job
     parts = [label, *((job.name, job.user.name, job.workspace.name) if job else ()), where]
     if kind != "work":
-        parts.append(_("unreachable") if kind == "unreachable" else _("broken"))
+        parts.append(localized_word("state.square", kind))
     href = url_for("jobs.page", job_id=job.id) if job else url_for("nodes.page", node_id=node.id)
     fill = job.workspace.colour if job else None
     return UnitBar(len(run), kind, " · ".join(parts), fill, str(first.job_id), href, first.job_id)
@@ -95,7 +92,7 @@ def unit_positions(run: Sequence[UnitView]) -> str:
 
 
 def workspace_bars(holding: Sequence[Job], workspace: Workspace, used: int, user_id: int) -> list[UnitBar]:
-    """A workspace's quota as bars: one's own jobs, those of others, what cannot be seen, what is left."""
+    """A workspace's quota as bars: the reader's jobs, those of others, jobs that the reader may not see, free units."""
     bars = []
     for job in sorted(holding, key=lambda job: (job.user_id != user_id, job.id)):
         fill = 1 if job.user_id == user_id else 2
@@ -109,7 +106,9 @@ def workspace_bars(holding: Sequence[Job], workspace: Workspace, used: int, user
             hidden, "closed", f"{localized_units(hidden)} · " + _("jobs of a private training")
         )
     left = max(0, workspace.units - used)
-    return bars + [UnitBar(1, "free", _("free")) for _each in range(min(left, 64))]
+    return bars + [
+        UnitBar(1, "free", localized_word("state.square", "free")) for _each in range(min(left, 64))
+    ]
 
 
 def bars_of_count(
@@ -134,3 +133,22 @@ def largest_free_block(quota_left: int) -> LargestFreeBlock:
     best = max(ready, key=lambda node: sum(unit.is_free for unit in node.units), default=None)
     free = min(quota_left, sum(unit.is_free for unit in best.units)) if best else 0
     return LargestFreeBlock(max(0, free), best.name if best and free > 0 else "")
+
+
+def count_units_by_status(views: list[NodeView]) -> Counter[str]:
+    """Units by what is the case with them, for the bar over the map."""
+    return Counter(unit_status(node, unit) for node in views for unit in node.units)
+
+
+def workspace_legend(views: list[NodeView]) -> list[dict[str, object]]:
+    """Workspaces at work with their colours; what the reader may not see counts as one more."""
+    counted: Counter[tuple[str, int]] = Counter()
+    for node in views:
+        for unit in node.units:
+            if unit_status(node, unit) == "work":
+                workspace = unit.job.workspace if unit.job else None
+                counted[(workspace.name, workspace.colour) if workspace else ("", 6)] += 1
+    return [
+        {"fill": fill, "word": name or _("others"), "count": count}
+        for (name, fill), count in counted.most_common()
+    ]

@@ -15,7 +15,7 @@ def init_app(app: Flask) -> None:
 
 
 def installation_unit_kind() -> UnitKind:
-    """Read once per request. Before any node was seen it is the humble one: nothing pretends to be a GPU."""
+    """Read once per request. An installation without nodes has CPU slots."""
     if "unit_kind" not in g:
         with current_cluster().store.read_columns() as connection:
             g.unit_kind = offered_unit_kind(connection)

@@ -10,9 +10,10 @@ from cluster.domain.jobs.accounting import CalendarMonth, month_of, parse_month
 from cluster.services.jobs import accounting
 from cluster.services.jobs.accounting import MonthlyUsage
 from cluster.services.workspaces import queries
+from portal.csv_text import CsvCell
 from portal.presenters.unit_words import installation_unit_kind
 from portal.web import query_params
-from portal.web.csv_responses import CsvCell, csv_response
+from portal.web.csv_responses import csv_response
 from portal.web.request_context import current_actor, current_cluster
 
 blueprint = Blueprint("accounting", __name__)
@@ -68,8 +69,8 @@ def page() -> str | Response:
 
 def total_hours(seconds: Iterable[float | None]) -> float | None:
     """None where nothing was measured."""
-    known = [each for each in seconds if each is not None]
-    return sum(known) / 3600 if known else None
+    measured = [each for each in seconds if each is not None]
+    return sum(measured) / 3600 if measured else None
 
 
 def group_uses(lines: list[MonthlyUsage]) -> list[WorkspaceUse]:

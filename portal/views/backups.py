@@ -22,13 +22,13 @@ def page() -> ResponseReturnValue:
 def render_backups(problem: str = "") -> str:
     cluster, actor = current_cluster(), current_actor()
     settings = cluster.settings
-    kept = manifests.list_backups(cluster, actor)
+    backups = manifests.list_backups(cluster, actor)
     next_at = settings.backup_at and next_due(cluster.clock(), settings.zone, settings.backup_at)
     return render_template(
         "backups/_list.html" if is_fragment_request() else "backups/page.html",
-        backups=kept,
+        backups=backups,
         etcd=etcd_manifests.list_etcd_backups(cluster, actor),
-        proven=manifests.last_verified_backup(kept),
+        proven=manifests.last_verified_backup(backups),
         next_at=next_at,
         folder=settings.backups,
         copy_to=settings.backup_copy,

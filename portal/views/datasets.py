@@ -1,24 +1,18 @@
 """Dataset pages: list, create by upload, path or sample, show and delete."""
 
-from pathlib import PurePosixPath
-
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
 from cluster.domain.errors import NotFound, Refused
-from cluster.domain.people.actor import Actor
-from cluster.domain.people.permissions import is_allowed
 from cluster.domain.states import LIVE_JOB_STATES
 from cluster.services import datasets
-from cluster.services.context import Cluster
 from cluster.services.operations import queries
-from cluster.services.people.access import dataset_relation
 from cluster.services.storage import folders
 from cluster.services.workspaces import queries as workspace_queries
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
 from portal.i18n.translate import _
-from portal.views.operations import step_row
+from portal.presenters.operation_steps import operation_steps
 from portal.web import forms, query_params, uploads
 from portal.web.fragments import render_page_or_fragment
 from portal.web.request_context import current_actor, current_cluster
@@ -64,14 +58,15 @@ def create(workspace_id: int) -> Response:
     workspace_queries.read_workspace(current_cluster(), current_actor(), workspace_id)
     way = forms.choice_field("way", UPLOAD_WAYS)
     try:
-        dataset = create_dataset_from_form(current_cluster(), current_actor(), workspace_id, way)
+        dataset = create_dataset_from_form(workspace_id, way)
     except Refused as refusal:
         again = render_new_dataset(workspace_id, way, forms.error_messages(refusal), refusal)
         return Response(again, 422, mimetype="text/html")
     return redirect(url_for("datasets.page", dataset_id=dataset.id), 303)
 
 
-def create_dataset_from_form(cluster: Cluster, actor: Actor, workspace_id: int, way: str) -> Dataset:
+def create_dataset_from_form(workspace_id: int, way: str) -> Dataset:
+    cluster, actor = current_cluster(), current_actor()
     forms.require_known_fields(*FIELDS[way])
     if way == "sample":
         return datasets.create_sample(cluster, actor, workspace_id)
@@ -81,8 +76,7 @@ def create_dataset_from_form(cluster: Cluster, actor: Actor, workspace_id: int, 
     archive = request.files.get("archive")
     if archive is None or not archive.filename:
         raise Refused("archive", "value.missing")
-    # Some browsers send a path; only its last part is the file's name.
-    archive_name = forms.text_field("archive_name") or PurePosixPath(archive.filename.replace("\\", "/")).name
+    archive_name = forms.text_field("archive_name") or uploads.file_name(archive)
     return datasets.create_upload(
         cluster, actor, workspace_id, forms.text_field("name"), archive_name, uploads.saved_path(archive)
     )
@@ -109,24 +103,25 @@ def render_new_dataset(
 def page(dataset_id: int) -> Response:
     cluster, actor = current_cluster(), current_actor()
     dataset = datasets.read_dataset(cluster, actor, dataset_id)
-    operation = read_dataset_operation(cluster, actor, dataset)
+    operation = read_dataset_operation(dataset)
     return render_page_or_fragment(
         "datasets/page.html",
         "datasets/_page.html",
         dataset=dataset,
         folder=folders.dataset_folder(cluster.settings, dataset),
         operation=operation,
-        steps=[step_row(step, operation) for step in operation.steps] if operation else [],
+        steps=operation_steps(operation) if operation else [],
         readers=datasets.list_reading_jobs(cluster, actor, dataset_id),
-        may_delete=is_allowed("dataset.delete", dataset_relation(actor, dataset)),
+        may_delete=datasets.can_delete_dataset(actor, dataset),
     )
 
 
-def read_dataset_operation(cluster: Cluster, actor: Actor, dataset: Dataset) -> Operation | None:
+def read_dataset_operation(dataset: Dataset) -> Operation | None:
+    """None if there is none, and if the person may not see it."""
     if dataset.operation_id is None:
         return None
     try:
-        return queries.read_operation(cluster, actor, dataset.operation_id)
+        return queries.read_operation(current_cluster(), current_actor(), dataset.operation_id)
     except NotFound:
         return None
 
@@ -146,7 +141,7 @@ def render_delete_dataset(dataset_id: int, errors: dict[str, str]) -> str:
         dataset=dataset,
         readers=readers,
         living=[job for job in readers if job.state in LIVE_JOB_STATES],
-        may_delete=is_allowed("dataset.delete", dataset_relation(actor, dataset)),
+        may_delete=datasets.can_delete_dataset(actor, dataset),
         errors=errors,
     )
 

@@ -31,15 +31,15 @@ STATES = tuple(state.value for state in NodeState)
 
 @blueprint.get("/nodes")
 def index() -> ResponseReturnValue:
-    """Those in trouble first; `state` narrows the list."""
-    found = queries.list_nodes(current_cluster(), current_actor())
+    """Nodes that are not ready first; `state` narrows the list."""
+    nodes = queries.list_nodes(current_cluster(), current_actor())
     asked_state = request.args.get("state", "")
-    shown = [node for node in found if asked_state in ("", node.state.value)]
+    shown = [node for node in nodes if asked_state in ("", node.state.value)]
     shown.sort(key=lambda node: (STATE_ORDER.index(node.state), is_node_healthy(node), node.name))
     return render_template(
         "nodes/_list.html" if is_fragment_request() else "nodes/list.html",
         nodes=shown,
-        all_nodes=found,
+        all_nodes=nodes,
         asked_state=asked_state,
         engine=list(executor_alert_lines()),
     )

@@ -1,8 +1,5 @@
 """Operation pages: list, show steps, progress and log, retry."""
 
-from datetime import datetime
-from typing import Any
-
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
@@ -11,10 +8,8 @@ from cluster.domain.states import OperationKind, OperationState
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from cluster.services.operations import queries, requests
 from cluster.store.base import LARGEST_ID
-from cluster.store.operations import Operation
-from portal.i18n.messages import localized_step
-from portal.i18n.translate import localized_duration
 from portal.job_files.log_chunks import read_log_chunk
+from portal.presenters.operation_steps import OPEN_STATES, operation_steps
 from portal.web.file_responses import send_file_so_far
 from portal.web.request_context import current_actor, current_cluster, is_fragment_request
 
@@ -22,21 +17,20 @@ blueprint = Blueprint("operations", __name__)
 
 PAGE_LENGTH = 50
 TAIL_BYTES = 8 * 1024
-OPEN_STATES = (OperationState.REQUESTED, OperationState.RUNNING)
 
 
 @blueprint.get("/operations")
 def index() -> ResponseReturnValue:
     """`only=open` or `only=ended`; `before` is the keyset page."""
     only = request.args.get("only", "")
-    found = queries.list_operations(
+    rows = queries.list_operations(
         current_cluster(),
         current_actor(),
         before_id=min(request.args.get("before", LARGEST_ID, type=int), LARGEST_ID),
         limit=PAGE_LENGTH + 1,
         is_open={"open": True, "ended": False}.get(only),
     )
-    shown, has_more = found[:PAGE_LENGTH], len(found) > PAGE_LENGTH
+    shown, has_more = rows[:PAGE_LENGTH], len(rows) > PAGE_LENGTH
     template = "operations/_list.html" if is_fragment_request() else "operations/list.html"
     return render_template(template, operations=shown, only=only, has_more=has_more)
 
@@ -50,27 +44,12 @@ def page(operation_id: int) -> ResponseReturnValue:
     return render_template(
         template,
         operation=operation,
-        steps=[step_row(step, operation) for step in operation.steps],
+        steps=operation_steps(operation),
         is_open=operation.state in OPEN_STATES,
         log_tail=read_operation_log_tail(operation_id),
         may_retry=operation.state in (OperationState.FAILED, OperationState.INTERRUPTED)
         and requests.can_retry_operation(current_cluster(), current_actor(), operation),
     )
-
-
-def step_row(step: dict[str, Any], operation: Operation) -> dict[str, str]:
-    """A step of an operation that stopped is no longer under way, whatever its holder wrote last."""
-    state = str(step.get("state", "")).replace("_", "-")
-    if state == "now" and operation.state not in OPEN_STATES:
-        state = "failed"
-    answer = str(step.get("detail") or "")
-    if state == "done" and step.get("started_at") and step.get("ended_at"):
-        answer = localized_duration(step_seconds(step["started_at"], step["ended_at"]))
-    return {"word": localized_step(str(step.get("code", ""))), "state": state, "answer": answer}
-
-
-def step_seconds(one: str, other: str) -> float:
-    return (datetime.fromisoformat(other) - datetime.fromisoformat(one)).total_seconds()
 
 
 def operation_log_parts(operation_id: int) -> tuple[str, str]:

@@ -23,50 +23,53 @@ class InstallationCollector(Collector):
         self.numbers = numbers
 
     def collect(self) -> Iterator[Metric]:
-        seen = self.numbers
-        yield labelled_gauge("groundcrew_info", "Which version answers", "version", {seen.version: 1})
+        numbers = self.numbers
+        yield labelled_gauge("groundcrew_info", "Which version answers", "version", {numbers.version: 1})
         yield labelled_gauge(
-            "groundcrew_jobs", "Living jobs by state; waiting is the depth of the queue", "state", seen.jobs
+            "groundcrew_jobs",
+            "Living jobs by state; waiting is the depth of the queue",
+            "state",
+            numbers.jobs,
         )
         yield GaugeMetricFamily(
             "groundcrew_oldest_waiting_seconds",
             "How long the job that was submitted first of all that wait has waited",
-            seen.oldest_waiting_seconds,
+            numbers.oldest_waiting_seconds,
         )
         yield labelled_gauge(
-            "groundcrew_units", "GPUs or CPU slots by what is the case with them", "state", seen.units
+            "groundcrew_units", "GPUs or CPU slots by what is the case with them", "state", numbers.units
         )
-        yield labelled_gauge("groundcrew_nodes", "Nodes by state", "state", seen.nodes)
+        yield labelled_gauge("groundcrew_nodes", "Nodes by state", "state", numbers.nodes)
         yield labelled_gauge(
-            "groundcrew_operations", "Operations that have not ended", "state", seen.operations
+            "groundcrew_operations", "Operations that have not ended", "state", numbers.operations
         )
         yield GaugeMetricFamily(
             "groundcrew_verified_backup_age_seconds",
             "Since the newest backup that was restored and found whole was made; +Inf: there is none",
-            seen.backup_age,
+            numbers.backup_age,
         )
         yield GaugeMetricFamily(
             "groundcrew_audit_check_age_seconds",
             "Since the access log was last checked from end to end; +Inf: never",
-            seen.audit_age,
+            numbers.audit_age,
         )
         yield GaugeMetricFamily(
             "groundcrew_audit_whole",
             "1 where the last check found nothing changed",
-            float(seen.is_audit_intact),
+            float(numbers.is_audit_intact),
         )
-        yield GaugeMetricFamily("groundcrew_disk_free_bytes", "Free where the state lies", seen.disk_free)
+        yield GaugeMetricFamily("groundcrew_disk_free_bytes", "Free where the state lies", numbers.disk_free)
         yield GaugeMetricFamily(
-            "groundcrew_disk_bytes", "Size of the disk where the state lies", seen.disk_bytes
+            "groundcrew_disk_bytes", "Size of the disk where the state lies", numbers.disk_bytes
         )
         yield GaugeMetricFamily(
             "groundcrew_disk_reserve_bytes",
             "Kept free of it for the database: below that no job starts",
-            seen.disk_reserve,
+            numbers.disk_reserve,
         )
         yield from self.scheduler_metrics()
-        if seen.kubernetes is not None:
-            yield from kubernetes_metrics(seen.kubernetes)
+        if numbers.kubernetes is not None:
+            yield from kubernetes_metrics(numbers.kubernetes)
 
     def scheduler_metrics(self) -> Iterator[Metric]:
         yield GaugeMetricFamily(
@@ -79,12 +82,12 @@ class InstallationCollector(Collector):
             "Attempts that ended, by the meaning of their exit",
             labels=["meaning"],
         )
-        pulse = self.numbers.scheduler
-        for meaning, count in sorted(pulse.ended.items()) if pulse else ():
+        stats = self.numbers.scheduler
+        for meaning, count in sorted(stats.ended.items()) if stats else ():
             ended.add_metric([meaning], count)
         yield ended
-        if pulse is not None:
-            spans = {"last": pulse.last_seconds, "slowest": pulse.slowest_seconds}
+        if stats is not None:
+            spans = {"last": stats.last_seconds, "slowest": stats.slowest_seconds}
             yield labelled_gauge(
                 "groundcrew_scheduler_pass_seconds",
                 "How long its looks took at the last pulse",
@@ -93,21 +96,21 @@ class InstallationCollector(Collector):
             )
 
 
-def kubernetes_metrics(standing: KubernetesStatus) -> Iterator[Metric]:
+def kubernetes_metrics(status: KubernetesStatus) -> Iterator[Metric]:
     """Only where jobs run on it."""
     yield GaugeMetricFamily(
         "groundcrew_kubernetes_answers",
         "1 while its API server answers",
-        float(standing.silent_since is None),
+        float(status.silent_since is None),
     )
-    ready = sum(node.is_ready for node in standing.nodes)
-    nodes = {"ready": ready, "not_ready": len(standing.nodes) - ready}
+    ready = sum(node.is_ready for node in status.nodes)
+    nodes = {"ready": ready, "not_ready": len(status.nodes) - ready}
     yield labelled_gauge("groundcrew_kubernetes_nodes", "Nodes as Kubernetes sees them", "state", nodes)
-    kinds = {code.partition(".")[2]: number for code, number in standing.count().items()}
+    kinds = {code.partition(".")[2]: number for code, number in status.count().items()}
     text = "Where it does otherwise than the queue decided, now"
     yield labelled_gauge("groundcrew_kubernetes_disagreements_now", text, "kind", kinds)
     yield CounterMetricFamily(
-        "groundcrew_kubernetes_disagreements", "The same, each counted once when it began", standing.seen
+        "groundcrew_kubernetes_disagreements", "The same, each counted once when it began", status.seen
     )
 
 

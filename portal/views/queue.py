@@ -10,7 +10,7 @@ from cluster.services.workspaces import queries as places
 from portal.i18n.messages import localized_error
 from portal.i18n.translate import _
 from portal.presenters import queue_page
-from portal.web import query_params
+from portal.web import query_params, queue_params
 from portal.web.fragments import render_page_or_fragment
 from portal.web.request_context import current_actor, current_cluster, read_once
 
@@ -24,16 +24,16 @@ def page() -> Response:
     """`?open=<job id>` shows one job node by node, with what would help it."""
     cluster, actor = current_cluster(), current_actor()
     now = cluster.clock()
-    wanted = queue_page.read_queue_filter(PAGE_LENGTH)
-    asked = query_params.id_param("open")
-    view = queue.read_queue(cluster, actor, wanted, asked)
+    filters = queue_params.read_queue_filter(PAGE_LENGTH)
+    opened_id = query_params.id_param("open")
+    view = queue.read_queue(cluster, actor, filters, opened_id)
     waiting = queue_page.queue_rows(view, now)
-    opened = next((line for line in waiting if line.job and line.id == asked), None)
+    opened = next((line for line in waiting if line.job and line.id == opened_id), None)
     return render_page_or_fragment(
         "queue/page.html",
         "queue/_queue.html",
         view=view,
-        wanted=wanted,
+        filters=filters,
         waiting=waiting,
         running=queue_page.running_rows(view, now),
         opened=opened,
@@ -41,12 +41,12 @@ def page() -> Response:
         history=queue_page.list_past_reasons(cluster, opened.job, now) if opened and opened.job else [],
         may_arrange=bool(opened and opened.job and holds_and_moves.can_reorder_job(actor, opened.job)),
         workspaces=read_once(places.list_workspace_summaries),
-        next_after=queue_page.format_queue_cursor(view.next_after),
-        next_run=queue_page.format_queue_cursor(view.next_after_run),
+        next_after=queue_params.format_queue_cursor(view.next_after),
+        next_run=queue_params.format_queue_cursor(view.next_after_run),
         current_url_with=query_params.current_url_with,
         links=queue_page.QueueLinks(),
-        people=queue_page.list_job_owners(view, actor, wanted.user_id),
-        next_start=queue_page.next_expected_start(waiting, wanted, now),
+        people=queue_page.list_job_owners(view, actor, filters.user_id),
+        next_start=queue_page.next_expected_start(waiting, filters, now),
     )
 
 

@@ -5,20 +5,17 @@ Events: `<topic>` {"id"} · `log` {"job", "attempt", "sizes": {file: bytes}} · 
 fragment after an event, and permissions are checked there.
 """
 
-from flask import Blueprint, Response, current_app, g, request
+from flask import Blueprint, Response, g, request
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
 from cluster.domain.errors import Refused
 from cluster.services.jobs import queries
 from portal.i18n.messages import localized_sentence
-from portal.live.event_stream import (
-    StartedStream,
-    StreamSlots,
-    TabStream,
-    TooManyStreams,
-    make_disconnect_check,
-)
+from portal.live.event_hub import EventHub
+from portal.live.event_stream import StartedStream, TabStream, make_disconnect_check
+from portal.live.stream_slots import StreamSlots, TooManyStreams
+from portal.shared_objects import shared_object
 from portal.web.request_context import current_actor, current_cluster
 
 blueprint = Blueprint("stream", __name__)
@@ -35,25 +32,25 @@ RETRY_AFTER_SECONDS = 30
 
 @blueprint.get("/stream")
 def stream() -> ResponseReturnValue:
-    """`topics` is a list with commas: names, and `job:<id>` for the files of a job that is seen.
+    """`topics` is a list with commas: names, and `job:<id>` for the files of a job. Raises NotFound for a job that the
+    person may not see.
 
     `since` is where a page was rendered; a browser that comes back by itself names the last event it received.
     A refusal is a line of text: browsers show none of it, and it comes as often as they ask again.
     """
     cluster, actor = current_cluster(), current_actor()
-    asked = [topic for topic in request.args.get("topics", "").split(",") if topic]
-    watched = [int(topic[4:]) for topic in asked if is_job_topic(topic)]
-    topics = frozenset(topic for topic in asked if not is_job_topic(topic))
-    if not topics <= TOPICS or len(asked) > MAX_TOPICS:
+    topic_words = [topic for topic in request.args.get("topics", "").split(",") if topic]
+    watched = [int(topic[4:]) for topic in topic_words if is_job_topic(topic)]
+    topics = frozenset(topic for topic in topic_words if not is_job_topic(topic))
+    if not topics <= TOPICS or len(topic_words) > MAX_TOPICS:
         raise Refused("topics", "stream.unknown_topic", topics=sorted(topics - TOPICS)[:5])
     for job_id in watched:
         queries.read_job(cluster, actor, job_id)
-    slots: StreamSlots = current_app.extensions["stream_slots"]
     tab = TabStream(
         cluster=cluster,
         actor=actor,
         token=current_user.token,
-        event_hub=current_app.extensions["event_hub"],
+        event_hub=shared_object(EventHub),
         topics=topics,
         job_ids=tuple(watched),
         last_event_id=request.headers.get("Last-Event-ID") or request.args.get("since", ""),
@@ -62,7 +59,7 @@ def stream() -> ResponseReturnValue:
     if request.method == "HEAD":
         return Response(mimetype=MIMETYPE)
     try:
-        g.begun_stream = StartedStream(tab.events(slots))
+        g.begun_stream = StartedStream(tab.events(shared_object(StreamSlots)))
     except TooManyStreams as refusal:
         status = 429 if refusal.code == "stream.too_many" else 503
         answer = Response(

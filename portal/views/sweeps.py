@@ -1,6 +1,6 @@
 """Sweep pages: progress, jobs side by side, their curves in one graph, stop."""
 
-from flask import Blueprint, current_app, flash, jsonify, redirect, render_template, request, url_for
+from flask import Blueprint, flash, jsonify, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
 from cluster.domain.errors import Conflict
@@ -9,22 +9,22 @@ from cluster.domain.sweeps.comparison import PREFERRED_METRICS, SweepJobResult
 from cluster.services.sweeps import stops
 from portal.i18n.messages import localized_sentence
 from portal.i18n.translate import ngettext
-from portal.job_files.downsampling import CurvePoints, downsample, join_curves
+from portal.job_files.metric_curves import AXES, MAX_COMPARED_JOBS, sweep_curves
 from portal.job_files.metrics import CurveAxis
-from portal.job_files.metrics_cache import MetricsCache
-from portal.presenters.job_page import METRICS_CACHE
-from portal.presenters.sweep_page import SweepView, read_sweep_view
-from portal.views.jobs.job_metrics import AXES, curve_points, ranges_per_curve
+from portal.presenters.sweep_page import (
+    SweepView,
+    read_metrics_of_jobs,
+    read_sweep_view,
+    sweep_csv_head,
+    sweep_csv_row,
+)
 from portal.web import query_params
-from portal.web.csv_responses import CsvCell, csv_response
+from portal.web.csv_responses import csv_response
 from portal.web.fragments import render_page_or_fragment
 from portal.web.request_context import current_actor, current_cluster
 
 PAGE_LENGTH = 50
-MAX_CURVES = 6
-"""As many curves as there are colours and dashes to tell them apart."""
 DEFAULT_CURVES = 4
-STRETCHES = 120
 
 blueprint = Blueprint("sweeps", __name__)
 
@@ -35,7 +35,7 @@ def page(sweep_id: int) -> Response:
     if query_params.choice_param("format", ("html", "csv"), "html") == "csv":
         return sweep_csv(read_view(sweep_id))
     view = read_view(sweep_id)
-    lines = read_chosen_results(view)
+    lines = chosen_results(view)
     return render_page_or_fragment(
         "sweeps/page.html",
         f"sweeps/_{query_params.choice_param('fragment', ('head', 'table'), 'table')}.html",
@@ -70,12 +70,12 @@ def current_sweep_url_with(**changes: object) -> str:
     return query_params.current_url_with(**{"show": request.args.getlist("show"), **changes})
 
 
-def read_chosen_results(view: SweepView) -> list[SweepJobResult]:
+def chosen_results(view: SweepView) -> list[SweepJobResult]:
     """The results that the address names, else the first ones that have metrics."""
     if "show" in request.args:
-        asked = [int(text) for text in request.args.getlist("show") if text.isascii() and text.isdigit()]
+        job_ids = [int(text) for text in request.args.getlist("show") if text.isascii() and text.isdigit()]
         by_id = {entry.job_id: entry for entry in view.results}
-        return [by_id[job_id] for job_id in asked[:MAX_CURVES] if job_id in by_id]
+        return [by_id[job_id] for job_id in job_ids[:MAX_COMPARED_JOBS] if job_id in by_id]
     return [entry for entry in view.results if entry.results][:DEFAULT_CURVES]
 
 
@@ -84,44 +84,24 @@ def toggle_curve(lines: list[SweepJobResult], job_id: int) -> list[int] | str:
     ids = [entry.job_id for entry in lines]
     if job_id in ids:
         return sorted(one for one in ids if one != job_id) or "none"
-    return sorted([*ids[-(MAX_CURVES - 1) :], job_id])
+    return sorted([*ids[-(MAX_COMPARED_JOBS - 1) :], job_id])
 
 
 @blueprint.get("/sweeps/<int:sweep_id>/metrics")
 def metrics(sweep_id: int) -> Response:
-    """The chosen jobs' curves on one axis: `984:loss/train` is a metric of job-984."""
+    """The chosen jobs' curves on one axis."""
     view = read_view(sweep_id)
     axis: CurveAxis = query_params.choice_param("x", AXES, "step")  # type: ignore[assignment]
-    reader: MetricsCache = current_app.extensions[METRICS_CACHE]
-    root = current_cluster().settings.storage_dir
-    curves: dict[str, CurvePoints] = {}
-    size, is_whole = 0, True
-    for entry in read_chosen_results(view):
-        out = "workspaces", str(view.sweep.workspace_id), "jobs", str(entry.job_id), str(entry.attempt), "out"
-        found = reader.read(root, *out)
-        size += found.read_bytes
-        is_whole = is_whole and found.is_whole
-        stretches = ranges_per_curve(MAX_CURVES * len(found.series), STRETCHES)
-        for name in found.series:
-            curves[f"{entry.job_id}:{name}"] = downsample(curve_points(found, name, axis), stretches)
-    xs, columns = join_curves(curves)
-    response = jsonify({"x": xs, "series": columns, "size": size, "is_whole": is_whole})
+    response = jsonify(
+        sweep_curves(read_metrics_of_jobs(current_cluster(), view, chosen_results(view)), axis)
+    )
     response.headers["Cache-Control"] = "private, no-cache"
     return response
 
 
 def sweep_csv(view: SweepView) -> Response:
-    """Every job with all parameters and the best value of every metric."""
-    parameters = list(view.plan.values)
-    head = ["job", "number", "state", *parameters, *view.metrics, "seconds"]
-
-    def row(entry: SweepJobResult) -> list[CsvCell]:
-        values = view.plan.row(entry.number)
-        best: list[CsvCell] = [best_value(entry.results, name) for name in view.metrics]
-        own: list[CsvCell] = [f"job-{entry.job_id}", entry.number, entry.state.value]
-        return [*own, *(values[name] for name in parameters), *best, entry.seconds]
-
-    return csv_response(f"sweep-{view.sweep.id}.csv", head, (row(entry) for entry in view.results))
+    rows = (sweep_csv_row(view, entry) for entry in view.results)
+    return csv_response(f"sweep-{view.sweep.id}.csv", sweep_csv_head(view), rows)
 
 
 @blueprint.get("/sweeps/<int:sweep_id>/stop")

@@ -1,22 +1,17 @@
 """Training pages: list, create from a built-in model or own code, show, upload a new code version."""
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
-from werkzeug.datastructures import FileStorage
 from werkzeug.wrappers import Response
 
 from cluster.domain.built_in_models import BUILT_IN_MODELS
 from cluster.domain.errors import Refused
-from cluster.domain.people.actor import Actor
-from cluster.domain.people.permissions import is_allowed
 from cluster.domain.states import TrainingKind, Visibility
 from cluster.services import trainings
-from cluster.services.context import Cluster
 from cluster.services.jobs import queries
-from cluster.services.people.access import training_relation
 from cluster.services.workspaces import queries as workspace_queries
 from cluster.store.trainings import Training
 from portal.i18n.translate import _
-from portal.web import forms
+from portal.web import forms, uploads
 from portal.web.fragments import render_page_or_fragment
 from portal.web.request_context import current_actor, current_cluster
 
@@ -53,38 +48,28 @@ def new(workspace_id: int) -> str:
 @blueprint.post("/workspaces/<int:workspace_id>/trainings/new")
 def create(workspace_id: int) -> Response:
     try:
-        training = create_from_form(current_cluster(), current_actor(), workspace_id)
+        training = create_from_form(workspace_id)
     except Refused as refusal:
         again = render_new_training(workspace_id, forms.error_messages(refusal))
         return Response(again, 422, mimetype="text/html")
     return redirect(url_for("trainings.page", training_id=training.id), 303)
 
 
-def create_from_form(cluster: Cluster, actor: Actor, workspace_id: int) -> Training:
+def create_from_form(workspace_id: int) -> Training:
     forms.require_known_fields("kind", "name", "description", "model", "visibility", "members")
     kind = TrainingKind(forms.choice_field("kind", KINDS))
     return trainings.create_training(
-        cluster,
-        actor,
+        current_cluster(),
+        current_actor(),
         workspace_id,
         name=forms.text_field("name"),
         description=forms.text_field("description"),
         kind=kind,
         model=forms.text_field("model") or None if kind is TrainingKind.BUILT_IN else None,
         visibility=Visibility(forms.choice_field("visibility", VISIBILITIES)),
-        code=read_code_files(request.files.getlist("code")) if kind is TrainingKind.ADVANCED else [],
+        code=uploads.read_files("code") if kind is TrainingKind.ADVANCED else [],
         member_names=forms.names_field("members"),
     )
-
-
-def read_code_files(files: list[FileStorage]) -> list[tuple[str, bytes]]:
-    """A browser sends one empty part where no file was chosen."""
-    code = []
-    for file in files:
-        with file.stream as stream:
-            if file.filename:
-                code.append((file.filename, stream.read()))
-    return code
 
 
 def render_new_training(workspace_id: int, errors: dict[str, str]) -> str:
@@ -114,7 +99,7 @@ def render_training(training_id: int, errors: dict[str, str], status: int = 200)
         model=BUILT_IN_MODELS.get(training.model or ""),
         code=trainings.list_code_files(cluster, training),
         jobs=queries.list_jobs(cluster, actor, training_id=training_id, limit=JOBS_SHOWN),
-        owns=is_allowed("training.upload_code", training_relation(actor, training)),
+        owns=trainings.can_upload_code(actor, training),
         errors=errors,
     )
 
@@ -123,7 +108,7 @@ def render_training(training_id: int, errors: dict[str, str], status: int = 200)
 def upload_code(training_id: int) -> Response:
     """A version beside the old ones: jobs keep the one they were made with."""
     try:
-        files = read_code_files(request.files.getlist("code"))
+        files = uploads.read_files("code")
         training = trainings.upload_code(current_cluster(), current_actor(), training_id, files)
     except Refused as refusal:
         return render_training(training_id, forms.error_messages(refusal), 422)

@@ -1,65 +1,42 @@
 """Workspace pages: list, home, create, edit, extend and end."""
 
 from collections import Counter
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Any
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from cluster.domain.errors import Conflict, Forbidden, Refused
-from cluster.domain.people.permissions import ALLOWED_RELATIONS, is_allowed
-from cluster.domain.states import JobState, WorkspaceState
-from cluster.domain.workspace_terms import days_left, workspace_state
-from cluster.services import datasets, trainings
+from cluster.domain.errors import Conflict, Refused
+from cluster.domain.states import LIVE_JOB_STATES
 from cluster.services.jobs import queries
 from cluster.services.people import access, users
 from cluster.services.workspaces import lifecycle
 from cluster.services.workspaces import queries as workspace_queries
-from cluster.store.jobs import Job
 from cluster.store.workspaces import Workspace
-from portal.i18n.messages import localized_error, store_wait_explanations
-from portal.i18n.translate import _
-from portal.presenters.job_texts import wait_explanations_of
-from portal.presenters.unit_bars import largest_free_block, workspace_bars
+from portal.i18n.messages import localized_error
+from portal.presenters import workspace_home
+from portal.presenters.workspace_page import sort_by_state, state_now, today
 from portal.web import forms
 from portal.web.request_context import current_actor, current_cluster, is_fragment_request
 
 blueprint = Blueprint("workspaces", __name__)
 
-UNIT_HOLDING_STATES = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
-JOBS_SHOWN = 8
 FIRST_TERM_DAYS = 90
 FIELDS = ("name", "description", "units", "starts_on", "ends_on", "manager", "members")
-
-
-@blueprint.app_template_global("workspace_state")
-def state_now(workspace: Workspace) -> str:
-    return workspace_state(workspace, current_cluster().clock(), current_cluster().settings.zone).value
-
-
-@blueprint.app_template_global("days_left")
-def days_now(workspace: Workspace) -> int:
-    return days_left(workspace, current_cluster().clock(), current_cluster().settings.zone)
-
-
-def today() -> date:
-    return current_cluster().clock().astimezone(current_cluster().settings.zone).date()
 
 
 @blueprint.get("/workspaces")
 def index() -> ResponseReturnValue:
     """`state` narrows the list: active, scheduled or expired."""
     cluster, actor = current_cluster(), current_actor()
-    found = workspace_queries.list_workspaces(cluster, actor)
+    workspaces = sort_by_state(workspace_queries.list_workspaces(cluster, actor))
     asked_state = request.args.get("state", "")
-    shown = [row for row in found if asked_state in ("", state_now(row))]
-    order = [WorkspaceState.ACTIVE, WorkspaceState.SCHEDULED, WorkspaceState.EXPIRED]
-    shown.sort(key=lambda row: (order.index(WorkspaceState(state_now(row))), row.name))
+    shown = [row for row in workspaces if asked_state in ("", state_now(row))]
     return render_template(
         "workspaces/_list.html" if is_fragment_request() else "workspaces/list.html",
         workspaces=shown,
-        counts=Counter(state_now(row) for row in found),
+        counts=Counter(state_now(row) for row in workspaces),
         use=workspace_queries.read_units_in_use_of(cluster, [row.id for row in shown]),
         asked_state=asked_state,
         may_create=actor.is_administrator,
@@ -68,48 +45,12 @@ def index() -> ResponseReturnValue:
 
 @blueprint.get("/workspaces/<int:workspace_id>")
 def home(workspace_id: int) -> ResponseReturnValue:
-    cluster, actor = current_cluster(), current_actor()
-    workspace = workspace_queries.read_workspace(cluster, actor, workspace_id)
-    relation = access.workspace_relation(actor, workspace)
-    used = workspace_queries.read_units_in_use_of(cluster, [workspace_id])[workspace_id]
-    holding = queries.list_jobs(
-        cluster, actor, states=UNIT_HOLDING_STATES, workspace_id=workspace_id, limit=200
-    )
-    recent = queries.list_jobs(cluster, actor, workspace_id=workspace_id, limit=JOBS_SHOWN)
-    store_wait_explanations(wait_explanations_of(recent))
+    workspace = workspace_queries.read_workspace(current_cluster(), current_actor(), workspace_id)
     return render_template(
         "workspaces/_home.html" if is_fragment_request() else "workspaces/home.html",
         workspace=workspace,
-        state=state_now(workspace),
-        used=used,
-        mine=sum(job.units for job in holding if job.user_id == actor.user_id),
-        my_jobs=sum(job.user_id == actor.user_id for job in holding),
-        legend=units_legend(holding, actor.user_id),
-        free_now=largest_free_block(workspace.units - used),
-        bars=workspace_bars(holding, workspace, used, actor.user_id),
-        by_person=units_by_person(holding),
-        recent=recent,
-        trainings=trainings.list_trainings(cluster, actor, workspace_id),
-        datasets=datasets.list_datasets(cluster, actor, workspace_id),
-        may_edit=is_allowed("workspace.edit", relation),
-        may_extend=is_allowed("workspace.extend", relation),
-        may_end=is_allowed("workspace.end", relation),
+        **workspace_home.read_home_values(workspace),
     )
-
-
-def units_legend(holding: list[Job], user_id: int) -> list[dict[str, object]]:
-    """The two colours of the bars; empty where nothing runs."""
-    mine = sum(job.units for job in holding if job.user_id == user_id)
-    others = sum(job.units for job in holding if job.user_id != user_id)
-    shown = ({"fill": 1, "word": _("me"), "count": mine}, {"fill": 2, "word": _("others"), "count": others})
-    return [dict(item) for item in shown if item["count"]]
-
-
-def units_by_person(holding: list[Job]) -> Counter[str]:
-    summed: Counter[str] = Counter()
-    for job in holding:
-        summed[job.user.name] += job.units
-    return summed
 
 
 @blueprint.get("/workspaces/new")
@@ -127,7 +68,7 @@ def new() -> ResponseReturnValue:
 def create() -> ResponseReturnValue:
     try:
         forms.require_known_fields(*FIELDS)
-        made = lifecycle.create_workspace(
+        workspace = lifecycle.create_workspace(
             current_cluster(),
             current_actor(),
             forms.text_field("name"),
@@ -141,7 +82,7 @@ def create() -> ResponseReturnValue:
     except Refused as refusal:
         errors = forms.error_messages_with_suggestion(refusal, "workspaces.new")
         return render_workspace_form("workspaces/new.html", request.form, errors), 422
-    return redirect(url_for("workspaces.home", workspace_id=made.id), 303)
+    return redirect(url_for("workspaces.home", workspace_id=workspace.id), 303)
 
 
 @blueprint.get("/workspaces/<int:workspace_id>/edit")
@@ -162,7 +103,7 @@ def edit(workspace_id: int) -> ResponseReturnValue:
 
 @blueprint.post("/workspaces/<int:workspace_id>/edit")
 def save(workspace_id: int) -> ResponseReturnValue:
-    """A manager's form has no term and no quota; whoever sends them anyway is refused by the service."""
+    """A manager's form has no term and no quota; the service refuses a form that has them anyway."""
     workspace = read_permitted_workspace("workspace.edit", workspace_id)
     changes: dict[str, Any] = {}
     try:
@@ -214,10 +155,9 @@ def render_workspace_form(
 
 
 def read_permitted_workspace(action: str, workspace_id: int) -> Workspace:
-    """The workspace, where the person may do this to it; a form that would be refused is not offered."""
+    """A form that would be refused is not offered. Raises Forbidden."""
     workspace = workspace_queries.read_workspace(current_cluster(), current_actor(), workspace_id)
-    if not is_allowed(action, access.workspace_relation(current_actor(), workspace)):
-        raise Forbidden("forbidden." + action, allowed=sorted(ALLOWED_RELATIONS[action]))
+    access.require_workspace_action(action, current_actor(), workspace)
     return workspace
 
 
@@ -226,10 +166,10 @@ def confirm_end(workspace_id: int) -> ResponseReturnValue:
     """What ending touches, read at this moment."""
     cluster, actor = current_cluster(), current_actor()
     workspace = read_permitted_workspace("workspace.end", workspace_id)
-    living = queries.list_jobs(
-        cluster, actor, states=(*UNIT_HOLDING_STATES, JobState.WAITING), workspace_id=workspace_id, limit=200
+    live_jobs = queries.list_jobs(
+        cluster, actor, states=LIVE_JOB_STATES, workspace_id=workspace_id, limit=200
     )
-    return render_template("workspaces/end.html", workspace=workspace, living=living)
+    return render_template("workspaces/end.html", workspace=workspace, living=live_jobs)
 
 
 @blueprint.post("/workspaces/<int:workspace_id>/end")

@@ -1,7 +1,8 @@
 """Limits how many requests of one session or token run at a time; further requests of the same client wait.
 
-Python runs one thread at a time, so whoever has forty requests in work has forty shares of the process. Sessions and
-tokens are told apart by what they send, before anything is read: who waits holds no connection to the database.
+Python runs one thread at a time, so a client with forty requests in work would have forty shares of the process. The
+client is identified by the cookie or token that it sends, before anything is read: a waiting request holds no
+connection to the database.
 """
 
 import hashlib
@@ -10,9 +11,10 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from flask import Flask, Response, current_app, g, request
+from flask import Flask, Response, g, request
 from werkzeug.exceptions import TooManyRequests
 
+from portal.shared_objects import share_object, shared_object
 from portal.web.session_cookie import current_session_cookie
 from portal.web.uploads import ARCHIVE_ENDPOINT
 
@@ -23,7 +25,7 @@ MAX_OPEN_REQUESTS = 32
 WAIT_SECONDS = 20.0
 """Seconds for which a request waits for others of its own session; gunicorn ends one that hangs after 30."""
 REFUSED_SECONDS = 2.0
-"""For so long a session that was refused another stream is refused again without a question."""
+"""For this time a client that was refused another stream is refused again without reading anything."""
 MAX_REFUSED_CLIENTS = 4096
 STREAM_ENDPOINT = "stream.stream"
 
@@ -45,25 +47,25 @@ class ConcurrencyLimiter:
         self.refused_until: OrderedDict[bytes, float] = OrderedDict()
 
     def acquire(self, key: bytes) -> None:
-        """Waits for a place. Raises TooManyRequests; a place that was given has to be given back."""
+        """Waits for a slot. Raises TooManyRequests; the caller has to release a slot that it got."""
         with self.lock:
-            line = self.slots_by_client.setdefault(key, ClientSlots())
-            if line.open_requests >= MAX_OPEN_REQUESTS:
+            slots = self.slots_by_client.setdefault(key, ClientSlots())
+            if slots.open_requests >= MAX_OPEN_REQUESTS:
                 raise TooManyRequests
-            line.open_requests += 1
-        if not line.semaphore.acquire(timeout=WAIT_SECONDS):
-            self._leave_line(key, line)
+            slots.open_requests += 1
+        if not slots.semaphore.acquire(timeout=WAIT_SECONDS):
+            self._leave(key, slots)
             raise TooManyRequests
 
     def release(self, key: bytes) -> None:
-        line = self.slots_by_client[key]
-        line.semaphore.release()
-        self._leave_line(key, line)
+        slots = self.slots_by_client[key]
+        slots.semaphore.release()
+        self._leave(key, slots)
 
-    def _leave_line(self, key: bytes, line: ClientSlots) -> None:
+    def _leave(self, key: bytes, slots: ClientSlots) -> None:
         with self.lock:
-            line.open_requests -= 1
-            if line.open_requests == 0:
+            slots.open_requests -= 1
+            if slots.open_requests == 0:
                 del self.slots_by_client[key]
 
     def note_refusal(self, key: bytes) -> None:
@@ -78,7 +80,7 @@ class ConcurrencyLimiter:
 
 
 def init_app(app: Flask) -> None:
-    app.extensions["concurrency_limiter"] = ConcurrencyLimiter()
+    share_object(app, ConcurrencyLimiter, ConcurrencyLimiter())
     app.before_request(acquire_slot)
     app.after_request(note_refused_stream)
     app.teardown_request(release_slot)
@@ -89,36 +91,36 @@ def acquire_slot() -> Response | None:
     key = client_key()
     if key is None or request.endpoint in (ARCHIVE_ENDPOINT, "static"):
         return None
-    share: ConcurrencyLimiter = current_app.extensions["concurrency_limiter"]
+    limiter = shared_object(ConcurrencyLimiter)
     if request.endpoint == STREAM_ENDPOINT:
-        g.is_refused_again = request.method == "GET" and share.is_refused_for_now(key)
+        g.is_refused_again = request.method == "GET" and limiter.is_refused_for_now(key)
         return Response(status=429) if g.is_refused_again else None
     try:
-        share.acquire(key)
+        limiter.acquire(key)
     except TooManyRequests:
         g.is_bug = True  # The page that says so reads no rows.
         raise
-    g.share_of = key
+    g.limited_client = key
     return None
 
 
 def release_slot(_problem: BaseException | None) -> None:
-    key: bytes | None = g.pop("share_of", None)
+    key: bytes | None = g.pop("limited_client", None)
     if key is not None:
-        current_app.extensions["concurrency_limiter"].release(key)
+        shared_object(ConcurrencyLimiter).release(key)
 
 
 def note_refused_stream(response: Response) -> Response:
-    """A session that keeps asking is heard again after a while: it is not remembered anew each time."""
+    """A repeated refusal does not extend the time: a client that keeps asking is answered again after a while."""
     if request.endpoint == STREAM_ENDPOINT and response.status_code == 429:
         key = client_key()
         if key is not None and not g.get("is_refused_again"):
-            current_app.extensions["concurrency_limiter"].note_refusal(key)
+            shared_object(ConcurrencyLimiter).note_refusal(key)
         response.headers.setdefault("Retry-After", "30")
     return response
 
 
 def client_key() -> bytes | None:
-    """A digest of the session's cookie or of the token; None where neither was sent."""
+    """A digest of the session's cookie or of the token; None if neither was sent."""
     sent = request.headers.get("Authorization") or request.cookies.get(current_session_cookie(), "")
     return hashlib.blake2b(sent.encode(), digest_size=16).digest() if sent else None

@@ -12,7 +12,7 @@ from werkzeug.exceptions import HTTPException
 
 from cluster.domain.errors import Conflict, Forbidden, Gone, GroundcrewError, NotFound, Refused, Unavailable
 from cluster.services.storage import disk_space
-from cluster.store.engine import DISK_FULL_ERRNOS, is_disk_full
+from cluster.store.disk_full import DISK_FULL_ERRNOS, is_disk_full
 from portal.i18n.messages import localized_hint, localized_sentence, localized_title
 from portal.web.request_context import (
     current_cluster,
@@ -77,22 +77,22 @@ def handle_error(error: Exception) -> ResponseReturnValue:
 
 
 def respond_disk_full(error: Exception) -> Response:
-    """The database's disk is full: what is kept for this case is given to it, and the sentence names the disk."""
+    """The database's disk is full: the space reserved for this case is released, and the page names the disk."""
     settings = current_cluster().settings
-    found = disk_space.read_database_disk(settings)
-    log.error("the disk is full", error=str(error), route=str(request.url_rule), **found)
+    disk = disk_space.read_database_disk(settings)
+    log.error("the disk is full", error=str(error), route=str(request.url_rule), **disk)
     disk_space.release_ballast(settings)
-    return respond_database_unavailable("disk.database_full", found)
+    return respond_database_unavailable("disk.database_full", disk)
 
 
 def respond_database_unavailable(code: str = "http.503", data: dict[str, object] | None = None) -> Response:
-    """Nothing was written, or all of it: asking again in a moment is safe."""
+    """Nothing was written, or all of it: a repeated request is safe."""
     g.is_bug = True  # Neither may this page read rows.
     return problem_response(503, code, data or {})
 
 
 def redirect_to_sign_in() -> ResponseReturnValue:
-    """A fragment must never receive the sign-in page: htmx is told to load it whole."""
+    """A fragment must never receive the sign-in page: a header makes htmx load that page whole."""
     back = request.full_path.rstrip("?") if request.method in SAFE_METHODS else None
     if is_fragment_request():
         response = make_response("", 401)

@@ -1,19 +1,18 @@
 """Streams a file that may still grow: exactly the bytes that it has when the response starts."""
 
-import os
 from collections.abc import Iterator
 from typing import BinaryIO
 
 from werkzeug.wrappers import Response
 
-from cluster.files.safe_read import open_file_size
+from cluster.files.safe_read import duplicate_file, open_file_size
 
 CHUNK_BYTES = 256 * 1024
 
 
 def send_file_so_far(file: BinaryIO, mimetype: str = "text/plain") -> Response:
     """The answer has a handle of its own, which is closed with it; `file` may be closed at once."""
-    own = os.fdopen(os.dup(file.fileno()), "rb", buffering=0)
+    own = duplicate_file(file)
     size = open_file_size(own)
     response = Response(read_chunks(own, size), mimetype=mimetype)
     response.call_on_close(own.close)

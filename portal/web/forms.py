@@ -1,14 +1,16 @@
 """Parses form fields into text, integers, dates and ids. The domain decides which values are allowed.
 
 A view that offers a form reads the fields and calls the service in one `try`; at `except Refused as refusal`
-it renders the page again with `values=request.form, errors=problems(refusal)` and status 422.
+it renders the page again with `values=request.form, errors=error_messages(refusal)` and status 422.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import date
+from typing import Any
 
 from flask import request, url_for
 from markupsafe import Markup
+from werkzeug.datastructures import MultiDict
 
 from cluster.domain.errors import GroundcrewError, Refused
 from cluster.store.base import LARGEST_ID
@@ -18,8 +20,6 @@ from portal.web.request_context import current_cluster
 
 LONGEST_TEXT = 100_000
 MAX_DIGITS = 12
-
-
 ALWAYS = frozenset({"csrf_token"})
 
 
@@ -97,16 +97,16 @@ def names_field(name: str) -> list[str]:
 
 def error_messages_with_suggestion(refusal: Refused, endpoint: str) -> dict[str, str]:
     """Like `error_messages`; a refusal that carries a suggested value gets a link that opens the form with it."""
-    found = error_messages(refusal)
+    errors = error_messages(refusal)
     repaired = refusal.data.get("repaired")
     if repaired:
         typed = {name: value[:500] for name, value in request.form.items() if name not in ALWAYS}
         again = url_for(endpoint, **{**typed, refusal.field: repaired})
         link = Markup('{} <a href="{}">{}</a>').format(
-            found[refusal.field], again, _("Use %(value)s", value=repaired)
+            errors[refusal.field], again, _("Use %(value)s", value=repaired)
         )
         return {refusal.field: link}
-    return found
+    return errors
 
 
 def read_prefilled(fields: Collection[str]) -> dict[str, str]:
@@ -125,3 +125,10 @@ def error_messages(refusal: GroundcrewError) -> dict[str, str]:
     """{field: sentence in the reader's language}, for the field macro and the summary above the form."""
     field = refusal.field if isinstance(refusal, Refused) else ""
     return {field: localized_error(refusal)}
+
+
+def values_by_field(values: Mapping[str, Any]) -> dict[str, list[str]]:
+    """By field: all values of one that came several times."""
+    if isinstance(values, MultiDict):
+        return {name: values.getlist(name) for name in values}
+    return {name: [str(value)] for name, value in values.items()}

@@ -9,7 +9,7 @@ from portal.web.request_context import is_fragment_request
 
 
 def render_page_or_fragment(page: str, fragment: str, status: int = 200, **values: Any) -> Response:
-    """`page` includes `fragment`; both may come from the same address, so that caches are told apart."""
+    """`page` includes `fragment`; both may have the same address, so the answer varies by HX-Request."""
     response = make_response(render_template(fragment if is_fragment_request() else page, **values), status)
     response.headers.add("Vary", "HX-Request")
     return response

@@ -4,27 +4,26 @@ request."""
 from collections.abc import Callable
 from typing import TypeVar
 
-from flask import current_app, g, request
+from flask import g, request
 from flask_login import current_user
 
 from cluster.domain.people.actor import Actor
 from cluster.services.context import Cluster
 from cluster.store.users import User
+from portal.shared_objects import shared_object
 
 Shown = TypeVar("Shown")
 
 
 def current_cluster() -> Cluster:
-    found = current_app.extensions["cluster"]
-    assert isinstance(found, Cluster)
-    return found
+    return shared_object(Cluster)
 
 
 def current_actor() -> Actor:
     """The person of the session, or of the token where the request came to /api. Only behind the guard."""
-    known: Actor | None = g.get("actor")
-    if known is not None:
-        return known
+    stored: Actor | None = g.get("actor")
+    if stored is not None:
+        return stored
     user: User = current_user.user
     g.actor = actor = Actor(
         user_id=user.id,
@@ -38,15 +37,15 @@ def current_actor() -> Actor:
 
 def read_once(read: Callable[[Cluster, Actor], Shown]) -> Shown:
     """A service's list for this person, read once per request: page, alert panel and navigation show the same."""
-    known: dict[object, Shown] = g.setdefault("read", {})
-    if read not in known:
-        known[read] = read(current_cluster(), current_actor())
-    return known[read]
+    results: dict[object, Shown] = g.setdefault("read", {})
+    if read not in results:
+        results[read] = read(current_cluster(), current_actor())
+    return results[read]
 
 
-def store_read(read: Callable[[Cluster, Actor], object], found: object) -> None:
+def store_read(read: Callable[[Cluster, Actor], object], result: object) -> None:
     """Store the result of a read, so that `read_once` returns it without asking the database."""
-    g.setdefault("read", {})[read] = found
+    g.setdefault("read", {})[read] = result
 
 
 def anonymous_actor(name: str = "") -> Actor:

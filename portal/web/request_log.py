@@ -3,9 +3,7 @@
 Never a path or a query, which may carry a secret (a one-time link): the line names the route and its ids.
 """
 
-import logging
 import re
-import sys
 import time
 import uuid
 
@@ -18,30 +16,13 @@ REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 SECRET_ARGUMENTS = frozenset({"token", "secret", "filename"})
 
 
-def configure_logging(level: int = logging.INFO) -> None:
-    """JSON lines on stderr, which the process manager writes to a file."""
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.StackInfoRenderer(),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(ensure_ascii=False),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
-    )
-
-
 def init_app(app: Flask) -> None:
     app.before_request(start_request)
     app.after_request(log_request)
 
 
 def start_request() -> None:
-    """A proxy's request id is kept where it is well formed, so that its log and ours can be joined."""
+    """A well-formed request id of a proxy is used, so that its log and ours can be joined."""
     given = request.headers.get("X-Request-Id", "")
     g.request_id = given if REQUEST_ID.fullmatch(given) else uuid.uuid4().hex[:16]
     g.began = time.monotonic()
@@ -65,9 +46,9 @@ def log_request(response: Response) -> Response:
         line = line.bind(user=actor.name)
     began = g.began
 
-    def say() -> None:
+    def write_line() -> None:
         line.info("request", seconds=round(time.monotonic() - began, 3))
 
     # A stream's line is written when it ends.
-    response.call_on_close(say) if response.is_streamed else say()
+    response.call_on_close(write_line) if response.is_streamed else write_line()
     return response

@@ -1,6 +1,6 @@
 """The permission of every route, in one table. A route without a rule stops the start of the portal.
 
-The guard holds what can be told from the request alone (nobody, somebody, an administrator). Rules about a
+The guard checks the rules that the request alone decides (anyone, signed in, administrator). Rules about a
 workspace, a training or a job are held by the services, which load it: who may not see it gets 404, who may
 see it but not do it gets 403. The tests walk every line of this table with every kind of person.
 """
@@ -62,8 +62,8 @@ ROUTE_RULES: dict[str, RouteRule] = {
     "health.health": RouteRule.ANYONE,
     "health.csp_report": RouteRule.ANYONE,
     "metrics.metrics": RouteRule.METRICS_READER,
-    "look.set_language": RouteRule.ANYONE,
-    "look.set_theme": RouteRule.ANYONE,
+    "preferences.set_language": RouteRule.ANYONE,
+    "preferences.set_theme": RouteRule.ANYONE,
     "sign_in.sign_in": RouteRule.ANYONE,
     "sign_in.open_session": RouteRule.ANYONE,
     "sign_in.sign_out": RouteRule.SIGNED_IN,
@@ -124,11 +124,11 @@ ROUTE_RULES: dict[str, RouteRule] = {
     "sweeps.metrics": RouteRule.SEES_SWEEP,
     "sweeps.confirm_stop": RouteRule.SEES_SWEEP,
     "sweeps.stop": RouteRule.STOPS_SWEEP,
-    "job_log.piece": RouteRule.SEES_JOB,
+    "job_log.chunk": RouteRule.SEES_JOB,
     "job_log.raw": RouteRule.SEES_JOB,
     "job_log.download": RouteRule.SEES_JOB,
     "job_metrics.metrics": RouteRule.SEES_JOB,
-    "job_metrics.checkpoint": RouteRule.SEES_JOB,
+    "job_checkpoints.download": RouteRule.SEES_JOB,
     "accounting.page": RouteRule.SIGNED_IN,
     "images.page": RouteRule.SIGNED_IN,
     "queue.page": RouteRule.SIGNED_IN,
@@ -282,7 +282,7 @@ def bearer_token() -> str:
 
 
 def authenticate_by_token() -> None:
-    """REST takes a bearer token; a browser's session may read, so that a person can look at an answer."""
+    """REST takes a bearer token; a browser's session may read, so that a person can open an answer in the browser."""
     scheme, _, text = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         actor = api_tokens.authenticate_api_token(

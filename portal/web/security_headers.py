@@ -32,7 +32,7 @@ def init_app(app: Flask) -> None:
 
 
 def set_security_headers(response: Response) -> Response:
-    """Pages of one person are never kept by a cache; static files say themselves how long they live."""
+    """No cache may store the pages of a person; static files have their own max-age."""
     for name, value in SECURITY_HEADERS.items():
         response.headers.setdefault(name, value)
     if request.endpoint != "static":

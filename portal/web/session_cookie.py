@@ -49,7 +49,7 @@ def load_signed_in_user(asking: Request) -> SignedInUser | None:
 
 
 def set_session_cookie(response: BaseResponse, token: str) -> BaseResponse:
-    """The cookie lives as long as the browser; the row decides when it ends. The CSRF token is made anew."""
+    """The cookie lives as long as the browser; the row decides when it ends. The next form gets a new CSRF token."""
     session.clear()
     response.set_cookie(
         current_session_cookie(),

@@ -34,11 +34,11 @@ class MinimumRateBody:
     def read(self, size: int = -1) -> bytes:
         if self.timer is None:
             self.start_timer()
-        piece = self.body.read(size)
+        chunk = self.body.read(size)
         if self.is_too_slow:
             raise RequestTimeout
-        self.received += len(piece)
-        return piece
+        self.received += len(chunk)
+        return chunk
 
     def start_timer(self) -> None:
         if self.timer is not None:
@@ -55,7 +55,7 @@ class MinimumRateBody:
             self.start_timer()
             return
         self.is_too_slow = True
-        # The thread that waits for the next piece sees the end of the body.
+        # The thread that waits for the next chunk sees the end of the body.
         with suppress(OSError):
             self.connection.shutdown(socket.SHUT_RD)
 

@@ -3,10 +3,10 @@
 import io
 import os
 import secrets
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from flask import Request, current_app, g
+from flask import Request, current_app, g, request
 from werkzeug.datastructures import FileStorage
 
 from cluster.services.storage import disk_space, folders, orphaned_files
@@ -28,7 +28,7 @@ FORM_FIELDS_BYTES = 256 * 1024
 """Of a form without files, which is read whole: half a million fields would take everybody's time."""
 FORM_MIMETYPE = "application/x-www-form-urlencoded"
 DISK_CHECK_BYTES = 16 * MIB
-"""While so much of an archive arrives the disk is looked at once: several may arrive at the same time."""
+"""The free space is read again after so many bytes of an archive: several may arrive at the same time."""
 
 
 class PortalRequest(Request):
@@ -36,7 +36,7 @@ class PortalRequest(Request):
 
     @property
     def max_content_length(self) -> int | None:
-        """Bytes; a larger body is answered with 413 before any of it is kept."""
+        """Bytes; a larger body is answered with 413 before any of it is written."""
         if self.is_open_to_anyone:
             return ANONYMOUS_BODY_BYTES
         if self.mimetype == FORM_MIMETYPE:
@@ -102,6 +102,21 @@ def init_app(app: Any) -> None:
     app.request_class = PortalRequest
     slow_uploads.init_app(app, ARCHIVE_ENDPOINT)
     app.teardown_request(delete_incoming_files)
+
+
+def read_files(field: str) -> list[tuple[str, bytes]]:
+    """Name and content of each file of a field; a browser sends one empty part if no file was chosen."""
+    files = []
+    for file in request.files.getlist(field):
+        with file.stream as stream:
+            if file.filename:
+                files.append((file.filename, stream.read()))
+    return files
+
+
+def file_name(file: FileStorage) -> str:
+    """The last part of the name: some browsers send a path."""
+    return PurePosixPath((file.filename or "").replace("\\", "/")).name
 
 
 def saved_path(file: FileStorage) -> Path:

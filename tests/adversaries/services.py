@@ -16,9 +16,9 @@ from typing import Any
 from cluster.event_bus import connect_redis
 from cluster.files.checkpoints import list_checkpoints
 from cluster.gc_freeze import freeze_startup_objects
+from cluster.logging import configure_logging
 from cluster.services.storage import folders
 from cluster.settings import Settings
-from worker.__main__ import configure_logging
 from worker.commands import repair_commands
 from worker.composition import open_cluster
 from worker.tasks.repair_worker import list_claimable_repairs

@@ -9,16 +9,22 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from flask import Flask, Response, render_template, request
 
-from portal.i18n import translate
+from cluster.event_bus import NullEventBus
+from cluster.services.context import Cluster
+from cluster.store.engine import Store
+from portal.i18n import messages, translate
 from portal.layout import theme
 from portal.layout.navigation import NavigationUser, PageLayout, administrator_navigation
-from portal.views.people.preferences import blueprint as look_blueprint
-from portal.web import security_headers
+from portal.shared_objects import share_object
+from portal.views.people import preferences
+from portal.web import security_headers, session_cookie
 from tests.browser.sample_data import log_text, metrics, sample
+from tests.conftest import settings_for
 
 NOW = datetime(2026, 11, 20, 5, 6, tzinfo=UTC)
 
@@ -32,15 +38,20 @@ class Tape:
 
 
 def make_app(tape: Tape | None = None) -> Flask:
-    """The gallery; `app.config["reports"]` collects what browsers report."""
+    """The gallery; `app.config["reports"]` collects what browsers report. No page reads the database."""
     tape = tape or Tape(log=bytearray(log_text()))
     app = Flask("portal")
-    app.config.update(TESTING=True, SECRET_KEY="gallery", groundcrew_clock=lambda: NOW, reports=[])
+    app.config.update(TESTING=True, SECRET_KEY="gallery", reports=[])
     app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True}
+    settings = settings_for("sqlite://", Path("/nowhere"))
+    share_object(app, Cluster, Cluster(Store(settings.database_url), NullEventBus(), settings, lambda: NOW))
     security_headers.init_app(app)
-    translate.init_app(app, "Asia/Seoul")
-    app.register_blueprint(look_blueprint)
-    theme.init_app(app, read_layout=page_layout)
+    session_cookie.init_app(app)
+    translate.init_app(app)
+    messages.init_app(app)
+    app.register_blueprint(preferences.blueprint)
+    theme.init_app(app)
+    app.context_processor(lambda: {"layout": page_layout()})
     add_pages(app)
     add_files(app, tape)
     add_stream(app)
@@ -49,15 +60,14 @@ def make_app(tape: Tape | None = None) -> Flask:
 
 def page_layout() -> PageLayout:
     counts = {"/queue": 45, "/workspaces": 6, "/jobs": 25}
-    rail = administrator_navigation(request.path, counts, {"/": 5, "/nodes": 3})
     return PageLayout(
         "lab-a",
-        rail,
+        "0.1.0",
+        administrator_navigation(request.path, counts, {"/": 5, "/nodes": 3}),
         NavigationUser("hjkim"),
         opens_stream=True,
         topics=("queue",),
         sign_out_url="#",
-        version="0.1.0",
     )
 
 
@@ -82,7 +92,7 @@ def add_pages(app: Flask) -> None:
 
 
 def add_files(app: Flask, tape: Tape) -> None:
-    """What the sample job has written: values of its graphs, and its log piece by piece."""
+    """What the sample job has written: values of its graphs, and its log in chunks."""
 
     @app.get("/metrics")
     def values() -> dict[str, Any]:
@@ -114,7 +124,7 @@ def add_files(app: Flask, tape: Tape) -> None:
 
 
 def add_stream(app: Flask) -> None:
-    @app.get("/stream")
+    @app.get("/stream", endpoint="stream.stream")
     def stream() -> Response:
         def beats() -> Iterator[str]:
             for _beat in range(120):

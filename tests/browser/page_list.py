@@ -128,10 +128,10 @@ NO_PAGES = {
     "api_accounting.Accounting",
     "api_images.Images",
     "sweeps.metrics",
-    "job_log.piece",
+    "job_log.chunk",
     "job_log.raw",
     "job_log.download",
-    "job_metrics.checkpoint",
+    "job_checkpoints.download",
     "operations.log",
 }
 """Endpoints that answer GET with something that is read by programs or kept as a file."""

@@ -88,7 +88,7 @@ def sign() -> list[dict[str, Any]]:
             "button_label": _("See forecast"),
         },
         {
-            "kind": "error",
+            "kind": "broken",
             "sentence": Markup("<b>gpu03 · GPU 5</b> Xid 79"),
             "href": "#b",
             "button_label": _("See forecast"),
@@ -137,7 +137,7 @@ def waiting() -> list[dict[str, Any]]:
             "job": LINK.format("#1", "job-1073"),
             "who": "taeyang · robotics",
             "waited": translate.localized_duration(240),
-            "why": _("Image pytorch-2.9 is being pulled: 62 %, 6.1 GB to go."),
+            "why": _("Image pytorch-2.9 is being pulled: 62 %, 6.1 GiB to go."),
             "mine": True,
             "open": False,
         },
@@ -176,7 +176,6 @@ def sample() -> SimpleNamespace:
         facts=facts(),
         stats=stats(),
         waiting=waiting(),
-        trend=[5, 6, 7, 6, 5, 5, 6, 4, 5, 6, 5, 9],
         bold=lambda word: Markup("<b>{}</b>").format(word),
         link=lambda href, word: LINK.format(href, word),
     )

@@ -74,7 +74,7 @@ def test_a_user_comes_in_by_a_link_that_works_once(page_in: PageIn, journey: Jou
     journey.made["link"] = make_user(page, "jiwoo", "Jiwoo Park").removeprefix(f"{journey.url}/link/")
     link = make_user(page, "minji", "Minji Lee")
     show(page, "user-link", "en")
-    page.get_by_role("link", name="Done").click()
+    page.get_by_role("link", name="I have sent it").click()
     journey.keep("user", page)
     hers = page_in()
     hers.goto(link)

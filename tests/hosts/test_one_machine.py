@@ -40,7 +40,9 @@ class PortalWatch(threading.Thread):
 
 
 def accuracy_in(output: str) -> float:
-    found = re.search(r"Finished: validation accuracy ([\d.]+)% in \d+ s, \d+ images/s\. http", output)
+    found = re.search(
+        r"Finished: validation accuracy ([\d.]+) % in [\d a-z]+, [\d,]+ images/s\. http", output
+    )
     assert found, output[-3000:]
     return float(found.group(1)) / 100
 

@@ -3,23 +3,16 @@
 import hashlib
 import hmac
 import json
-import urllib.error
-import urllib.request
+import ssl
 from collections.abc import Mapping
-from http.client import HTTPException
 from typing import Any
+
+import httpx
 
 from cluster.domain.errors import Unavailable
 
 PATIENCE = 20.0
 """Seconds."""
-
-
-class RedirectRefused(urllib.request.HTTPRedirectHandler):
-    """A redirect would carry what is meant for one place to another."""
-
-    def redirect_request(self, *words: object) -> None:
-        return None
 
 
 def sign_body(secret: str, timestamp: str, body: bytes) -> str:
@@ -28,7 +21,10 @@ def sign_body(secret: str, timestamp: str, body: bytes) -> str:
 
 
 def call_webhook(url: str, secret: str, delivery: int, timestamp: str, content: Mapping[str, Any]) -> None:
-    """Taken by any 2xx. Raises Unavailable, without the address, which may be a secret."""
+    """Taken by any 2xx; a redirect would carry what is meant for one place to another.
+
+    Raises Unavailable, without the address, which may be a secret.
+    """
     body = json.dumps(content, ensure_ascii=False).encode()
     headers = {
         "Content-Type": "application/json; charset=utf-8",
@@ -36,16 +32,25 @@ def call_webhook(url: str, secret: str, delivery: int, timestamp: str, content: 
         "X-Groundcrew-Timestamp": timestamp,
         "X-Groundcrew-Signature": f"sha256={sign_body(secret, timestamp, body)}",
     }
-    request = urllib.request.Request(url, data=body, headers=headers, method="POST")
     try:
-        with urllib.request.build_opener(RedirectRefused).open(request, timeout=PATIENCE):
-            return
-    except urllib.error.HTTPError as error:
-        error.close()
-        raise Unavailable("webhook.not_taken", error=f"HTTP {error.code}") from error
-    except OSError as error:
-        reason = getattr(error, "reason", error)
+        answer = httpx.post(
+            url,
+            content=body,
+            headers=headers,
+            timeout=PATIENCE,
+            verify=ssl.create_default_context(),  # The authorities that the machine trusts, a site's own among them.
+            follow_redirects=False,
+        )
+    except httpx.TransportError as error:
+        reason = root_cause(error)
         raise Unavailable("webhook.not_taken", error=f"{type(reason).__name__}: {reason}"[:300]) from error
-    except (HTTPException, ValueError) as error:
+    except (httpx.HTTPError, httpx.InvalidURL, ImportError, OSError, ValueError) as error:
         # Of an address that cannot be called these quote it.
         raise Unavailable("webhook.not_taken", error=type(error).__name__) from error
+    if not answer.is_success:
+        raise Unavailable("webhook.not_taken", error=f"HTTP {answer.status_code}")
+
+
+def root_cause(error: BaseException) -> BaseException:
+    """What the system said, as ConnectionRefusedError."""
+    return root_cause(error.__cause__) if error.__cause__ else error

@@ -11,7 +11,7 @@ from worker.bootstrap.system_packages import EMBEDDED_PACKAGES, list_unmet
 from worker.bootstrap.terminal import exit_with_error
 from worker.bootstrap.virtual_environments import is_built, virtual_environment_path
 
-GIGABYTE = 10**9
+GIGABYTE, GIBIBYTE = 10**9, 2**30
 # Measured on Debian 12: on the disk afterwards, with what the installation itself needs in between.
 PACKAGES_NEED = 0.6 * GIGABYTE
 PORTAL_NEEDS = 0.4 * GIGABYTE
@@ -55,11 +55,11 @@ def check_disk_space(places: InstallationPaths) -> None:
         needs.append((places.cache_dir, TRAINING_NEEDS))
     for path, need, free in find_disk_shortages(needs):
         exit_with_error(
-            "{path} needs {need:.1f} GB of free disk space and has {free:.1f} GB. "
+            "{path} needs {need:.1f} GiB of free disk space and has {free:.1f} GiB. "
             "Make room there, then run the command again. Nothing was changed.",
             path=path,
-            need=need / GIGABYTE,
-            free=free / GIGABYTE,
+            need=need / GIBIBYTE,
+            free=free / GIBIBYTE,
         )
 
 

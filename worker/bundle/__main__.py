@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from cluster import words
 from worker.bootstrap.paths import find_installation_paths
 from worker.bootstrap.system_packages import (
     IMAGE_BUILD_PACKAGES,
@@ -146,7 +147,7 @@ def print_summary(folder: Path, shop: BuildCache) -> int:
 
 
 def summary_facts(manifest: BundleManifest) -> dict[str, object]:
-    size = f"{manifest.size() / 1e9:.2f} GB"
+    size = words.format_size(manifest.size())
     return {"version": manifest.version, "count": len(manifest.files), "size": size}
 
 

@@ -12,8 +12,9 @@ from worker.bundle.check import this_system
 from worker.bundle.go_programs import PROGRAMS, BuiltProgram, GoProgram, ensure_program
 from worker.bundle.kubernetes_manifests import extract_manifests
 from worker.bundle.manifest import BundleFileKind, image_file_name
-from worker.bundle.shared_parts import BUNDLE_PARTS, add_default_image, add_distribution_packages, add_wheels
+from worker.bundle.shared_parts import BUNDLE_PARTS, add_default_image, add_distribution_packages
 from worker.bundle.sources import BundleSources
+from worker.bundle.wheels import add_wheels
 
 
 def build_bundle(

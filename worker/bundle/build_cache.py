@@ -11,7 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cluster.words.sentences import sentence
 from worker.bootstrap.terminal import print_sentence
+from worker.environments.__main__ import ProgressPrinter
+from worker.environments.errors import BuildFailed
 from worker.environments.wheels import sync_filesystem
 
 RECIPE = "1"
@@ -79,6 +82,16 @@ class BuildCache:
             sync_filesystem(building)
             building.rename(target)
         return target
+
+    @contextmanager
+    def report_build(self, what: str) -> Iterator[ProgressPrinter]:
+        """Around the build of an environment or an image: it prints its progress and fails as collecting does."""
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            yield ProgressPrinter()
+        except BuildFailed as failure:
+            said = sentence(failure.code, failure.data, "en")
+            raise CollectingFailed(f"{what}: {said}\nAll of it is in {self.log}") from failure
 
     @contextmanager
     def hold_lock(self) -> Iterator[None]:

@@ -16,8 +16,9 @@ from worker.bundle.check import this_system
 from worker.bundle.image_downloads import download_image
 from worker.bundle.manifest import BundleFileKind, image_file_name
 from worker.bundle.mirrors import MirrorClient
-from worker.bundle.shared_parts import BUNDLE_PARTS, add_default_image, add_distribution_packages, add_wheels
+from worker.bundle.shared_parts import BUNDLE_PARTS, add_default_image, add_distribution_packages
 from worker.bundle.sources import AptRepository, BundleSources
+from worker.bundle.wheels import add_wheels
 
 LICENCE = "Apache-2.0"
 """Of Kubernetes and of every add-on of ours; what else is in a publisher's image, the image itself says."""

@@ -1,22 +1,16 @@
-"""The parts that both collectors add in the same way: the distribution's packages, the wheels and the default image."""
+"""The parts that both collectors add in the same way: the distribution's packages and the default image."""
 
 import json
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from cluster import words
 from cluster.files.atomic import write_atomically
-from worker.bundle import licences, wheels
+from worker.bundle import licences
 from worker.bundle.apt_packages import FetchedPackage, archive_file_name
 from worker.bundle.assembly import BundleAssembly, read_deb_licence
 from worker.bundle.build_cache import BuildCache, CollectingFailed
 from worker.bundle.manifest import BundleFileKind
-from worker.environments.__main__ import ProgressPrinter
-from worker.environments.build_platform import PYTHON, read_build_platform, wheel_folder_path
-from worker.environments.description import EnvironmentDescription, read_environment_description
-from worker.environments.errors import BuildFailed
-from worker.environments.wheels import WheelFolder
 from worker.images.build import build_image
 from worker.images.description import read_variant
 from worker.images.image_record import image_record_path, read_image_record
@@ -41,40 +35,6 @@ def add_distribution_packages(
     write_atomically(file, json.dumps(known, indent=1, sort_keys=True), 0o644)
 
 
-def add_wheels(assembly: BundleAssembly, shop: BuildCache) -> None:
-    cache, training = shop.cache.parent, read_environment_description()
-    kept = sorted(path for path in cache.glob("wheels-*") if path.is_dir())
-    add_compiled_wheel(assembly, training, wheel_folder_path(training, read_build_platform(PYTHON), cache))
-    for file in wheels.fetch_bundle_wheels(training, shop.cache / "wheels" / "files", kept, shop):
-        name, version = wheels.parse_wheel_name(file)
-        assembly.add_file(
-            file,
-            f"wheels/{file.name}",
-            BundleFileKind.WHEEL,
-            name=name,
-            version=version,
-            licence=wheels.read_wheel_licence(file),
-            source="the package index",
-        )
-
-
-def add_compiled_wheel(assembly: BundleAssembly, training: EnvironmentDescription, place: Path) -> None:
-    """What this machine compiled: a master of the same kind then compiles nothing, any other one does."""
-    wheel = WheelFolder(place).find_compiled(training.compiled.package)
-    if wheel is None:
-        return
-    name, version = wheels.parse_wheel_name(wheel)
-    assembly.add_file(
-        wheel,
-        f"files/compiled/{place.name}/{wheel.name}",
-        BundleFileKind.WHEEL,
-        name=f"{name}, compiled",
-        version=version,
-        licence=wheels.read_wheel_licence(wheel),
-        source=f"compiled on a machine of the kind {place.name}",
-    )
-
-
 def add_default_image(assembly: BundleAssembly, shop: BuildCache) -> None:
     """Of the one description, for processors alone; its record beside it is its table of contents."""
     uv = shutil.which("uv")
@@ -84,13 +44,10 @@ def add_default_image(assembly: BundleAssembly, shop: BuildCache) -> None:
         )
     shop.report("building the default image")
     cache = shop.cache.parent
-    try:
+    with shop.report_build("the default image") as report:
         archive = build_image(
-            read_variant("cpu"), cache / "images", ProgressPrinter(), uv=Path(uv), log=shop.log, known=cache
+            read_variant("cpu"), cache / "images", report, uv=Path(uv), log=shop.log, known=cache
         )
-    except BuildFailed as failure:
-        said = words.sentence(failure.code, failure.data, "en")
-        raise CollectingFailed(f"the default image: {said}\nAll of it is in {shop.log}") from failure
     record = read_image_record(archive)
     assert record is not None, "the record is written before the archive counts as built"
     for file, kind in ((archive, BundleFileKind.IMAGE), (image_record_path(archive), BundleFileKind.FILE)):

@@ -1,54 +1,77 @@
-"""Fetch the pinned wheels of all our Python environments into one folder."""
+"""Fetch the pinned wheels of all our Python environments, and add them to a bundle."""
 
 import re
-import shutil
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from worker.bundle import licences
+from worker.bundle.assembly import BundleAssembly
 from worker.bundle.build_cache import BuildCache
 from worker.bundle.check import sha256_of
+from worker.bundle.manifest import BundleFileKind
 from worker.bundle.sources import CLONE
-from worker.environments.description import EnvironmentDescription, select_pins
+from worker.environments.build_platform import PYTHON, read_build_platform, wheel_folder_path
+from worker.environments.build_steps import BuildStep, BuildStepProgress
+from worker.environments.command_runner import CommandRunner
+from worker.environments.description import EnvironmentDescription, read_environment_description
+from worker.environments.wheels import WheelFolder, download_pinned_files
 
 REQUIREMENTS = ("portal.txt", "repairs.txt", "ansible.txt")
 """Of the master, of its repairs, and of the machine that runs Ansible."""
-PYTHON = Path("/usr/bin/python3")
-"""Wheels are chosen for the distribution's own interpreter, on which everything of ours runs."""
+
+
+def add_wheels(assembly: BundleAssembly, shop: BuildCache) -> None:
+    cache, training = shop.cache.parent, read_environment_description()
+    kept = sorted(path for path in cache.glob("wheels-*") if path.is_dir())
+    add_compiled_wheel(assembly, training, wheel_folder_path(training, read_build_platform(PYTHON), cache))
+    for file in fetch_bundle_wheels(training, shop.cache / "wheels" / "files", kept, shop):
+        name, version = parse_wheel_name(file)
+        assembly.add_file(
+            file,
+            f"wheels/{file.name}",
+            BundleFileKind.WHEEL,
+            name=name,
+            version=version,
+            licence=read_wheel_licence(file),
+            source="the package index",
+        )
+
+
+def add_compiled_wheel(assembly: BundleAssembly, training: EnvironmentDescription, place: Path) -> None:
+    """What this machine compiled: a master of the same kind then compiles nothing, any other one does."""
+    wheel = WheelFolder(place).find_compiled(training.compiled.package)
+    if wheel is None:
+        return
+    name, version = parse_wheel_name(wheel)
+    assembly.add_file(
+        wheel,
+        f"files/compiled/{place.name}/{wheel.name}",
+        BundleFileKind.WHEEL,
+        name=f"{name}, compiled",
+        version=version,
+        licence=read_wheel_licence(wheel),
+        source=f"compiled on a machine of the kind {place.name}",
+    )
 
 
 def fetch_bundle_wheels(
-    training: EnvironmentDescription, folder: Path, kept: Sequence[Path], shop: BuildCache
+    training: EnvironmentDescription,
+    folder: Path,
+    kept: Sequence[Path],
+    shop: BuildCache,
+    python: Path = PYTHON,
 ) -> list[Path]:
-    """The wheels of all our environments, and the one source among them.
+    """The wheels of all our environments, and the one source among them. Raises CollectingFailed.
 
     `kept` are folders in which some lie already; what `folder` has is not fetched again.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    pip = _pip(folder.with_name("pip"), shop)
-    fetch = [*pip, "download", "--require-hashes", "--no-deps", "--dest", str(folder)]
-    for place in kept:
-        fetch += ["--find-links", str(place)]
-    for pins in [*(CLONE / "requirements" / name for name in REQUIREMENTS), training.requirements]:
-        text = pins.read_text()
-        shop.report(
-            "fetching the {count} wheels of {place}", count=text.count("=="), place=pins.relative_to(CLONE)
-        )
-        shop.run([*fetch, "--only-binary", ":all:", "-r", pins])
-    tools = folder.with_name("tools.txt")
-    tools.write_text(select_pins(training.requirements.read_text(), ("setuptools", "wheel", "packaging")))
-    # The archive of sources is asked for its name and version, which needs its build's own tools.
-    shop.run(
-        [*pip, "install", "--no-index", "--find-links", folder, "--require-hashes", "--no-deps", "-r", tools]
-    )
-    shop.run([*fetch, "--no-binary", ":all:", "--no-build-isolation", "-r", training.source])
-    every = [
-        *(CLONE / "requirements" / name for name in REQUIREMENTS),
-        training.requirements,
-        training.source,
-    ]
-    return select_pinned_files(folder, [file.read_text() for file in every])
+    pins = [*(CLONE / "requirements" / name for name in REQUIREMENTS), training.requirements]
+    commands = CommandRunner(shop.log, str(folder))
+    with shop.report_build("the wheels") as report:
+        progress = BuildStepProgress(report, BuildStep.DOWNLOAD)
+        download_pinned_files(pins, training, folder, python, commands, progress, kept)
+    return select_pinned_files(folder, [file.read_text() for file in (*pins, training.source)])
 
 
 def select_pinned_files(folder: Path, pins: Sequence[str]) -> list[Path]:
@@ -70,10 +93,3 @@ def read_wheel_licence(file: Path) -> str:
     with zipfile.ZipFile(file) as wheel:
         metadata = next(name for name in wheel.namelist() if re.fullmatch(r"[^/]+\.dist-info/METADATA", name))
         return licences.licence_of_wheel_metadata(wheel.read(metadata).decode("utf-8", "replace"))
-
-
-def _pip(folder: Path, shop: BuildCache) -> list[str]:
-    if not (folder / "bin" / "pip").exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        shop.run([PYTHON, "-m", "venv", folder])
-    return [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]

@@ -3,12 +3,11 @@
 import xmlrpc.client
 from collections.abc import Iterator
 from dataclasses import dataclass
-from http.client import HTTPException
 
 from cluster.settings import Settings
 from worker.adapters.health_probes import database_problem, portal_status, redis_problem
 from worker.bootstrap.paths import CLONE, InstallationPaths
-from worker.console.prompt import terminal_text
+from worker.console.prompt import console_text
 from worker.embedded.supervisor import SupervisorClient
 
 HTTP_OK = 200
@@ -42,30 +41,30 @@ def list_stopped_services(settings: Settings) -> tuple[str, ...] | None:
         processes = SupervisorClient(
             InstallationPaths(CLONE, settings.state_dir, settings.cache_dir)
         ).list_services()
-    except (OSError, HTTPException, xmlrpc.client.Error):
+    except (OSError, xmlrpc.client.Error):
         return None
     return tuple(each.name for each in processes if each.state != "RUNNING")
 
 
 def describe_status(stand: InstallationStatus, settings: Settings) -> Iterator[str]:
     if stand.portal_http_status == HTTP_OK:
-        yield terminal_text("  Portal    answers at {url}", url=settings.public_url)
+        yield console_text("  Portal    answers at {url}", url=settings.public_url)
     elif stand.portal_http_status is None:
-        yield terminal_text("  Portal    does not answer at {url}", url=settings.public_url)
+        yield console_text("  Portal    does not answer at {url}", url=settings.public_url)
     else:
-        yield terminal_text("  Portal    answers with error {status}", status=stand.portal_http_status)
+        yield console_text("  Portal    answers with error {status}", status=stand.portal_http_status)
     if stand.redis_error:
-        yield terminal_text("  Redis     does not answer: {problem}", problem=stand.redis_error)
+        yield console_text("  Redis     does not answer: {problem}", problem=stand.redis_error)
     else:
-        yield terminal_text("  Redis     answers")
+        yield console_text("  Redis     answers")
     if stand.database_error:
-        yield terminal_text("  Database  does not answer: {problem}", problem=stand.database_error)
+        yield console_text("  Database  does not answer: {problem}", problem=stand.database_error)
     else:
-        yield terminal_text("  Database  answers")
+        yield console_text("  Database  answers")
     if stand.stopped_services is None:
-        yield terminal_text("  Services  no process manager answers. Start everything with: make up")
+        yield console_text("  Services  no process manager answers. Start everything with: make up")
     elif stand.stopped_services:
-        yield terminal_text("  Services  not running: {names}", names=", ".join(stand.stopped_services))
+        yield console_text("  Services  not running: {names}", names=", ".join(stand.stopped_services))
 
 
 def has_no_task_worker(stand: InstallationStatus, settings: Settings) -> bool:
@@ -76,9 +75,9 @@ def has_no_task_worker(stand: InstallationStatus, settings: Settings) -> bool:
 def describe_limits(stand: InstallationStatus, settings: Settings) -> Iterator[str]:
     """What is done differently while something is away."""
     if has_no_task_worker(stand, settings):
-        yield terminal_text("Without Redis no task worker hears of a repair: this console runs it itself.")
+        yield console_text("Without Redis no task worker hears of a repair: this console runs it itself.")
     if stand.database_error:
-        yield terminal_text(
+        yield console_text(
             "Without the database nobody can say which jobs run or how long repairs took. They run all the same, "
             "one at a time; a file keeps the record until the database answers."
         )

@@ -4,14 +4,15 @@ import getpass
 import os
 from dataclasses import replace
 
-import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
+from cluster import words
 from cluster.domain.errors import Conflict, GroundcrewError
 from cluster.domain.people.actor import Actor
 from cluster.domain.repairs.definition import Repair, check_typed_name
 from cluster.domain.states import OperationState
 from cluster.event_bus import NullEventBus
+from cluster.logging import configure_logging
 from cluster.services.context import Cluster
 from cluster.services.people.users import service_actor
 from cluster.services.repairs.catalogue import (
@@ -35,6 +36,7 @@ from cluster.services.repairs.requests import (
 from cluster.settings import VERSION, Settings
 from cluster.store.repairs import RepairRun
 from worker.adapters.health_probes import first_line
+from worker.bootstrap.terminal import language_of_terminal
 from worker.composition import open_cluster
 from worker.console.installation_status import (
     InstallationStatus,
@@ -50,12 +52,12 @@ from worker.console.progress_table import verdict_name
 from worker.console.prompt import (
     ask_for_line,
     bilingual_text,
+    console_text,
     parse_choice,
+    print_console_text,
     print_domain_error,
     print_line,
-    print_sentence,
     print_title,
-    terminal_text,
 )
 from worker.console.repair_preview import (
     describe_last_run,
@@ -84,15 +86,7 @@ def main(arguments: list[str]) -> int:
 def write_log_to_file(settings: Settings) -> None:
     """What the services would log must not run through the menu."""
     file = (settings.state_dir / "log" / "console.log").open("a")
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(ensure_ascii=False),
-        ],
-        logger_factory=structlog.WriteLoggerFactory(file),
-    )
+    configure_logging(file=file)
 
 
 class ConsoleMenu:
@@ -107,7 +101,7 @@ class ConsoleMenu:
     def loop(self) -> None:
         while True:
             shown = self.refresh_and_show()
-            typed = ask_for_line(terminal_text("Number, or a letter:"))
+            typed = ask_for_line(console_text("Number, or a letter:"))
             if typed is None or typed == "q":
                 return
             try:
@@ -115,7 +109,7 @@ class ConsoleMenu:
             except GroundcrewError as error:
                 print_domain_error(self.cluster, error)
             except SQLAlchemyError as error:
-                print_sentence(
+                print_console_text(
                     "The database stopped answering: {problem}", problem=database_error_text(error)
                 )
 
@@ -137,7 +131,7 @@ class ConsoleMenu:
                 OfflineRepairRun(self.cluster, run).resume()
         if not self.status.database_error:
             for run_id in import_offline_records(self.cluster):
-                print_sentence("Read in from its record: repair {run}", run=run_id)
+                print_console_text("Read in from its record: repair {run}", run=run_id)
 
     def console_actor(self) -> Actor:
         """The installation itself, by the hand of whoever is signed in at the machine."""
@@ -152,7 +146,7 @@ class ConsoleMenu:
             print_line(each)
         shown = self.show_catalogue()
         print_line()
-        print_sentence("  l  look again      r  last runs      f  forgotten password      q  leave")
+        print_console_text("  l  look again      r  last runs      f  forgotten password      q  leave")
         return shown
 
     def show_catalogue(self) -> list[Repair]:
@@ -175,7 +169,7 @@ class ConsoleMenu:
                 remark = f"  ({last[repair.name]})" if repair.name in last else ""
                 print_line(f"  {len(shown):>2}  {bilingual_text(repair.title)}{remark}")
         if not shown:
-            print_sentence("This installation offers no repairs.")
+            print_console_text("This installation offers no repairs.")
         return shown
 
     def handle_choice(self, typed: str, shown: list[Repair]) -> None:
@@ -186,17 +180,23 @@ class ConsoleMenu:
         elif typed == "f" and not self.status.database_error:
             offer_password_link(self.cluster, self.console_actor())
         elif typed in ("r", "f"):
-            print_sentence("That needs the database, which does not answer.")
+            print_console_text("That needs the database, which does not answer.")
         elif typed not in ("l", ""):
-            print_sentence("There is no {typed} in this menu.", typed=typed[:20])
+            print_console_text("There is no {typed} in this menu.", typed=typed[:20])
 
     def show_runs(self) -> None:
-        entries = list_offered_repairs(self.cluster)
+        entries, language = list_offered_repairs(self.cluster), language_of_terminal()
         for run in list_repair_runs(self.cluster, self.console_actor(), limit=RUNS_SHOWN):
             what = bilingual_text(entries[run.name].repair.title) if run.name in entries else run.name
-            word = verdict_name(run.verdict) if run.verdict else terminal_text("at work")
-            at = run.requested_at.astimezone(self.cluster.settings.zone)
-            print_line(f"  {run.id:>4}  {at:%Y-%m-%d %H:%M}  {word}  {what}  {run.who}: {run.reason}")
+            word = (
+                verdict_name(run.verdict)
+                if run.verdict
+                else words.word("state.operation", "running", language)
+            )
+            at = words.format_short_datetime(
+                run.requested_at, self.cluster.settings.zone, self.cluster.clock()
+            )
+            print_line(f"  {run.id:>4}  {at}  {word}  {what}  {run.who}: {run.reason}")
 
     def offer_repair(self, repair: Repair) -> None:
         if self.status.database_error:
@@ -207,7 +207,7 @@ class ConsoleMenu:
     def offer_offline_run(self, repair: Repair) -> None:
         host = master_host_name(self.cluster)
         if repair.lists or repair.needs_drained_nodes:
-            print_sentence("That needs the database, which does not answer.")
+            print_console_text("That needs the database, which does not answer.")
             return
         show_repair_without_database(repair, host)
         confirmed = self.confirm(repair, host)
@@ -257,11 +257,11 @@ class ConsoleMenu:
         for number, choice in enumerate(seen.choices, 1):
             print_line(f"  {number:>2}  {choice.host}")
         typed = (
-            ask_for_line(terminal_text("On which nodes? Numbers with spaces between them, or nothing:")) or ""
+            ask_for_line(console_text("On which nodes? Numbers with spaces between them, or nothing:")) or ""
         )
         chosen = [parse_choice(word, len(seen.choices)) for word in typed.split()]
         if None in chosen:
-            print_sentence("There is no {typed} in this menu.", typed=typed[:20])
+            print_console_text("There is no {typed} in this menu.", typed=typed[:20])
         known = [seen.choices[number - 1].node_id for number in chosen if number]
         return None if None in chosen or not chosen else [node_id for node_id in known if node_id]
 
@@ -276,25 +276,25 @@ class ConsoleMenu:
             # Its target is held until somebody closes it: nothing else begins there.
             if (
                 ask_for_line(
-                    terminal_text("It was given up half-way. Close it and see a new forecast? y or nothing:")
+                    console_text("It was given up half-way. Close it and see a new forecast? y or nothing:")
                 )
                 != "y"
             ):
                 return False
             cancel_repair(self.cluster, self.console_actor(), run.id)
             return True
-        if ask_for_line(terminal_text("Follow it? y or nothing:")) == "y":
+        if ask_for_line(console_text("Follow it? y or nothing:")) == "y":
             self.follow(run.id)
         return False
 
     def confirm(self, repair: Repair, host: str) -> tuple[str, str] | None:
         """Reason and typed name; None where the person leaves it."""
-        reason = ask_for_line(terminal_text("Why? The access log keeps it. Nothing leaves it:"))
+        reason = ask_for_line(console_text("Why? The access log keeps it. Nothing leaves it:"))
         if not reason:
             return None
         typed = ""
         if repair.needs_typed_name:
-            typed = ask_for_line(terminal_text("Type the name {name}:", name=host)) or ""
+            typed = ask_for_line(console_text("Type the name {name}:", name=host)) or ""
             check_typed_name(repair, typed, host)
         return reason, typed
 

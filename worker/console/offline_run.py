@@ -29,7 +29,7 @@ from worker.adapters import playbooks
 from worker.adapters.host import read_host_name
 from worker.adapters.playbooks import PlaybookEnd
 from worker.console.progress_table import ProgressTable, show_check_results, verdict_name
-from worker.console.prompt import print_domain_error, print_line, print_sentence, terminal_sentence
+from worker.console.prompt import print_console_text, print_domain_error, print_line, terminal_sentence
 from worker.repairs.check_facts import run_checks
 from worker.repairs.host_probe import probe_hosts
 from worker.repairs.playbook_runs import repair_run_folder, request_end, start_playbook
@@ -95,7 +95,7 @@ class OfflineRepairRun:
         write_offline_record(self.cluster, self.run)
         try:
             entry = find_catalogue_entry(self.cluster, self.run.name)
-            print_sentence("Preparing.")
+            print_console_text("Preparing.")
             python = repairs.ensure_ansible(self.cluster, self.log_file)
             repairs.check_unchanged(self.cluster, entry, self.run)
             self.run.before = self.run_checks_now(entry, self.cluster.clock() - repairs.PROBE_AGE)
@@ -106,16 +106,16 @@ class OfflineRepairRun:
             print_domain_error(self.cluster, error)
             self.record_end(RepairVerdict.BROKEN, None)
             return
-        print_sentence("Repair {run} has begun. Ctrl-C cancels it.", run=self.run.number)
+        print_console_text("Repair {run} has begun. Ctrl-C cancels it.", run=self.run.number)
         self.verify_and_end(entry)
 
     def resume(self) -> None:
         """After a console was ended in the middle; a run that another one prepares or watches is that one's."""
         with self.hold_lock() as is_ours:
             if not is_ours:
-                print_sentence("Another console works on repair {run}.", run=self.run.number)
+                print_console_text("Another console works on repair {run}.", run=self.run.number)
             elif self.is_unfinished():
-                print_sentence("Repair {run} was not followed to its end; going on.", run=self.run.number)
+                print_console_text("Repair {run} was not followed to its end; going on.", run=self.run.number)
                 self.resume_locked()
 
     def is_unfinished(self) -> bool:
@@ -176,7 +176,7 @@ class OfflineRepairRun:
         if is_forced:
             self.run.is_forced = True
         else:
-            print_sentence("It is asked to end. Ctrl-C once more ends it by force.")
+            print_console_text("It is asked to end. Ctrl-C once more ends it by force.")
 
     def wait_for_checks(self, entry: CatalogueEntry, end: PlaybookEnd) -> list[dict[str, Any]]:
         deadline = time.monotonic() + repairs.verification_seconds_after(entry, end)
@@ -204,4 +204,4 @@ class OfflineRepairRun:
         self.run.verdict, self.run.playbook_rc, self.run.ended_at = verdict, rc, self.cluster.clock()
         path = write_offline_record(self.cluster, self.run)
         print_line(verdict_name(verdict))
-        print_sentence("Its record is {path}; it is read in once the database answers.", path=path)
+        print_console_text("Its record is {path}; it is read in once the database answers.", path=path)

@@ -15,7 +15,7 @@ from cluster.services.repairs.catalogue import list_offered_repairs
 from cluster.services.repairs.requests import cancel_repair, read_repair_run
 from cluster.store.repairs import RepairRun
 from worker.console.progress_table import ProgressTable, show_check_results, verdict_name
-from worker.console.prompt import print_line, print_sentence, terminal_sentence
+from worker.console.prompt import print_console_text, print_line, terminal_sentence
 from worker.tasks.run import run_claimed
 
 log = structlog.get_logger()
@@ -37,7 +37,7 @@ class OnlineRepairRun:
         self.was_database_away = False
 
     def follow(self) -> RepairRun:
-        print_sentence("Repair {run} was asked for. Ctrl-C cancels it.", run=self.run.id)
+        print_console_text("Repair {run} was asked for. Ctrl-C cancels it.", run=self.run.id)
         while not self.has_ended():
             try:
                 self.refresh()
@@ -60,14 +60,14 @@ class OnlineRepairRun:
             self.run = read_repair_run(self.cluster, self.actor, self.run.id)
         except SQLAlchemyError:
             if not self.was_database_away:
-                print_sentence("The database does not answer now; waiting for it.")
+                print_console_text("The database does not answer now; waiting for it.")
             self.was_database_away = True
             return
         self.was_database_away = False
         self.table.show(self.run.tasks)
         is_free = self.own_thread is None or not self.own_thread.is_alive()
         if is_free and self.needs_own_thread():
-            print_sentence("This console runs it itself.")
+            print_console_text("This console runs it itself.")
             self.own_thread = threading.Thread(target=self.run_operation, name="repair", daemon=True)
             self.own_thread.start()
 
@@ -90,7 +90,7 @@ class OnlineRepairRun:
 
     def cancel(self) -> None:
         if self.run.cancel_requested_at is None:
-            print_sentence("It is asked to end. Ctrl-C once more ends it by force.")
+            print_console_text("It is asked to end. Ctrl-C once more ends it by force.")
         try:
             cancel_repair(self.cluster, self.actor, self.run.id)
         except (Conflict, SQLAlchemyError) as error:

@@ -8,7 +8,7 @@ from cluster.services.people.first_administrator import issue_first_administrato
 from cluster.services.people.passwords import LINK_TERM, issue_password_link
 from cluster.services.people.users import list_users
 from cluster.store.users import User
-from worker.console.prompt import ask_for_line, parse_choice, print_line, print_sentence, terminal_text
+from worker.console.prompt import ask_for_line, console_text, parse_choice, print_console_text, print_line
 
 
 def offer_password_link(cluster: Cluster, actor: Actor) -> None:
@@ -20,16 +20,16 @@ def offer_password_link(cluster: Cluster, actor: Actor) -> None:
     for number, user in enumerate(people, 1):
         print_line(f"  {number}  {user.name}  {user.full_name}".rstrip())
     chosen = parse_choice(
-        ask_for_line(terminal_text("Whose password is forgotten? Number, or nothing:")) or "", len(people)
+        ask_for_line(console_text("Whose password is forgotten? Number, or nothing:")) or "", len(people)
     )
     if chosen is None:
         return
     user = people[chosen - 1]
     secret = issue_password_link(cluster, actor, user.id)
-    print_sentence("Open this address once, within {hours} hours, and choose a new password for {name}:",
+    print_console_text("Open this address once, within {hours} hours, and choose a new password for {name}:",
         hours=int(LINK_TERM.total_seconds() // 3600), name=user.name)  # fmt: skip
     print_line(f"  {cluster.settings.public_url}{one_time_link(secret)}")
-    print_sentence(
+    print_console_text(
         "Until then the old password goes on. The access log names who asked: {login}, at the console.",
         login=actor.name,
     )
@@ -46,8 +46,10 @@ def list_active_administrators(cluster: Cluster, actor: Actor) -> list[User]:
 def offer_first_secret(cluster: Cluster) -> None:
     secret = issue_first_administrator_secret(cluster)
     if secret is not None:
-        print_sentence("There is no administrator yet.")
-        print_sentence("  First administrator:   {url}/first-administrator", url=cluster.settings.public_url)
-        print_sentence(
+        print_console_text("There is no administrator yet.")
+        print_console_text(
+            "  First administrator:   {url}/first-administrator", url=cluster.settings.public_url
+        )
+        print_console_text(
             "  One-time secret:       {secret}   (good for 24 hours; make up prints a new one)", secret=secret
         )

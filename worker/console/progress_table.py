@@ -3,32 +3,20 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from cluster import words
 from cluster.domain.repairs.definition import Repair
 from cluster.domain.repairs.run_matrix import HostTaskState, RepairVerdict
 from cluster.services.context import Cluster
-from worker.console.prompt import bilingual_text, print_line, terminal_sentence, terminal_text
+from worker.bootstrap.terminal import language_of_terminal
+from worker.console.prompt import bilingual_text, print_line, terminal_sentence
 
 
 def verdict_name(verdict: RepairVerdict) -> str:
-    return {
-        RepairVerdict.VERIFIED: terminal_text("Verified"),
-        RepairVerdict.NOT_VERIFIED: terminal_text("Not verified"),
-        RepairVerdict.CANCELLED: terminal_text("Cancelled"),
-        RepairVerdict.BROKEN: terminal_text("Did not run"),
-        RepairVerdict.DRY_RUN: terminal_text("Looked ahead"),
-    }[verdict]
+    return words.word("verdict", verdict, language_of_terminal())
 
 
 def host_task_state_name(cell: str) -> str:
-    return {
-        HostTaskState.RUNNING: terminal_text("at work"),
-        HostTaskState.OK: terminal_text("ok"),
-        HostTaskState.CHANGED: terminal_text("changed"),
-        HostTaskState.SKIPPED: terminal_text("skipped"),
-        HostTaskState.FAILED: terminal_text("failed"),
-        HostTaskState.UNREACHABLE: terminal_text("unreachable"),
-        HostTaskState.NOT_RUN: terminal_text("not run"),
-    }[HostTaskState(cell)]
+    return words.word("state.host_task", cell, language_of_terminal())
 
 
 class ProgressTable:
@@ -57,7 +45,7 @@ class ProgressTable:
 
 def show_check_results(cluster: Cluster, answers: Sequence[Mapping[str, Any]]) -> None:
     for each in answers:
-        mark = terminal_text("ok") if each["is_ok"] else terminal_text("failed")
+        mark = host_task_state_name(HostTaskState.OK if each["is_ok"] else HostTaskState.FAILED)
         print_line(
             f"  [{mark}] {terminal_sentence(cluster, str(each['code']), dict(each.get('data') or {}))}"
         )

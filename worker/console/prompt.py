@@ -1,6 +1,8 @@
 """Print lines and read answers in the language of the terminal."""
 
 import sys
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from cluster import words
@@ -8,7 +10,8 @@ from cluster.domain.errors import GroundcrewError
 from cluster.domain.repairs.definition import BilingualText
 from cluster.domain.repairs.run_matrix import to_printable
 from cluster.services.context import Cluster
-from worker.bootstrap.terminal import language_of_terminal, print_sentence, terminal_text
+from cluster.words.translations import Translations, load_translations
+from worker.bootstrap.terminal import language_of_terminal
 
 __all__ = [
     "ask_for_line",
@@ -17,10 +20,30 @@ __all__ = [
     "print_line",
     "parse_choice",
     "terminal_sentence",
-    "print_sentence",
-    "terminal_text",
+    "print_console_text",
+    "console_text",
     "print_title",
 ]
+
+
+TRANSLATIONS = Path(__file__).parent / "translations"
+
+
+@cache
+def console_translations(language: str) -> Translations:
+    """Empty for English."""
+    return load_translations(TRANSLATIONS, language)
+
+
+def console_text(english: str, **data: object) -> str:
+    """The console's sentence in the terminal's language, with its numbers and names filled in."""
+    sentence: str = console_translations(language_of_terminal()).gettext(english)
+    return sentence.format(**data)
+
+
+def print_console_text(english: str, **data: object) -> None:
+    sys.stdout.write(console_text(english, **data) + "\n")
+    sys.stdout.flush()
 
 
 def print_line(plain: str = "") -> None:

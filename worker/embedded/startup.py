@@ -3,19 +3,17 @@
 import errno
 import fcntl
 import hashlib
-import json
 import os
 import socket
 import ssl
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import psutil
 
 from cluster import words
@@ -141,20 +139,19 @@ def find_silent_service(places: InstallationPaths) -> str:
 def is_portal_healthy(settings: Settings) -> bool:
     """By the address that people type; a public address of somebody's own proxy is not asked."""
     try:
-        with urllib.request.urlopen(
-            f"{build_portal_url(settings.host, str(settings.port))}{HEALTH}",
-            timeout=5,
-            context=tls_context(settings),
-        ) as answer:
-            return bool(json.load(answer)["status"] == "ok")
-    except (OSError, urllib.error.URLError, ValueError, KeyError):
+        url = f"{build_portal_url(settings.host, str(settings.port))}{HEALTH}"
+        answer = httpx.get(url, timeout=5, verify=tls_context(settings), trust_env=False)
+        return bool(answer.is_success and answer.json()["status"] == "ok")
+    except (httpx.HTTPError, OSError, ValueError, KeyError):
         return False
 
 
-def tls_context(settings: Settings) -> ssl.SSLContext | None:
-    if settings.tls_dir is None:
-        return None
-    return ssl.create_default_context(cafile=str(settings.tls_dir / "authority.pem"))
+def tls_context(settings: Settings) -> ssl.SSLContext:
+    """Trusts the installation's own authority; without TLS nobody."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if settings.tls_dir is not None:
+        context.load_verify_locations(settings.tls_dir / "authority.pem")
+    return context
 
 
 def migrate_database(settings: Settings) -> None:

@@ -184,6 +184,10 @@ def service_variables(settings: Mapping[str, str], more: Mapping[str, str]) -> d
     return {**kept, **more, **settings, "PYTHONUNBUFFERED": "1"}
 
 
+class SupervisordUnreachable(OSError):
+    """What answers at its socket is no supervisord that works."""
+
+
 class SupervisorClient:
     """Speaks with the supervisord of one installation over its unix socket."""
 
@@ -191,16 +195,22 @@ class SupervisorClient:
         self.places = places
 
     def call(self, method: str, *arguments: Any) -> Any:
-        """A connection of its own each time: supervisor's transport does not recover from a failed one."""
+        """A connection of its own each time: supervisor's transport does not recover from a failed one.
+
+        That transport is supervisor's own, on http.client. Raises OSError, xmlrpc.client.Error.
+        """
         transport = SupervisorTransport(None, None, f"unix://{self.places.supervisor_socket}")
         with closing(transport):
             remote = xmlrpc.client.ServerProxy("http://127.0.0.1", transport=transport)
-            return getattr(remote.supervisor, method)(*arguments)
+            try:
+                return getattr(remote.supervisor, method)(*arguments)
+            except HTTPException as error:
+                raise SupervisordUnreachable(str(error) or type(error).__name__) from error
 
     def is_running(self) -> bool:
         try:
             return bool(self.call("getState")["statecode"] == 1)
-        except (OSError, HTTPException, xmlrpc.client.Error):
+        except (OSError, xmlrpc.client.Error):
             return False
 
     def read_pid(self) -> int:

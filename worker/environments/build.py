@@ -1,15 +1,10 @@
 """Build a training environment; safe to repeat, to interrupt and to start twice at once."""
 
-import errno
-import fcntl
-import os
 import shutil
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from worker.environments import installation, prerequisites, verification
+from worker.environments.build_lock import disk_full_as_no_space, hold_build_lock
 from worker.environments.build_platform import (
     PYTHON,
     read_build_platform,
@@ -18,13 +13,10 @@ from worker.environments.build_platform import (
     wheel_folder_path,
 )
 from worker.environments.build_steps import BuildStep, BuildStepProgress, ProgressCallback
-from worker.environments.command_runner import TICK_SECONDS, CommandRunner, end_leftover_processes
+from worker.environments.command_runner import CommandRunner
 from worker.environments.description import EnvironmentDescription
-from worker.environments.errors import NoDiskSpace
 from worker.environments.manifest import EnvironmentManifest, is_environment_ready, write_environment_manifest
 from worker.environments.wheels import WheelFolder, download_wheels, sync_filesystem
-
-LOCK = ".training.lock"
 
 
 def build_environment(
@@ -63,23 +55,6 @@ def build_environment(
             )
             _build_new(shop, target, training_environment_digest(description, machine), report)
     return target
-
-
-@contextmanager
-def hold_build_lock(cache: Path, report: ProgressCallback) -> Iterator[str]:
-    """Waits for another build of this cache and ends what a killed one left running. Yields the mark.
-
-    The mark is that of the very file: a container has another cache under the same path, and its processes
-    are seen from outside.
-    """
-    with (cache / LOCK).open("w") as lock:
-        itself = os.fstat(lock.fileno())
-        mark = f"{cache / LOCK}:{itself.st_dev}:{itself.st_ino}"
-        while not _try_lock(lock.fileno()):
-            report(BuildStep.WAIT, 0.0, "")
-            time.sleep(TICK_SECONDS)
-        end_leftover_processes(mark)
-        yield mark
 
 
 def _build_new(
@@ -150,31 +125,3 @@ def _put_in_place(shop: installation.EnvironmentBuild, target: Path) -> None:
     shop.environment.rename(target)
     sync_filesystem(target)
     shutil.rmtree(shop.folder)
-
-
-@contextmanager
-def disk_full_as_no_space(cache: Path, log: Path) -> Iterator[None]:
-    """A disk that fills up meanwhile is said in the same words as one that was full before."""
-    try:
-        yield
-    except NoDiskSpace as error:
-        if "free" in error.data:
-            raise
-        raise _no_space(cache, log) from error
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        raise _no_space(cache, log) from error
-
-
-def _no_space(cache: Path, log: Path) -> NoDiskSpace:
-    free = shutil.disk_usage(cache).free
-    return NoDiskSpace("environment.no_space", needed=None, free=free, path=str(cache), log=str(log))
-
-
-def _try_lock(file: int) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -5,7 +5,9 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from cluster.files.atomic import write_atomically
@@ -70,45 +72,56 @@ def download_wheels(
     progress: BuildStepProgress,
 ) -> None:
     """Fetch what is pinned; interrupted, the next one goes on with the files that are already there."""
-    partial = wheels.partial
-    shutil.rmtree(partial / "tools", ignore_errors=True)
-    files = partial / "files"
-    files.mkdir(parents=True, exist_ok=True)
-    variables = {
-        **network_variables(),
-        "PIP_CACHE_DIR": str(partial / "pip"),
-        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-        "PIP_ROOT_USER_ACTION": "ignore",
-        "PIP_NO_INPUT": "1",
-        "TMPDIR": str(partial),
-    }
-    requirements = description.requirements.read_text()
-    pip = _make_pip(partial, requirements, python, commands, variables)
-    fetch = [*pip, "download", "--require-hashes", "--no-deps", "--dest", str(files)]
-    packages = len(re.findall(r"^\S+==", requirements, re.MULTILINE))
-    commands.run(
-        [*fetch, "--only-binary", ":all:", "--progress-bar", "raw", "-r", str(description.requirements)],
-        variables=variables,
-        on_line=PipProgressParser(progress, packages),
-        on_tick=progress.report_again,
-    )
-    # The archive of sources is asked for its name and version, which needs its build's own tools.
-    tools = partial / "tools.txt"
-    tools.write_text(select_pins(requirements, ("setuptools", "wheel", "packaging")))
-    offline = ["--no-index", "--find-links", str(files), "--require-hashes", "--no-deps"]
-    commands.run(
-        [*pip, "install", *offline, "-r", str(tools)], variables=variables, on_tick=progress.report_again
-    )
-    commands.run(
-        [*fetch, "--no-binary", ":all:", "--no-build-isolation", "-r", str(description.source)],
-        variables=variables,
-        on_tick=progress.report_again,
-    )
+    files = wheels.partial / "files"
+    download_pinned_files([description.requirements], description, files, python, commands, progress)
     write_atomically(files / SUMS, json.dumps(_sums(files), indent=1, sort_keys=True), 0o644)
     sync_filesystem(files)
     shutil.rmtree(wheels.path, ignore_errors=True)
     files.rename(wheels.path)
-    shutil.rmtree(partial)
+    shutil.rmtree(wheels.partial)
+
+
+def download_pinned_files(
+    requirements: Sequence[Path],
+    description: EnvironmentDescription,
+    files: Path,
+    python: Path,
+    commands: CommandRunner,
+    progress: BuildStepProgress,
+    kept: Sequence[Path] = (),
+) -> None:
+    """Fetch the wheels that `requirements` pin, and the description's one archive of sources, into the folder `files`.
+
+    pip holds each to its hash and fetches none that `files` or a folder of `kept` has. What pip needs for itself lies
+    beside `files`. Raises BuildFailed.
+    """
+    files.mkdir(parents=True, exist_ok=True)
+    work, text = files.parent, description.requirements.read_text()
+    variables = {
+        **network_variables(),
+        "PIP_CACHE_DIR": str(work / "pip"),
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_ROOT_USER_ACTION": "ignore",
+        "PIP_NO_INPUT": "1",
+        "TMPDIR": str(work),
+    }
+    run = partial(commands.run, variables=variables, on_tick=progress.report_again)
+    pip = _make_pip(work, text, python, run)
+    links = [word for folder in kept for word in ("--find-links", str(folder))]
+    fetch = [*pip, "download", "--require-hashes", "--no-deps", "--dest", str(files), *links]
+    on_line = PipProgressParser(progress, sum(map(count_pins, requirements)))
+    for pins in requirements:
+        run([*fetch, "--only-binary", ":all:", "--progress-bar", "raw", "-r", str(pins)], on_line=on_line)
+    # The archive of sources is asked for its name and version, which needs its build's own tools.
+    tools = work / "tools.txt"
+    tools.write_text(select_pins(text, ("setuptools", "wheel", "packaging")))
+    offline = ["--no-index", "--find-links", str(files), "--require-hashes", "--no-deps"]
+    run([*pip, "install", *offline, "-r", str(tools)])
+    run([*fetch, "--no-binary", ":all:", "--no-build-isolation", "-r", str(description.source)])
+
+
+def count_pins(requirements: Path) -> int:
+    return len(re.findall(r"^\S+==", requirements.read_text(), re.MULTILINE))
 
 
 def sha256_of_file(path: Path) -> str:
@@ -121,18 +134,14 @@ def sync_filesystem(folder: Path) -> None:
     subprocess.run(["/usr/bin/sync", "-f", folder], check=True)
 
 
-def _make_pip(
-    partial: Path, requirements: str, python: Path, commands: CommandRunner, variables: dict[str, str]
-) -> list[str]:
+def _make_pip(work: Path, requirements: str, python: Path, run: Callable[..., object]) -> list[str]:
     """The pinned pip, fetched by the one that the distribution's Python has on board."""
-    commands.run([python, "-m", "venv", partial / "tools"], variables=variables)
-    pip = [str(partial / "tools" / "bin" / "python"), "-m", "pip"]
-    pins = partial / "pip.txt"
+    tools, pins = work / "tools", work / "pip.txt"
+    shutil.rmtree(tools, ignore_errors=True)
+    run([python, "-m", "venv", tools])
+    pip = [str(tools / "bin" / "python"), "-m", "pip"]
     pins.write_text(select_pins(requirements, ("pip",)))
-    commands.run(
-        [*pip, "install", "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", str(pins)],
-        variables=variables,
-    )
+    run([*pip, "install", "--require-hashes", "--no-deps", "--only-binary", ":all:", "-r", str(pins)])
     return pip
 
 

@@ -127,7 +127,7 @@ def wait_for_environment(cluster: Cluster, pilot: Actor, board: StageProgressBar
     while True:
         environment = read_default_environment(cluster)
         if environment is not None and environment.state is EnvironmentState.READY:
-            board.show(title, 1.0, terminal_text("ready"))
+            board.show(title, 1.0, words.word("state.environment", "ready", language_of_terminal()))
             return
         if environment is not None and environment.operation_id is not None:
             operation = operation_queries.read_operation(cluster, pilot, environment.operation_id)
@@ -176,7 +176,7 @@ def wait_for_sample_dataset(
             "The digits could not be written: {url}/datasets/{id}", url=portal_url(cluster), id=dataset.id
         )
         raise FirstTrainingFailed
-    board.show(title, 1.0, terminal_text("ready"))
+    board.show(title, 1.0, words.word("state.environment", "ready", language_of_terminal()))
 
 
 def ensure_first_job(cluster: Cluster, pilot: Actor, workspace: Workspace, dataset: Dataset) -> Job:
@@ -248,10 +248,10 @@ def describe_job_state(job: Job, measured: TrainingMeasurements) -> str:
     if measured.accuracy is None or measured.epochs is None:
         return words.word("state.job", job.state.value, language_of_terminal())
     return terminal_text(
-        "epoch {epoch} of {epochs}, validation accuracy {accuracy:.1%}",
+        "epoch {epoch} of {epochs}, validation accuracy {accuracy}",
         epoch=measured.epoch,
         epochs=measured.epochs,
-        accuracy=measured.accuracy,
+        accuracy=words.format_percent(measured.accuracy, 1),
     )
 
 
@@ -268,15 +268,16 @@ def report_result(cluster: Cluster, pilot: Actor, workspace: Workspace, job: Job
         )
         return 1
     print_sentence(
-        "Finished: validation accuracy {accuracy:.1%} in {seconds:.0f} s, {speed:.0f} images/s. {page}",
-        accuracy=measured.accuracy,
-        seconds=job_seconds(job),
-        speed=measured.images_per_second or 0,
+        "Finished: validation accuracy {accuracy} in {time}, {speed} images/s. {page}",
+        accuracy=words.format_percent(measured.accuracy, 1),
+        time=words.format_duration(job_seconds(job), language_of_terminal()),
+        speed=words.format_number(measured.images_per_second or 0, 0),
         page=page,
     )
     if measured.accuracy < GOOD_ACCURACY:
         print_error(
-            "That is less than {good:.0%}: this machine does not train as it should.", good=GOOD_ACCURACY
+            "That is less than {good}: this machine does not train as it should.",
+            good=words.format_percent(GOOD_ACCURACY),
         )
         return 1
     first_training.record_first_training(cluster, job.id)

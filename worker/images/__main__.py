@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from cluster import words
 from cluster.domain.errors import Unavailable
 from cluster.domain.images import DefaultImage
+from cluster.words.sentences import sentence
 from worker.bootstrap.paths import find_installation_paths
 from worker.environments.__main__ import ProgressPrinter
 from worker.environments.build_platform import PYTHON, read_build_platform
@@ -95,9 +95,7 @@ def run_site_verb(verb: str, settings: Path) -> int:
 
 
 def print_failure(failure: Exception) -> int:
-    said = (
-        words.sentence(failure.code, failure.data, "en") if isinstance(failure, Unavailable) else str(failure)
-    )
+    said = sentence(failure.code, failure.data, "en") if isinstance(failure, Unavailable) else str(failure)
     print(said, file=sys.stderr)
     return 1
 

@@ -1,28 +1,22 @@
 """Build a default image as an archive; safe to repeat, to interrupt and to start twice at once."""
 
 import os
-import platform
 import shutil
-from datetime import UTC, datetime
 from pathlib import Path
 
-from cluster.domain.images import DefaultImage, LibraryVersion
-from worker.environments.build import disk_full_as_no_space, hold_build_lock
+from worker.environments.build_lock import disk_full_as_no_space, hold_build_lock
 from worker.environments.build_platform import PYTHON, BuildPlatform, read_build_platform
 from worker.environments.build_steps import BuildStep, BuildStepProgress, ProgressCallback
 from worker.environments.command_runner import PATH, CommandRunner
 from worker.environments.errors import BuildFailed
-from worker.environments.manifest import EnvironmentManifest, write_environment_manifest
 from worker.environments.prerequisites import check_free_space, check_python_version, missing_tools_error
 from worker.images import contents, cuda_libraries, python_environment
-from worker.images.description import ENVIRONMENT_PATH, ImageVariant, image_archive_path, inputs_digest
-from worker.images.image_record import read_image_record, write_image_record
+from worker.images.description import ImageVariant, image_archive_path
+from worker.images.image_record import read_image_record
+from worker.images.packing import pack_image
 from worker.images.root_filesystem import RootFilesystem
 from worker.images.system_setup import image_variables, remove_build_traces, set_up_user
-from worker.oci.image_archive import ImageConfig, PackedImage, write_oci_archive
-from worker.oci.layers import pack_folder_layer
 
-OPT = "./opt"
 TOOLS = {"mmdebstrap": "mmdebstrap", "unshare": "util-linux", "ip": "iproute2"}
 """Programs and the packages that have them."""
 
@@ -106,7 +100,16 @@ class ImageBuild:
         contents.verify_image(self.root, self.variant, self.variables, self.step(BuildStep.VERIFY))
         found = contents.list_image_contents(self.root, self.variant, self.step(BuildStep.CONTENTS))
         remove_build_traces(self.root.path)
-        self.pack(found, target)
+        pack_image(
+            self.root.path,
+            self.variant,
+            self.machine,
+            self.variables,
+            found,
+            self.folder / "layers",
+            target,
+            self.step(BuildStep.PACK),
+        )
 
     def compile(self, house: python_environment.Wheelhouse) -> Path:
         compiler = RootFilesystem(self.folder / "compiler", self.root.work_dir, self.root.commands)
@@ -122,50 +125,6 @@ class ImageBuild:
         wheel = python_environment.compile_in_image(compiler, opt, house, self.step(BuildStep.COMPILE))
         shutil.rmtree(compiler.path)
         return wheel
-
-    def pack(self, found: tuple[LibraryVersion, ...], target: Path) -> None:
-        """Two layers: a new Python environment on the same system is pulled without the system."""
-        digest = inputs_digest(self.variant, self.machine)
-        place = self.root.path / ENVIRONMENT_PATH.relative_to("/")
-        write_environment_manifest(
-            place, EnvironmentManifest(digest, self.variant.environment.variables, found)
-        )
-        progress = self.step(BuildStep.PACK)
-        made_at = datetime.now(UTC).replace(microsecond=0)
-        layers, root = self.folder / "layers", self.root.path
-        without, said = [OPT, "./dev/*"], f"Distribution {self.machine.system}"
-        system = pack_folder_layer(root, ["."], layers / "system", said, without)
-        progress.advance(0.4)
-        packages = pack_folder_layer(root, [OPT], layers / "packages", f"Python environment {digest}")
-        progress.advance(0.8)
-        tag = f"{self.variant.name}-{digest}"
-        reference, config = f"{self.variant.image}:{tag}", self.config(digest, made_at)
-        packed = write_oci_archive(target, reference, [system, packages], config)
-        write_image_record(target, self.record(packed, tag, made_at, found))
-        progress.advance(1.0)
-
-    def config(self, digest: str, made_at: datetime) -> ImageConfig:
-        user = self.variant.user
-        labels = {
-            "org.opencontainers.image.title": self.variant.image,
-            "groundcrew.variant": self.variant.name,
-            "groundcrew.inputs": digest,
-        }
-        return ImageConfig(
-            environment=self.variables,
-            working_dir=f"/home/{user.name}",
-            user=f"{user.number}:{user.number}",
-            command=("/bin/bash",),
-            labels=labels,
-            architecture=platform.machine(),
-            created=made_at.isoformat(),
-        )
-
-    def record(
-        self, packed: PackedImage, tag: str, at: datetime, found: tuple[LibraryVersion, ...]
-    ) -> DefaultImage:
-        variant, system = self.variant, self.machine.system
-        return DefaultImage(variant.image, variant.name, tag, packed.digest, packed.size, system, at, found)
 
     def step(self, step: BuildStep) -> BuildStepProgress:
         progress = BuildStepProgress(self.report, step)

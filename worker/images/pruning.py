@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from worker.environments.build import hold_build_lock
+from worker.environments.build_lock import hold_build_lock
 from worker.environments.build_steps import ProgressCallback
 from worker.environments.wheels import WheelFolder
 from worker.images.image_record import image_record_path, read_image_record

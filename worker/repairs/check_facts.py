@@ -4,7 +4,6 @@ import xmlrpc.client
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +119,7 @@ def read_service_starts(cluster: Cluster) -> dict[str, datetime | None]:
     )
     try:
         processes = SupervisorClient(places).list_services()
-    except (OSError, HTTPException, xmlrpc.client.Error):
+    except (OSError, xmlrpc.client.Error):
         return {}
     return {
         each.name: datetime.fromtimestamp(each.started_at, UTC) if each.state == "RUNNING" else None

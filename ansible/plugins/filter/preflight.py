@@ -258,7 +258,7 @@ def is_gpu(function: Mapping[str, Any]) -> bool:
 
 
 def in_gib(size: int) -> str:
-    return f"{size / GIB:.0f} GiB" if size >= 10 * GIB else f"{size / GIB:.1f} GiB"
+    return f"{size / GIB:.0f} GiB" if size >= 99.95 * GIB else f"{size / GIB:.1f} GiB"
 
 
 def preflight_report(findings: list[Finding], host: str) -> str:

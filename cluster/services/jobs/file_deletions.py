@@ -39,6 +39,11 @@ def has_files(job: Job) -> bool:
     return job.fence > 0 and job.files_unwanted_at is None
 
 
+def can_delete_files_now(actor: Actor, job: Job) -> bool:
+    """Whether the job has ended and has files that this person may delete."""
+    return job.state in ENDED_JOB_STATES and has_files(job) and can_delete_files(actor, job)
+
+
 def request_file_deletion(cluster: Cluster, actor: Actor, job_ids: Collection[int]) -> list[Job]:
     """Asks for the deletion of all files of these jobs: all of them or none. A second wish changes nothing.
 

@@ -8,10 +8,12 @@ from cluster.domain.errors import NotFound, Refused
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import (
     Relation,
+    is_allowed,
     relation_to_job,
     relation_to_owned_object,
     relation_to_training,
     relation_to_workspace,
+    require_permission,
 )
 from cluster.domain.states import WorkspaceState
 from cluster.domain.workspace_terms import workspace_state
@@ -49,6 +51,16 @@ def require_active_workspace(cluster: Cluster, workspace: Workspace, field: str)
 
 def workspace_relation(actor: Actor, workspace: Workspace) -> Relation:
     return relation_to_workspace(actor, workspace.manager_id, [member.id for member in workspace.members])
+
+
+def can_change_workspace(action: str, actor: Actor, workspace: Workspace) -> bool:
+    """`action` is one of `permissions.ALLOWED_RELATIONS`, such as `workspace.edit`."""
+    return is_allowed(action, workspace_relation(actor, workspace))
+
+
+def require_workspace_action(action: str, actor: Actor, workspace: Workspace) -> None:
+    """Raises Forbidden naming who may do it, NotFound for a stranger."""
+    require_permission(action, workspace_relation(actor, workspace), workspace.id)
 
 
 def dataset_relation(actor: Actor, dataset: Dataset) -> Relation:

@@ -27,7 +27,7 @@ from cluster.failpoints import external_call
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
 from cluster.settings import Settings
-from cluster.store.engine import database_folder
+from cluster.store.disk_full import database_folder
 from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Job
 

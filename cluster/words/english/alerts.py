@@ -46,6 +46,7 @@ HINTS = {
 TITLES = {"attention": "Needs you", "mail": "Mail", "webhook": "Webhook", "email": "Mail address"}
 
 WORDS = {
+    "state.alert.caution": "Caution",
     "operation.notices": "Tell people what needs them",
     "step.notices_send": "Send mails and call the webhook",
     "action.user.mail_set": "Mail address changed",

@@ -30,6 +30,11 @@ SENTENCES = {
     "copying.failed": "rsync ended with exit code {exit_code}: {said}",
 }
 
-WORDS = {"queue.backups": "Backups"}
+WORDS = {
+    "queue.backups": "Backups",
+    "state.backup.verified": "Verified",
+    "state.backup.not_verified": "Not proven",
+    "state.backup.damaged": "Damaged",
+}
 
 TITLES = {"broken": "A broken backup", "copying": "A backup's copy"}

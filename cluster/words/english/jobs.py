@@ -108,6 +108,7 @@ WORDS = {
     "state.job.finished": "Finished",
     "state.job.failed": "Failed",
     "state.job.stopped": "Stopped",
+    "state.hold.held": "Held",
     "state.attempt.placed": "Placed",
     "state.attempt.starting": "Starting",
     "state.attempt.running": "Running",

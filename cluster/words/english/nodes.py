@@ -76,6 +76,12 @@ WORDS = {
     "state.unit.ok": "Working",
     "state.unit.broken": "Broken",
     "state.unit.gone": "Gone",
+    "state.square.work": "at work",
+    "state.square.free": "free",
+    "state.square.idle": "held, idle",
+    "state.square.unreachable": "unreachable",
+    "state.square.closed": "closed",
+    "state.square.broken": "broken",
     "kind.unit.gpu": "GPU",
     "kind.unit.cpu_slot": "CPU slot",
 }

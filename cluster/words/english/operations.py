@@ -79,7 +79,7 @@ WORDS = {
     "state.operation.failed": "Failed",
     "state.operation.interrupted": "Interrupted",
     "state.step.to_come": "To come",
-    "state.step.now": "Now",
+    "state.step.now": "In progress",
     "state.step.done": "Done",
     "state.step.failed": "Failed",
     "state.environment.missing": "Missing",

@@ -158,3 +158,29 @@ TITLES = {
     "interrupted": "Interrupted",
     "waiting": "Waiting",
 }
+
+WORDS = {
+    "label.waiting.not_enough_units": "Too few units free",
+    "label.waiting.nodes_too_small": "No node fits",
+    "label.waiting.quota_used": "Quota used up",
+    "label.waiting.ahead_in_queue": "Behind their own",
+    "label.waiting.held_for_another": "Kept for another",
+    "label.waiting.workspace_not_started": "Workspace not begun",
+    "label.waiting.workspace_expired": "Workspace ended",
+    "label.waiting.environment_not_ready": "Environment being built",
+    "label.waiting.environment_failed": "Environment failed",
+    "label.waiting.no_gpu_environment": "No environment for GPUs",
+    "label.waiting.dataset_not_ready": "Dataset being made",
+    "label.waiting.dataset_failed": "Dataset failed",
+    "label.waiting.node_unreachable": "Node unreachable",
+    "label.waiting.no_executor": "No executor",
+    "label.waiting.no_nodes": "No node yet",
+    "label.waiting.sweep_limit": "Limit of its sweep",
+    "label.waiting.on_hold": "Held",
+    "label.waiting.tried_later": "Tried again later",
+    "label.waiting.node_draining": "Node being drained",
+    "label.waiting.node_lost": "Node lost",
+    "label.waiting.node_kept_out": "Not in Kubernetes",
+    "label.other": "Another reason",
+}
+"""Reasons to wait as labels, for filters and counts."""

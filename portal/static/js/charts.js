@@ -61,8 +61,8 @@ class Chart {
 
   isLogarithmic() {
     const values = this.series.flatMap(({ key }) => known(this.panel.data.series[key] || []));
-    const wanted = this.panel.logarithmic || this.element.dataset.scale === "log";
-    return wanted && values.length > 0 && values.every((value) => value > 0);
+    const isChosen = this.panel.logarithmic || this.element.dataset.scale === "log";
+    return isChosen && values.length > 0 && values.every((value) => value > 0);
   }
 
   // y starts where the news is: the first wild values of a training do not flatten the rest.
@@ -114,11 +114,11 @@ class Chart {
         { ...axis, size: 54, gap: 6, splits: this.isLogarithmic() ? decades : undefined, values: (_plot, splits) => splits.map((value) => (value === null ? "" : tick(value, this.unit))) },
       ],
       series: [{}, ...lines],
-      hooks: { setCursor: [() => this.say()], draw: [(plot) => this.markSteps(plot)] },
+      hooks: { setCursor: [() => this.showValues()], draw: [(plot) => this.markSteps(plot)] },
     };
     this.element.replaceChildren();
     this.plot = new uPlot(options, this.columns(), this.element);
-    this.say();
+    this.showValues();
   }
 
   size() {
@@ -136,7 +136,7 @@ class Chart {
       if (this.plot.series[place * 2 + 1].show !== show) this.plot.setSeries(place * 2 + 1, { show });
     });
     this.plot.setData(this.columns());
-    return this.say();
+    return this.showValues();
   }
 
   empty() {
@@ -149,7 +149,7 @@ class Chart {
   }
 
   // The values under the cursor stand in the legend, the last ones in the name that a screen reader says.
-  say() {
+  showValues() {
     const place = this.plot?.cursor.idx ?? null;
     const last = this.panel.data.x.length - 1;
     const names = this.series.map(({ key, word }) => {
@@ -158,7 +158,7 @@ class Chart {
       return `${word} ${write(before(values, last), this.unit)}`;
     });
     this.element.setAttribute("aria-label", `${this.element.dataset.title}: ${names.join(", ")}`);
-    this.panel.sayCursor(place);
+    this.panel.showCursor(place);
   }
 
   // A learning rate that jumps says by how much; one that falls all the time has nothing to mark.
@@ -267,7 +267,7 @@ class Panel {
     for (const chart of this.charts) chart.update();
   }
 
-  sayCursor(place) {
+  showCursor(place) {
     const words = { step: this.root.dataset.wordsStep, epoch: this.root.dataset.wordsEpoch, time: this.root.dataset.wordsTime };
     const text = place === null ? "" : `${words[this.axis]} ${tick(this.data.x[place], "")}`;
     this.root.querySelector("[data-cursor]").textContent = text;

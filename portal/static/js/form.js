@@ -54,9 +54,9 @@ function upload(form, submitter) {
   request.upload.addEventListener("progress", (event) => {
     if (!event.lengthComputable) return;
     const percent = (event.loaded / event.total) * 100;
-    const [done, all] = [event.loaded, event.total].map((bytes) => (bytes / 1e6).toFixed(1));
+    const [done, all] = [event.loaded, event.total].map((bytes) => (bytes / 2 ** 20).toFixed(1));
     fill.setAttribute("width", percent.toFixed(1));
-    words.value = `${Math.floor(percent)} % · ${done} / ${all} MB`;
+    words.value = `${Math.floor(percent)} % · ${done} / ${all} MiB`;
   });
   request.addEventListener("load", () => {
     // A taken form leads to another page; a refused one comes back whole, with its reason.

@@ -1,14 +1,14 @@
-// One EventSource per tab. It is a doorbell: each ring becomes the DOM event gc:<name> on <body>, and whoever shows
-// that asks for its piece again. Topics are asked for by name; job:<id> rings as gc:log and gc:metrics when that job's
-// files grow. The stream closes while the tab is hidden; on return every name rings once.
+// One EventSource per tab. Each event becomes the DOM event gc:<name> on <body>; the elements that show such rows then
+// request their fragment again. The topic job:<id> sends gc:log and gc:metrics when that job's files grow. The stream
+// closes while the tab is hidden; when it opens again, each name is dispatched once.
 
-const SILENT_AFTER_MS = 25_000; // the server beats every 10 s
+const STALE_AFTER_MS = 25_000; // the server sends a beat every 5 s
 const RETRY_MS = [1_000, 2_000, 5_000, 10_000, 30_000];
 
 const body = document.body;
 const address = body.dataset.stream;
 let source = null;
-let lastHeard = 0;
+let lastEventAt = 0;
 let failures = 0;
 let retry = 0;
 
@@ -18,17 +18,17 @@ function topics() {
   return [...new Set([...named, ...shown])].filter(Boolean);
 }
 
-function names(wanted) {
-  const files = wanted.some((topic) => topic.startsWith("job:")) ? ["log", "metrics"] : [];
-  return [...wanted.filter((topic) => !topic.includes(":")), ...files];
+function eventNames(topics) {
+  const files = topics.some((topic) => topic.startsWith("job:")) ? ["log", "metrics"] : [];
+  return [...topics.filter((topic) => !topic.includes(":")), ...files];
 }
 
-function ring(topic, detail) {
-  body.dispatchEvent(new CustomEvent(`gc:${topic}`, { detail, bubbles: true }));
+function dispatch(name, detail) {
+  body.dispatchEvent(new CustomEvent(`gc:${name}`, { detail, bubbles: true }));
 }
 
-function heard() {
-  lastHeard = Date.now();
+function noteEvent() {
+  lastEventAt = Date.now();
   failures = 0;
   showMarks();
 }
@@ -36,27 +36,26 @@ function heard() {
 function open(again) {
   clearTimeout(retry);
   if (source || document.hidden) return;
-  const wanted = topics();
-  // What rang between the page and its stream is told on the first opening.
+  const subscribed = topics();
+  // The first stream begins with the events that were published since the page was rendered.
   const since = again ? "" : `&since=${body.dataset.since}`;
-  const opened = new EventSource(`${address}?topics=${encodeURIComponent(wanted.join(","))}${since}`);
+  const opened = new EventSource(`${address}?topics=${encodeURIComponent(subscribed.join(","))}${since}`);
   source = opened;
   opened.addEventListener("open", () => {
-    heard();
-    if (again) names(wanted).forEach((name) => ring(name, {}));
+    noteEvent();
+    if (again) eventNames(subscribed).forEach((name) => dispatch(name, {}));
   });
-  opened.addEventListener("beat", heard);
-  opened.addEventListener("message", heard);
+  opened.addEventListener("beat", noteEvent);
   opened.addEventListener("end", close); // the session is over; the next click leads to the sign-in page
-  for (const name of names(wanted)) {
+  for (const name of eventNames(subscribed)) {
     opened.addEventListener(name, (event) => {
-      heard();
-      ring(name, read(event.data));
+      noteEvent();
+      dispatch(name, parse(event.data));
     });
   }
   opened.addEventListener("error", () => {
     showMarks();
-    if (opened.readyState !== EventSource.CLOSED) return; // the browser tries again by itself
+    if (opened.readyState !== EventSource.CLOSED) return; // the browser reconnects by itself
     close();
     retry = setTimeout(() => open(true), RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
   });
@@ -67,7 +66,7 @@ function close() {
   source = null;
 }
 
-function read(data) {
+function parse(data) {
   try {
     return JSON.parse(data);
   } catch {
@@ -81,9 +80,9 @@ function ago(words, seconds) {
 }
 
 function showMarks() {
-  if (!lastHeard) return;
-  const since = Date.now() - lastHeard;
-  const stale = since > SILENT_AFTER_MS || source?.readyState !== EventSource.OPEN;
+  if (!lastEventAt) return;
+  const since = Date.now() - lastEventAt;
+  const stale = since > STALE_AFTER_MS || source?.readyState !== EventSource.OPEN;
   for (const mark of document.querySelectorAll("[data-live]")) {
     const words = {
       live: "short" in mark.dataset ? mark.dataset.wordsShort : mark.dataset.wordsLive,

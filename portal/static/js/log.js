@@ -1,12 +1,12 @@
 // The log viewer. A window of whole lines [start, next) in bytes of one rank's file; it grows at both ends.
-// The server answers a piece of bytes with X-Log-Start, X-Log-Next, X-Log-EOF and, where it is quick to count,
-// X-Log-Line: the number of the piece's first line.
+// The server answers a chunk of bytes with X-Log-Start, X-Log-Next, X-Log-EOF and, if it is quick to count,
+// X-Log-Line: the number of the chunk's first line.
 
-const PIECE = 65_536;
+const CHUNK_BYTES = 65_536;
 const BLOCK_LINES = 500;
 const KEPT_LINES = 20_000;
 const KEPT_OF_A_LINE = 65_536;
-const MANY_PIECES = 40;
+const MAX_CHUNKS = 40;
 const CHECK_MS = 2_000;
 const LINE_HEIGHT = 20;
 const NEAR = 40; // px from an end that count as being there
@@ -92,12 +92,12 @@ class Log {
     this.finder.forget();
     this.lines.replaceChildren();
     this.newButton.hidden = true;
-    const wanted = Number(location.hash.match(/^#L(\d+)/)?.[1] || 0);
-    if (wanted) this.toHash();
-    else this.reload(-PIECE);
+    const linkedLine = Number(location.hash.match(/^#L(\d+)/)?.[1] || 0);
+    if (linkedLine) this.toHash();
+    else this.reload(-CHUNK_BYTES);
   }
 
-  async ask(offset, limit = PIECE) {
+  async fetchChunk(offset, limit = CHUNK_BYTES) {
     const address = new URL(this.root.dataset.log, location.href);
     for (const select of this.root.querySelectorAll("select")) address.searchParams.set(select.name, select.value);
     address.searchParams.set("offset", offset);
@@ -114,7 +114,7 @@ class Log {
     };
   }
 
-  // One question at a time; a ring that comes meanwhile is answered by the next check.
+  // One request at a time; an event that comes meanwhile is handled by the next check.
   async once(work) {
     if (this.busy) return;
     const mine = (this.busy = {});
@@ -130,28 +130,28 @@ class Log {
 
   reload(offset) {
     return this.once(async (isMine) => {
-      const piece = await this.ask(offset);
+      const chunk = await this.fetchChunk(offset);
       if (!isMine()) return;
-      this.start = piece.start;
-      this.next = piece.next;
-      this.firstLine = piece.line ?? (piece.start === 0 ? 1 : null);
-      this.append(piece.bytes);
+      this.start = chunk.start;
+      this.next = chunk.next;
+      this.firstLine = chunk.line ?? (chunk.start === 0 ? 1 : null);
+      this.append(chunk.bytes);
       this.fresh = 0;
-      if (!piece.bytes.length) this.say();
-      if (!piece.isEnd) queueMicrotask(() => this.newer());
+      if (!chunk.bytes.length) this.showCount();
+      if (!chunk.isEnd) queueMicrotask(() => this.newer());
     });
   }
 
   newer() {
     return this.once(async (isMine) => {
       for (let more = 1; more; ) {
-        if (more > MANY_PIECES) return this.restart(); // it is written faster than shown: on at its end
-        const piece = await this.ask(this.next);
+        if (more > MAX_CHUNKS) return this.restart(); // it is written faster than shown: go on at its end
+        const chunk = await this.fetchChunk(this.next);
         if (!isMine()) return;
-        if (piece.start < this.next) return this.restart(); // the file is shorter than it was: another one
-        this.next = piece.next;
-        if (piece.bytes.length) this.append(piece.bytes);
-        more = !piece.isEnd && piece.bytes.length > 0 && this.follows ? more + 1 : 0;
+        if (chunk.start < this.next) return this.restart(); // the file is shorter than it was: another one
+        this.next = chunk.next;
+        if (chunk.bytes.length) this.append(chunk.bytes);
+        more = !chunk.isEnd && chunk.bytes.length > 0 && this.follows ? more + 1 : 0;
       }
       this.stick();
     });
@@ -160,13 +160,13 @@ class Log {
   older() {
     if (this.start === 0) return undefined;
     return this.once(async (isMine) => {
-      const offset = Math.max(0, this.start - PIECE);
-      const piece = await this.ask(offset, this.start - offset);
+      const offset = Math.max(0, this.start - CHUNK_BYTES);
+      const chunk = await this.fetchChunk(offset, this.start - offset);
       if (!isMine()) return;
-      let bytes = piece.bytes.subarray(0, this.start - piece.start);
-      let from = piece.start;
+      let bytes = chunk.bytes.subarray(0, this.start - chunk.start);
+      let from = chunk.start;
       if (from > 0) {
-        const cut = bytes.indexOf(10) + 1; // a piece that begins inside a line leaves that line out
+        const cut = bytes.indexOf(10) + 1; // a chunk that begins inside a line leaves that line out
         if (cut > 0 && cut < bytes.length) {
           bytes = bytes.subarray(cut);
           from += cut;
@@ -229,7 +229,7 @@ class Log {
     }
     this.count += whole.length;
     this.lines.scrollTop += this.lines.scrollHeight - height;
-    this.say();
+    this.showCount();
   }
 
   // The window stays small: what is far above is asked for again when someone scrolls there.
@@ -278,10 +278,10 @@ class Log {
       this.newButton.hidden = this.fresh === 0;
       this.newButton.textContent = `${this.words("wordsNew", this.fresh)} ↓`;
     }
-    this.say();
+    this.showCount();
   }
 
-  say() {
+  showCount() {
     const number = this.firstLine === null ? this.count : this.firstLine - 1 + this.count;
     this.root.querySelector("[data-count]").textContent = number
       ? this.words("wordsLines", number)
@@ -310,7 +310,7 @@ class Log {
     const { scrollTop, scrollHeight, clientHeight } = this.lines;
     const below = scrollHeight - scrollTop - clientHeight;
     if (this.follows && below > NEAR) {
-      // Only a person ends following; the browser moves the view too when it lays lines out anew.
+      // Only a person ends following; the browser moves the view too when it lays lines out again.
       if (Date.now() - this.touched < 1_000) this.setFollow(false);
       else this.stick();
     }
@@ -334,12 +334,12 @@ class Log {
     line.scrollIntoView({ block: "center" });
   }
 
-  // A linked line is looked for from the log's beginning, as far as the window reaches.
+  // A linked line is searched from the log's beginning, as far as the window reaches.
   async toHash() {
-    const wanted = location.hash.match(/^#L(\d+)/)?.[1];
-    if (!wanted) return;
+    const linkedLine = location.hash.match(/^#L(\d+)/)?.[1];
+    if (!linkedLine) return;
     this.setFollow(false);
-    const inside = () => this.root.querySelector(`#L${wanted}`);
+    const inside = () => this.root.querySelector(`#L${linkedLine}`);
     if (!inside()) {
       this.lines.replaceChildren();
       Object.assign(this, { start: 0, next: 0, firstLine: 1, count: 0, open: null, busy: null });

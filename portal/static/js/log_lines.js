@@ -27,16 +27,16 @@ function style(codes, current) {
   return next;
 }
 
-// Puts the text into the element, coloured pieces as spans.
+// Puts the text into the element, coloured parts as spans.
 export function write(text, place) {
   let from = 0;
   let classes = new Set();
-  const put = (piece) => {
-    if (!piece) return;
-    if (!classes.size) return place.append(piece);
+  const put = (part) => {
+    if (!part) return;
+    if (!classes.size) return place.append(part);
     const span = document.createElement("span");
     span.className = [...classes].join(" ");
-    span.textContent = piece;
+    span.textContent = part;
     place.append(span);
   };
   for (const match of text.matchAll(ESCAPES)) {

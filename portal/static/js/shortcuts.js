@@ -7,7 +7,7 @@ const toggle = list?.querySelector("[data-shortcuts-off]");
 let going = 0;
 
 function areOn() {
-  return "shortcuts" in document.body.dataset && localStorage.getItem(OFF) === null;
+  return list !== null && localStorage.getItem(OFF) === null;
 }
 
 if (toggle) {

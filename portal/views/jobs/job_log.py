@@ -9,8 +9,8 @@ from cluster.services.jobs import queries
 from cluster.services.jobs.file_deletions import require_files
 from portal.job_files import log_chunks
 from portal.job_files.log_search import count_lines
-from portal.presenters.job_log_tab import log_file_name, read_rank, read_stream_kind
-from portal.presenters.job_page import JobView, read_job_view
+from portal.presenters.jobs.job_log_tab import log_file_name, read_rank, read_stream_kind
+from portal.presenters.jobs.job_page import JobView, read_job_view
 from portal.web import query_params
 from portal.web.file_responses import send_file_so_far
 from portal.web.request_context import current_actor, current_cluster
@@ -42,7 +42,7 @@ def read_byte_offset() -> int:
 
 
 @blueprint.get("/jobs/<int:job_id>/log")
-def piece(job_id: int) -> Response:
+def chunk(job_id: int) -> Response:
     """At most 256 KiB of the file as it is, from `offset` (negative: from the end).
 
     X-Log-Start and X-Log-Next are the bytes' place, X-Log-EOF is 1 where the file ends there, X-Log-Line is
@@ -52,17 +52,17 @@ def piece(job_id: int) -> Response:
     view, name, offset = read_job_view_of_request(job_id), read_log_file_name(), read_byte_offset()
     limit = query_params.id_param("limit")
     try:
-        with open_file_beneath(view.root, *view.out, name) as file:
-            found = log_chunks.read_log_chunk(
+        with open_file_beneath(view.files.root, *view.files.out, name) as file:
+            chunk = log_chunks.read_log_chunk(
                 file, offset, log_chunks.CHUNK_BYTES if limit is None else limit
             )
-            line = count_lines(file, found.start)
+            line = count_lines(file, chunk.start)
     except (FileMissing, FileNotPlain):
-        found, line = log_chunks.LogChunk(0, 0, 0, b""), 0
-    response = Response(found.data, mimetype="text/plain")
-    response.headers["X-Log-Start"] = str(found.start)
-    response.headers["X-Log-Next"] = str(found.next)
-    response.headers["X-Log-EOF"] = "1" if found.is_end else "0"
+        chunk, line = log_chunks.LogChunk(0, 0, 0, b""), 0
+    response = Response(chunk.data, mimetype="text/plain")
+    response.headers["X-Log-Start"] = str(chunk.start)
+    response.headers["X-Log-Next"] = str(chunk.next)
+    response.headers["X-Log-EOF"] = "1" if chunk.is_end else "0"
     if line is not None:
         response.headers["X-Log-Line"] = str(line + 1)
     return response
@@ -83,11 +83,11 @@ def send_log(job_id: int, *, is_attachment: bool) -> Response:
     view, name = read_job_view_of_request(job_id), read_log_file_name()
     require_files(view.job)
     try:
-        with open_file_beneath(view.root, *view.out, name) as file:
+        with open_file_beneath(view.files.root, *view.files.out, name) as file:
             response = send_file_so_far(file)
     except (FileMissing, FileNotPlain) as error:
         raise NotFound("log", name) from error
     if is_attachment:
-        said = f"job-{job_id}-attempt-{view.number}-{name}.log"
-        response.headers.set("Content-Disposition", "attachment", filename=said)
+        filename = f"job-{job_id}-attempt-{view.number}-{name}.log"
+        response.headers.set("Content-Disposition", "attachment", filename=filename)
     return response

@@ -1,7 +1,5 @@
 """Job pages: list, show with tabs, duplicate, stop and delete files."""
 
-from typing import Any
-
 from flask import Blueprint, flash, redirect, render_template, url_for
 from werkzeug.wrappers import Response
 
@@ -12,12 +10,11 @@ from cluster.services.jobs import file_deletions, stop_requests
 from cluster.services.jobs import queries as job_queries
 from cluster.services.jobs.start_delays import read_start_delay
 from cluster.services.workspaces import queries
-from cluster.store.jobs import Job
 from portal.i18n.messages import localized_sentence
 from portal.i18n.translate import _
 from portal.presenters import queue_page
-from portal.presenters.job_log_tab import read_log_tab
-from portal.presenters.job_page import read_job_view
+from portal.presenters.jobs.job_log_tab import read_log_tab
+from portal.presenters.jobs.job_page import read_job_view
 from portal.web import query_params
 from portal.web.fragments import render_page_or_fragment
 from portal.web.request_context import current_actor, current_cluster, read_once
@@ -80,12 +77,12 @@ def page(job_id: int) -> Response:
         tab=tab,
         shown=read_log_tab(view) if tab == "log" else None,
         line=queue_page.queue_row_of_job(cluster, actor, job) if job.state is JobState.WAITING else None,
-        unbegun=read_start_delay(cluster, job),
+        start_delay=read_start_delay(cluster, job),
         history=queue_page.list_past_reasons(cluster, job, cluster.clock())
         if job.state is JobState.WAITING
         else [],
         may_stop=stop_requests.can_stop_job(actor, job) and job.state in LIVE_JOB_STATES,
-        may_delete_files=can_offer_file_deletion(job),
+        may_delete_files=file_deletions.can_delete_files_now(actor, job),
         current_url_with=query_params.current_url_with,
     )
 
@@ -123,12 +120,6 @@ def stop(job_id: int) -> Response:
     return redirect(url_for("jobs.page", job_id=job_id), 303)
 
 
-def can_offer_file_deletion(job: Job) -> bool:
-    """Whether there are files that this person may delete now."""
-    is_over = job.state not in LIVE_JOB_STATES
-    return is_over and file_deletions.has_files(job) and file_deletions.can_delete_files(current_actor(), job)
-
-
 @blueprint.get("/jobs/<int:job_id>/files/delete")
 def confirm_delete_files(job_id: int) -> str:
     return render_delete_files(job_id)
@@ -152,13 +143,14 @@ def render_delete_files(job_id: int, problem: str = "") -> str:
     """Shows what deleting removes and what it leaves, in numbers."""
     cluster, actor = current_cluster(), current_actor()
     job = job_queries.read_job(cluster, actor, job_id)
-    values: dict[str, Any] = {"job": job, "view": read_job_view(cluster, job, None), "problem": problem}
     return render_template(
         "jobs/delete_files.html",
+        job=job,
+        view=read_job_view(cluster, job, None),
+        problem=problem,
         may_delete=file_deletions.can_delete_files(actor, job),
         is_living=job.state in LIVE_JOB_STATES,
         has_files=file_deletions.has_files(job),
-        **values,
     )
 
 
@@ -166,5 +158,10 @@ def render_stop_job(job_id: int, problem: str = "") -> str:
     """What ends and what stays, in numbers read at this moment."""
     cluster, actor = current_cluster(), current_actor()
     job = job_queries.read_job(cluster, actor, job_id)
-    values: dict[str, Any] = {"job": job, "view": read_job_view(cluster, job, None), "problem": problem}
-    return render_template("jobs/stop.html", may_stop=stop_requests.can_stop_job(actor, job), **values)
+    return render_template(
+        "jobs/stop.html",
+        job=job,
+        view=read_job_view(cluster, job, None),
+        problem=problem,
+        may_stop=stop_requests.can_stop_job(actor, job),
+    )

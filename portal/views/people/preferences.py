@@ -2,45 +2,41 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from flask import Blueprint, redirect, request
+from flask_login import current_user
 from werkzeug.wrappers import Response
 
+from cluster.services.people import users
 from portal.i18n.translate import LANGUAGE_COOKIE, LANGUAGES
-from portal.layout.theme import THEME_COOKIE, THEMES, remember
+from portal.layout.theme import THEME_COOKIE, THEMES
+from portal.web.request_context import current_actor, current_cluster
+from portal.web.session_cookie import local_path
 
 YEAR_SECONDS = 365 * 86400
 
-blueprint = Blueprint("look", __name__)
+blueprint = Blueprint("preferences", __name__)
 
 
 @blueprint.post("/language")
 def set_language() -> Response:
-    """Remembers ko or en and goes back."""
+    """Sets ko or en and redirects to `next`."""
     return _set_preference("language", LANGUAGES, LANGUAGE_COOKIE)
 
 
 @blueprint.post("/theme")
 def set_theme() -> Response:
-    """Remembers light or dark and goes back."""
+    """Sets light or dark and redirects to `next`."""
     return _set_preference("theme", THEMES, THEME_COOKIE)
 
 
 def _set_preference(name: str, allowed: tuple[str, ...], cookie: str) -> Response:
     """An unknown value changes nothing."""
     value = request.form.get(name, "")
-    response = redirect(local_path(request.form.get("next", "/")), 303)
+    response = redirect(local_path(request.form.get("next", "/")).rstrip("?"), 303)
     if value in allowed:
         response.set_cookie(
             cookie, value, max_age=YEAR_SECONDS, httponly=True, samesite="Lax", secure=request.is_secure
         )
-        remember(name, value)
+        if current_user.is_authenticated:
+            users.set_preferences(current_cluster(), current_actor(), **{name: value})
     return response
-
-
-def local_path(target: str) -> str:
-    """A path of this site to go back to, else "/": never another host."""
-    parts = urlsplit(target)
-    is_path = target.startswith("/") and not target.startswith("//") and not (parts.scheme or parts.netloc)
-    return target.rstrip("?") if is_path and target.isprintable() and "\\" not in target else "/"

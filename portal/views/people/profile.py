@@ -79,14 +79,14 @@ def change_password() -> ResponseReturnValue:
         return render_profile(forms.error_messages(refusal), {}), 422
     flash(_("The password is changed; all other sessions have ended."), "ok")
     if revoked:
-        said = ngettext("%(num)d API token was revoked.", "%(num)d API tokens were revoked.", revoked)
-        flash(f"{said} {_('Make new ones for what still needs them.')}", "ok")
+        sentence = ngettext("%(num)d API token was revoked.", "%(num)d API tokens were revoked.", revoked)
+        flash(f"{sentence} {_('Make new ones for what still needs them.')}", "ok")
     return redirect(url_for("profile.page"), 303)
 
 
 @blueprint.post("/profile/mail")
 def set_mail() -> ResponseReturnValue:
-    """Where one is told what needs a person."""
+    """The address to which notifications are sent; an empty one stops them."""
     try:
         forms.require_known_fields("email")
         user = users.set_email(current_cluster(), current_actor(), forms.text_field("email"))
@@ -123,10 +123,10 @@ def create_token() -> ResponseReturnValue:
             current_cluster(), current_actor(), name, list(scopes), days
         )
     except Refused as refusal:
-        shown = forms.error_messages(refusal)
-        if "name" in shown:
-            shown["token_name"] = shown.pop("name")
-        return render_profile(shown, dict(request.form)), 422
+        errors = forms.error_messages(refusal)
+        if "name" in errors:
+            errors["token_name"] = errors.pop("name")
+        return render_profile(errors, dict(request.form)), 422
     return make_response(render_profile({}, {}, made=(token.name, text)))
 
 

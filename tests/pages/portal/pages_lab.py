@@ -22,6 +22,7 @@ from cluster.store.trainings import Training
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
 from portal import create_app
+from portal.shared_objects import share_object
 from tests.builders import (
     a_dataset,
     a_job,
@@ -120,8 +121,7 @@ def one_portal(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path) ->
 @pytest.fixture
 def lab(light_cluster: Cluster, one_portal: Flask) -> Iterator[Lab]:
     cluster = light_cluster
-    one_portal.extensions["cluster"] = cluster
-    one_portal.config["groundcrew_clock"] = cluster.clock
+    share_object(one_portal, Cluster, cluster)
     administrator, manager = an_administrator(cluster, "hjkim"), a_user(cluster, "jisoo")
     seoyeon, minjun, stranger = (a_user(cluster, name) for name in ("seoyeon", "minjun", "stranger"))
     workspace = a_workspace(cluster, manager, members=(seoyeon, minjun), name="vision", units=2)

@@ -13,13 +13,13 @@ import pytest
 import structlog
 from flask.testing import FlaskClient
 
+from cluster.logging import configure_logging
 from cluster.services.audit.log_files import append_sealed_entries
 from cluster.services.audit.seals import seal_entries
 from cluster.services.context import Cluster
 from cluster.services.nodes.node_tokens import create_node_token
 from cluster.services.people import first_administrator
 from portal import create_app
-from portal.web.request_log import configure_logging
 from tests.pages.portal.views.people.test_sign_in import COOKIE, post
 
 CHOSEN = {

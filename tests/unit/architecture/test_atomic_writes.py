@@ -24,7 +24,7 @@ ALLOWED = {
     "cluster/files/atomic.py": "the one atomic write",
     "cluster/files/safe_files.py": "renames below open folders; the shim has a copy of it",
     "cluster/services/datasets.py": MOVE,
-    "cluster/store/migrate.py": "SQLite writes the copy itself, and the store knows no files",
+    "cluster/store/sqlite.py": "SQLite writes the copy itself, and the store knows no files",
     "worker/backups/dump.py": "the text takes its name once its manifest stands",
     "worker/backups/etcd.py": "the snapshot takes its name once its manifest stands",
     "worker/backups/sqlite.py": MOVE,

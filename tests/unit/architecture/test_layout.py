@@ -8,8 +8,8 @@ import pytest
 from tests.structure.figures import Figures, measure
 from tests.structure.source import Source
 
-MOST_WITH_MANY_IMPORTS = 14.1
-LEAST_WITH_A_TEST = 61.5
+MOST_WITH_MANY_IMPORTS = 11.3
+LEAST_WITH_A_TEST = 82.9
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,10 @@ import time
 from rich.console import Console
 from rich.table import Table
 
+from cluster import words
 from cluster.settings import VERSION, Settings
 from worker.bootstrap.paths import InstallationPaths, find_installation_paths
-from worker.bootstrap.terminal import print_sentence, terminal_text
+from worker.bootstrap.terminal import language_of_terminal, print_sentence, terminal_text
 from worker.embedded.commands.running_jobs import list_running_job_lines
 from worker.embedded.settings_file import read_settings_file
 from worker.embedded.supervisor import SupervisorClient
@@ -22,6 +23,7 @@ def main(arguments: list[str]) -> int:
         print_sentence("Groundcrew is not running. Start it with: make up")
         return 1
     processes = supervisor.list_services()
+    language = language_of_terminal()
     table = Table(box=None, pad_edge=False)
     for title in (
         terminal_text("service"),
@@ -31,12 +33,8 @@ def main(arguments: list[str]) -> int:
     ):
         table.add_column(title)
     for each in processes:
-        minutes = (
-            terminal_text("{minutes} min", minutes=int((time.time() - each.started_at) / 60))
-            if each.pid
-            else ""
-        )
-        table.add_row(each.name, each.state.lower(), str(each.pid or ""), minutes)
+        age = words.format_duration(time.time() - each.started_at, language) if each.pid else ""
+        table.add_row(each.name, each.state.lower(), str(each.pid or ""), age)
     Console(soft_wrap=True).print(table)
     print_installation(places)
     return 0 if all(each.state == "RUNNING" for each in processes) else 1

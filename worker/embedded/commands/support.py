@@ -12,7 +12,6 @@ from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
-from http.client import HTTPException
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
@@ -100,7 +99,6 @@ def read_or_explain(read: Callable[[], str]) -> str:
         GroundcrewError,
         OSError,
         ValueError,
-        HTTPException,
         xmlrpc.client.Error,
     ) as error:
         return to_json({"not_read": f"{type(error).__name__}: {error}"})

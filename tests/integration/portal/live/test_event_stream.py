@@ -17,7 +17,7 @@ from cluster.event_bus import connect_redis
 from cluster.services.people import sessions, users
 from cluster.services.storage import folders
 from portal.layout.theme import stream_start_id
-from portal.live.event_stream import MAX_STREAMS_PER_PERSON
+from portal.live.stream_slots import MAX_STREAMS_PER_PERSON
 from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, an_administrator, holding
 from tests.integration.portal.conftest import Portal
 from tests.integration.worker.executors.conftest import until

@@ -16,6 +16,7 @@ from sqlalchemy import select
 import worker.commands.scheduler
 from cluster import failpoints
 from cluster.domain.states import ENDED_JOB_STATES, EnvironmentState, JobState, Launcher, TrainingKind
+from cluster.logging import configure_logging
 from cluster.services.context import Cluster
 from cluster.services.jobs import stop_requests
 from cluster.services.jobs.live_attempts import list_live_attempts
@@ -30,7 +31,6 @@ from cluster.store.users import User
 from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, add, an_administrator
 from tests.crash.sweep import start_child
 from tests.integration.worker.executors.conftest import until
-from worker.__main__ import configure_logging
 from worker.adapters.job_runtime import install_runtime
 from worker.executors.process import ProcessExecutor
 

@@ -43,21 +43,6 @@ def test_a_job_is_submitted_listed_shown_explained_and_stopped(lab: Lab) -> None
     assert again.status_code == 409
 
 
-def test_a_dry_run_makes_nothing(lab: Lab) -> None:
-    answer = submit(lab, query={"dry_run": "true"})
-    assert (answer.status_code, answer.json["starts_now"]) == (200, True)
-    assert lab.client.get("/api/v1/jobs", headers=lab.headers()).json["items"] == []
-
-
-def test_a_repeated_request_gets_the_same_job(lab: Lab) -> None:
-    key = {"Idempotency-Key": "abc"}
-    first, again = submit(lab, headers=key), submit(lab, headers=key)
-    assert first.json["id"] == again.json["id"]
-    other = submit(lab, headers=key, name="other")
-    assert (other.status_code, other.json["errors"][0]["pointer"]) == (422, "/Idempotency-Key")
-    assert submit(lab, headers={"Idempotency-Key": "x" * 101}).status_code == 422
-
-
 @pytest.mark.parametrize(
     ("changes", "pointer"),
     [
@@ -97,29 +82,6 @@ def test_a_bad_body_names_the_field_in_the_callers_language(
 
 
 @pytest.mark.parametrize(
-    ("body", "status"),
-    [
-        (b"{", 400),
-        (b"[1]", 422),
-        (b'{"training_id": 1, "units": NaN}', 422),
-        (b"[" * 100_000, 400),
-        (b'{"units": ' + b"9" * 5000 + b"}", 400),
-        (b'{"a":' * 80_000 + b"1" + b"}" * 80_000, 400),
-        (b'{"command": [' + b'"x",' * 25_000 + b'"x"]}', 422),
-        (b'{"command": ["' + b"x" * 600_000 + b'"]}', 413),
-        (b"\xff\xfe", 400),
-    ],
-)
-def test_what_is_not_a_json_object_is_refused_and_is_no_fault_of_ours(
-    lab: Lab, body: bytes, status: int
-) -> None:
-    headers = {**lab.headers(), "Content-Type": "application/json"}
-    answer = lab.client.post("/api/v1/jobs", data=body, headers=headers)
-    assert answer.status_code == status
-    assert answer.content_type == "application/problem+json"
-
-
-@pytest.mark.parametrize(
     "query", ["state=flying", "limit=0", "limit=1e9", "cursor=x", "surprise=1", "mine=perhaps"]
 )
 def test_a_bad_query_is_refused(lab: Lab, query: str) -> None:
@@ -156,12 +118,6 @@ def test_foreign_things_do_not_exist(lab: Lab) -> None:
         assert lab.client.get(f"/api/v1/{path}", headers=stranger).json["items"] == []
 
 
-def test_a_number_that_no_row_can_have_is_no_address(lab: Lab) -> None:
-    headers = lab.headers()
-    for number in (0, 2**31, 10**30):
-        assert lab.client.get(f"/api/v1/jobs/{number}", headers=headers).status_code == 404
-
-
 def test_a_log_is_read_by_byte_offset(lab: Lab) -> None:
     job = submit(lab).json["id"]
     folder = folders.attempt_folder(lab.cluster.settings, lab.workspace.id, job, 0) / "out"
@@ -176,18 +132,6 @@ def test_a_log_is_read_by_byte_offset(lab: Lab) -> None:
     assert lab.client.get(f"{path}?source=rank-3", headers=headers).headers["X-Log-Size"] == "0"
     assert lab.client.get(f"{path}?source=../x", headers=headers).status_code == 422
     assert lab.client.get(f"{path}?attempt=7", headers=headers).status_code == 404
-
-
-def test_nodes_workspaces_trainings_and_datasets_are_listed(lab: Lab) -> None:
-    headers = {**lab.headers(), "Accept-Language": "ko"}
-    node = lab.client.get("/api/v1/nodes", headers=headers).json["items"][0]
-    assert (node["name"], node["units"], node["units_free"], node["unit_kind"]) == ("gpu01", 2, 2, "cpu_slot")
-    workspace = lab.client.get("/api/v1/workspaces", headers=headers).json["items"][0]
-    assert (workspace["name"], workspace["state"], workspace["units_in_use"]) == ("vision", "active", 0)
-    trainings = lab.client.get("/api/v1/trainings?name=digits-lenet", headers=headers).json["items"]
-    assert [one["model"] for one in trainings] == ["lenet"]
-    assert lab.client.get("/api/v1/trainings?name=none", headers=headers).json["items"] == []
-    assert lab.client.get("/api/v1/datasets", headers=headers).json["items"][0]["name"] == "digits"
 
 
 def test_the_description_is_openapi_3_1(lab: Lab) -> None:

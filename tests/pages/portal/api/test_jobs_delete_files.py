@@ -8,7 +8,7 @@ from cluster.domain.states import JobState
 from cluster.services.jobs import file_deletions
 from cluster.store.jobs import Job
 from tests.builders import a_job, a_user
-from tests.pages.portal.cli.test_jobs import Run, run
+from tests.pages.portal.command_lab import Run, run
 from tests.pages.portal.rest_lab import Lab
 
 __all__ = ["run"]

@@ -1,9 +1,7 @@
 """`groundcrew accounting` says what a month and what a job took."""
 
-from tests.pages.portal.cli.test_jobs import Run, run, submit
+from tests.pages.portal.command_lab import Run, submit
 from tests.pages.portal.rest_lab import Lab
-
-__all__ = ["run"]
 
 
 def test_the_command_says_what_was_used(lab: Lab, run: Run) -> None:

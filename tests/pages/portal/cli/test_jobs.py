@@ -1,57 +1,16 @@
 """The `groundcrew` command against a portal that answers over a real socket."""
 
 import json
-import os
-import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import structlog
-from click.testing import CliRunner, Result
-from werkzeug.serving import make_server
 
 from cluster.domain.states import JobState
 from cluster.services.storage import folders
 from cluster.store.jobs import Job
-from portal.cli import main
-from tests.builders import an_administrator
+from tests.pages.portal.command_lab import Run, submit
 from tests.pages.portal.rest_lab import Lab
-
-Run = Callable[..., Result]
-
-
-@pytest.fixture
-def run(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    server = make_server("127.0.0.1", 0, lab.client.application, threaded=True)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    token = lab.headers()["Authorization"].removeprefix("Bearer ")
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("GROUNDCREW_URL", f"http://127.0.0.1:{server.port}")
-    monkeypatch.setenv("GROUNDCREW_TOKEN", token)
-    monkeypatch.setenv("LC_ALL", "C.UTF-8")
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def invoke(*arguments: str, expected: int = 0) -> Result:
-        result = CliRunner().invoke(main, list(arguments))
-        assert result.exit_code == expected, result.output
-        return result
-
-    # The portal's log would land in what the command has written: both share this process.
-    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
-    yield invoke
-    structlog.reset_defaults()
-    server.shutdown()
-    thread.join(10)
-    server.server_close()
-
-
-def submit(run: Run, *arguments: str) -> int:
-    result = run("job", "submit", "-t", "vision/digits-lenet", "-d", "digits", "-v", "epochs=2", *arguments)
-    return int(result.stdout.strip().removeprefix("job-"))
 
 
 def end(lab: Lab, job_id: int, state: JobState, code: str) -> None:
@@ -150,49 +109,3 @@ def test_waiting_ends_after_the_given_time(lab: Lab, run: Run) -> None:
     wait = ("--wait", "--timeout", "1s")
     waiting = run("job", "submit", "-t", "digits-lenet", "-d", "digits", *wait, expected=124)
     assert "the job goes on" in waiting.stderr
-
-
-def test_nodes_and_workspaces_are_listed(run: Run) -> None:
-    assert "gpu01" in run("node", "list").stdout
-    assert "vision" in run("workspace", "list").stdout
-
-
-def test_login_keeps_address_and_token_for_this_user_alone(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lab: Lab
-) -> None:
-    url, token = os.environ["GROUNDCREW_URL"], os.environ["GROUNDCREW_TOKEN"]
-    monkeypatch.delenv("GROUNDCREW_URL")
-    monkeypatch.delenv("GROUNDCREW_TOKEN")
-    run("login", "--url", url + "/", "--token", token)
-    saved = tmp_path / "config" / "groundcrew" / "config.toml"
-    assert saved.stat().st_mode & 0o777 == 0o600
-    assert "vision" in run("workspace", "list").stdout
-
-
-def test_a_node_is_drained_and_opened_again(lab: Lab, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    run("node", "drain", "gpu01", "--reason", "memory", "--yes", expected=3)  # A member may not.
-    token = lab.headers(an_administrator(lab.cluster))["Authorization"].removeprefix("Bearer ")
-    monkeypatch.setenv("GROUNDCREW_TOKEN", token)
-    job_id = submit(run)
-    run("node", "drain", "gpu01", "--reason", "memory", expected=1)  # Nobody answers the question.
-    drained = run("node", "drain", "gpu01", "--reason", "memory", "--yes")
-    assert "gpu01 is being drained." in drained.output
-    assert f"They fit on no other node and go on waiting: job-{job_id}." in drained.output
-    for words in (["nodes"], ["hosts"], ["node", "list"], ["node", "show", "gpu01"]):
-        assert "memory" in run(*words).stdout
-    assert "takes jobs again" in run("node", "undrain", "gpu01").output
-    run("node", "undrain", "gpu01", expected=5)
-    run("node", "show", "gpu99", expected=4)
-
-
-def test_tries_and_grace_are_asked_for(run: Run) -> None:
-    job_id = submit(run, "--retries", "2", "--grace", "2m")
-    shown = json.loads(run("job", "show", str(job_id), "--output", "json").stdout)
-    assert (shown["retries"], shown["grace_seconds"], shown["retries_used"]) == (2, 120, 0)
-
-
-def test_memory_is_asked_for(run: Run) -> None:
-    job_id = submit(run, "--memory", "1.5GiB")
-    shown = json.loads(run("job", "show", str(job_id), "--output", "json").stdout)
-    assert shown["memory_bytes"] == 1024**3 * 3 // 2
-    run("job", "submit", "-t", "lenet", "--memory", "12 litres", expected=2)

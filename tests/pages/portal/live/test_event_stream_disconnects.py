@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from cluster.services.people import sessions
-from portal.live.event_stream import StreamSlots, TabStream, make_disconnect_check
+from portal.live.event_stream import TabStream, make_disconnect_check
+from portal.live.stream_slots import StreamSlots
 
 LAST_LOOK = 8
 """At which the portal would be stopped, and every stream ends anyway."""

@@ -3,7 +3,9 @@
 from dataclasses import replace
 
 from cluster.domain.states import OperationKind, OperationState, TaskQueue
+from cluster.services.context import Cluster
 from cluster.store.operations import Operation
+from portal.shared_objects import share_object
 from tests.builders import add
 from tests.pages.portal.pages_lab import Lab
 
@@ -25,7 +27,7 @@ def test_a_failed_operation_shows_the_cause_and_leads_to_the_repair(lab: Lab) ->
     page = lab.browser(lab.administrator).get(address).text
     assert "Known problem" in page and 'href="/repairs/restart-task-workers"' in page
     on_servers = replace(lab.cluster, settings=replace(lab.cluster.settings, launcher="systemd"))
-    lab.app.extensions["cluster"] = on_servers
+    share_object(lab.app, Cluster, on_servers)
     assert 'href="/repairs/clear-stuck-operations"' in lab.browser(lab.administrator).get(address).text
     theirs = lab.browser(lab.manager, "ko").get(address).text
     assert "알려진 문제" in theirs and "/repairs/" not in theirs

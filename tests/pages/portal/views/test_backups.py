@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from cluster.domain.states import OperationKind
+from cluster.services.context import Cluster
 from cluster.services.operations import queries
+from portal.shared_objects import share_object
 from tests.builders import actor_of
 from tests.pages.portal.pages_lab import Lab
 from worker.backups.dump import write_backup_manifest
@@ -74,7 +76,7 @@ def test_what_was_there_before_a_restore_is_listed_with_how_long_it_stays(lab: L
 
 def test_repairs_and_the_attention_line_lead_there(lab: Lab) -> None:
     settings = replace(lab.cluster.settings, backup_at=time(3, 0))
-    lab.app.extensions["cluster"] = replace(lab.cluster, settings=settings)
+    share_object(lab.app, Cluster, replace(lab.cluster, settings=settings))
     lab.browser(lab.administrator).get("/")
     lab.cluster.clock.move(days=2)  # type: ignore[attr-defined]
     browser = lab.browser(lab.administrator)
@@ -83,8 +85,10 @@ def test_repairs_and_the_attention_line_lead_there(lab: Lab) -> None:
 
 
 def test_on_servers_a_backup_is_asked_for_on_the_page_once_at_a_time(lab: Lab) -> None:
-    lab.app.extensions["cluster"] = replace(
-        lab.cluster, settings=replace(lab.cluster.settings, launcher="systemd")
+    share_object(
+        lab.app,
+        Cluster,
+        replace(lab.cluster, settings=replace(lab.cluster.settings, launcher="systemd")),
     )
     browser = lab.browser(lab.administrator)
     page = browser.get("/repairs/backups").text

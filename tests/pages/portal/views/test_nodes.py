@@ -6,11 +6,9 @@ import pytest
 
 from cluster.domain.nodes.confinement import GAP_CODES
 from cluster.services.leases import acquire_lease
-from cluster.services.nodes import drains
 from cluster.services.nodes.confinement import record_confinement_features
 from cluster.services.nodes.executor_outage import record_executor_outage
 from cluster.store.nodes import Node
-from tests.builders import actor_of, an_administrator
 from tests.pages.portal.filled_portal import House
 
 
@@ -40,26 +38,6 @@ def test_a_drained_node_tells_why_and_is_opened_again(house: House, language: st
     assert chief.post("/nodes/1/undrain").status_code == 303
     assert chief.post("/nodes/1/undrain").status_code == 303
     assert "new memory" not in chief.get("/nodes/1").text
-
-
-def test_a_silent_node_says_when_it_is_given_up_and_a_lost_one_what_then(house: House) -> None:
-    cluster = house.cluster
-    with cluster.store.write() as session:
-        session.get_one(Node, 1).heartbeat_at = cluster.clock() - timedelta(seconds=60)
-    page = house.visitor("member").get("/nodes/1").text
-    assert "Given up" in page and "in 4 min" in page
-    with cluster.store.write() as session:
-        session.get_one(Node, 1).lost_at = cluster.clock()
-    assert "it takes jobs again by itself" in house.visitor("member").get("/nodes").text
-    assert "was given up" in house.visitor("administrator").get("/").text
-
-
-def test_rest_drains_and_opens_a_node(house: House) -> None:
-    chief = actor_of(an_administrator(house.cluster))
-    drains.drain_node(house.cluster, chief, 1, "new memory")
-    found = house.visitor("member").get("/api/v1/nodes/1").json
-    assert (found["state"], found["drain_reason"]) == ("draining", "new memory")
-    assert found["running"] is not None and found["too_large_elsewhere"] is not None
 
 
 @pytest.mark.parametrize(("language", "told"), [("en", "does not answer"), ("ko", "응답하지 않습니다")])

@@ -27,6 +27,7 @@ from cluster.services.leases import HeldLease, acquire_lease, release_lease
 from cluster.services.queue.totals import refresh_queue_totals
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Node
+from portal.shared_objects import share_object
 from tests.builders import a_job, a_node
 from tests.conftest import Clock
 from tests.pages.portal.pages_lab import Lab
@@ -196,14 +197,14 @@ def test_what_somebody_passes_on_does_not_come_from_this_machine(lab: Lab) -> No
 
 def test_behind_our_own_nginx_one_address_is_the_readers_own_and_two_are_passed_on(lab: Lab) -> None:
     settings = replace(lab.cluster.settings, is_behind_proxy=True)
-    lab.app.extensions["cluster"] = replace(lab.cluster, settings=settings)
+    share_object(lab.app, Cluster, replace(lab.cluster, settings=settings))
     assert ask(lab, "127.0.0.1", **{"X-Forwarded-For": "127.0.0.1"}).status_code == 200
     assert ask(lab, "127.0.0.1", **{"X-Forwarded-For": "192.0.2.7, 127.0.0.1"}).status_code == 403
 
 
 def test_with_a_token_whoever_brings_it_reads(lab: Lab) -> None:
     settings = replace(lab.cluster.settings, metrics_token="canary-of-metrics")
-    lab.app.extensions["cluster"] = replace(lab.cluster, settings=settings)
+    share_object(lab.app, Cluster, replace(lab.cluster, settings=settings))
     assert ask(lab, "192.0.2.7", Authorization="Bearer canary-of-metrics").status_code == 200
     assert ask(lab, "127.0.0.1").status_code == 403
     assert ask(lab, "192.0.2.7", Authorization="Bearer canary-of-metric").status_code == 403

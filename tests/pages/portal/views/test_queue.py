@@ -17,7 +17,7 @@ from cluster.services.queue.running_jobs import NO_KNOWN_END
 from cluster.services.queue.totals import refresh_queue_totals
 from cluster.store.jobs import Job
 from cluster.store.trainings import Training
-from portal.presenters.queue_page import format_queue_cursor, parse_queue_cursor
+from portal.web.queue_params import format_queue_cursor, parse_queue_cursor
 from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, first_positions, holding
 from tests.pages.portal.pages_lab import Lab
 

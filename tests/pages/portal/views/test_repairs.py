@@ -2,13 +2,14 @@
 
 import re
 from dataclasses import replace
-from datetime import time, timedelta
+from datetime import time
 from pathlib import Path
 
 import pytest
 
-from cluster.domain.repairs.run_matrix import RepairVerdict
+from cluster.services.context import Cluster
 from cluster.services.repairs import previews, requests
+from portal.shared_objects import share_object
 from tests.builders import a_node, a_repair_run, actor_of
 from tests.pages.portal.pages_lab import Lab
 from tests.unit.cluster.services.repairs.test_catalogue import with_a_broken_file
@@ -28,7 +29,7 @@ def test_the_catalogue_is_grouped_and_names_what_it_leaves_out(lab: Lab) -> None
 
 
 def test_a_file_that_cannot_be_read_is_named_and_ends_no_page(lab: Lab, tmp_path: Path) -> None:
-    lab.app.extensions["cluster"] = with_a_broken_file(lab.cluster, tmp_path)
+    share_object(lab.app, Cluster, with_a_broken_file(lab.cluster, tmp_path))
     browser = lab.browser(lab.administrator, "ko")
     page = browser.get("/repairs")
     assert page.status_code == 200 and "own-idea.yml" in page.text and "/repairs/back-up-now" in page.text
@@ -53,7 +54,7 @@ def test_a_click_runs_what_the_forecast_showed(lab: Lab) -> None:
     )
     assert answer.status_code == 303
     page = lab.browser(lab.administrator).get(answer.location).text
-    assert "{{ lookup(" in page.replace("&#39;", "'") and "Running" in page and "preparing" in page
+    assert "{{ lookup(" in page.replace("&#39;", "'") and "Running" in page and "being prepared" in page
 
 
 def test_a_stale_forecast_is_shown_anew_and_keeps_the_reason(lab: Lab) -> None:
@@ -76,46 +77,6 @@ def test_whoever_comes_second_is_shown_the_first_one(lab: Lab) -> None:
     assert 'name="reason"' not in page
 
 
-def test_a_run_shows_each_task_what_failed_and_what_the_checks_said(lab: Lab) -> None:
-    now = lab.cluster.clock()
-    run = a_repair_run(
-        lab.cluster,
-        lab.administrator,
-        name="restart-task-workers",
-        started_at=now,
-        ended_at=now + timedelta(seconds=12),
-        verdict=RepairVerdict.NOT_VERIFIED,
-        tasks=[
-            {"name": "Restart the task workers for datasets, environments and backups", "hosts": {"lab-a": "failed"},
-             "lines": {"lab-a": 5}, "seconds": 1.5, "output": {"lab-a": "no such program"}},
-            {"name": "Ask again for operations that were given up", "hosts": {}},
-        ],
-        checks=[{"is_ok": False, "code": "check.services_running.not", "data": {"names": ["tasks-general"]}}],
-    )  # fmt: skip
-    page = lab.browser(lab.administrator).get(f"/repairs/runs/{run.id}").text
-    for said in (
-        "Not verified",
-        "12 s",
-        "no such program",
-        "tasks-general do not run",
-        "To first failure",
-        "Result",
-    ):
-        assert said in page, said
-    assert re.search(r'href="#L5"', page)
-    korean = lab.browser(lab.administrator, "ko").get(f"/repairs/runs/{run.id}").text
-    assert "포기된 일을 다시 요청" in korean and "tasks-general이(가) 돌지 않음" in korean
-
-
-def test_a_line_of_its_log_that_never_ends_is_shown_by_its_beginning(lab: Lab) -> None:
-    run = a_repair_run(lab.cluster, lab.administrator)
-    log = lab.cluster.settings.state_dir / "log" / f"operation-{run.operation_id or run.offline_record}.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    log.write_text(f"fatal: {'x' * 20_000}\nPLAY RECAP\n")
-    page = lab.browser(lab.administrator).get(f"/repairs/runs/{run.id}").text
-    assert "fatal: xxx" in page and "x" * 1000 not in page and "PLAY RECAP" in page
-
-
 def test_an_operation_of_a_repair_leads_to_its_run(lab: Lab) -> None:
     administrator = lab.browser(lab.administrator)
     answer = administrator.post("/repairs/back-up-now", data=REASON | {"etag": etag(lab, "back-up-now")})
@@ -130,11 +91,6 @@ def test_cancelling_is_asked_once_and_forced_the_second_time(lab: Lab) -> None:
     assert "End it by force" in administrator.get(f"/repairs/runs/{run.id}").text
 
 
-def test_the_rail_has_repairs_for_administrators_alone(lab: Lab) -> None:
-    assert 'href="/repairs"' in lab.browser(lab.administrator).get("/").text
-    assert 'href="/repairs"' not in lab.browser(lab.seoyeon).get("/").text
-
-
 @pytest.mark.parametrize(
     ("language", "said"),
     [("en", "No new backup has been proven by a restore"), ("ko", "되살려 확인한 새 백업이 없습니다")],
@@ -144,7 +100,7 @@ def test_a_missing_backup_is_said_on_the_first_page_to_administrators(
 ) -> None:
     assert said not in lab.browser(lab.administrator, language).get("/").text
     settings = replace(lab.cluster.settings, backup_at=time(3, 0))
-    lab.app.extensions["cluster"] = replace(lab.cluster, settings=settings)
+    share_object(lab.app, Cluster, replace(lab.cluster, settings=settings))
     assert said not in lab.browser(lab.administrator, language).get("/").text
     lab.cluster.clock.move(hours=27)  # type: ignore[attr-defined]
     assert said in lab.browser(lab.administrator, language).get("/").text
@@ -154,7 +110,7 @@ def test_a_missing_backup_is_said_on_the_first_page_to_administrators(
 def on_servers(lab: Lab) -> None:
     """Two nodes beside the lab's own, which is the master, in an installation by site.yml."""
     settings = replace(lab.cluster.settings, launcher="systemd", master_node="cpu01")
-    lab.app.extensions["cluster"] = replace(lab.cluster, settings=settings)
+    share_object(lab.app, Cluster, replace(lab.cluster, settings=settings))
     for name in ("gpu02", "gpu03"):
         a_node(lab.cluster, 1, name=name)
 
@@ -180,42 +136,3 @@ def test_what_has_to_be_drained_first_is_said_and_refused(lab: Lab) -> None:
     assert seen is not None
     answer = chief.post("/repairs/reset-gpu", data={"etag": seen[1], "reason": "Xid 95", "nodes": "2"})
     assert answer.status_code == 422 and "Drain these nodes" in answer.text
-
-
-def test_a_run_that_failed_on_some_nodes_leads_to_those_alone(lab: Lab) -> None:
-    on_servers(lab)
-    tasks = [
-        {"name": "Restart the agent", "hosts": {"gpu02": "ok", "gpu03": "failed"}, "lines": {}, "output": {}}
-    ]
-    run = a_repair_run(
-        lab.cluster, lab.administrator, "restart-worker-agent", target="node-2", host="gpu02, gpu03",
-        targets=[["node-2", "gpu02"], ["node-3", "gpu03"]], tasks=tasks,
-        ended_at=lab.cluster.clock(), verdict=RepairVerdict.NOT_VERIFIED,
-    )  # fmt: skip
-    page = lab.browser(lab.administrator).get(f"/repairs/runs/{run.id}").text
-    assert "/repairs/restart-worker-agent?nodes=3" in page and "Again on the failed nodes only" in page
-
-
-def test_a_repair_that_did_not_help_leads_to_the_next_one_where_it_did_not(lab: Lab) -> None:
-    on_servers(lab)
-
-    def page_of(verdict: RepairVerdict) -> str:
-        run = a_repair_run(
-            lab.cluster, lab.administrator, "restart-worker", target="node-2", host="gpu02",
-            targets=[["node-2", "gpu02"]], ended_at=lab.cluster.clock(), verdict=verdict,
-        )  # fmt: skip
-        return lab.browser(lab.administrator).get(f"/repairs/runs/{run.id}").text
-
-    helpless = page_of(RepairVerdict.NOT_VERIFIED)
-    assert "What to try next" in helpless and "/repairs/reboot-node?nodes=2" in helpless
-    assert "What to try next" not in page_of(RepairVerdict.VERIFIED)
-
-
-def test_a_node_that_does_not_report_leads_to_its_repairs_the_gentlest_first(lab: Lab) -> None:
-    on_servers(lab)
-    lab.cluster.clock.move(minutes=1)  # type: ignore[attr-defined]
-    chief, member = lab.browser(lab.administrator), lab.browser(lab.minjun)
-    page = chief.get("/nodes").text
-    places = [page.index(f"/repairs/{name}?nodes=2") for name in ("restart-worker-agent", "reconnect-node")]
-    assert places == sorted(places) and "/repairs/reboot-node?nodes=2" in page
-    assert "/repairs/" not in member.get("/nodes").text

@@ -9,20 +9,14 @@ from flask import Flask
 from werkzeug.exceptions import TooManyRequests
 
 from cluster.services.context import Cluster
-from portal import create_app
+from portal.shared_objects import shared_object
 from portal.web import concurrency_limit
 from portal.web.concurrency_limit import CONCURRENT_REQUESTS, MAX_OPEN_REQUESTS, ConcurrencyLimiter
 from tests.builders import a_user
-from tests.pages.portal.live.test_event_stream import SilentDoorbell, browser, opened
+from tests.pages.portal.stream_lab import app, browser, opened
 
+__all__ = ["app"]
 GREEDY, OTHER = b"greedy", b"other"
-
-
-@pytest.fixture
-def app(light_cluster: Cluster) -> Flask:
-    app = create_app(light_cluster)
-    app.extensions["event_hub"] = SilentDoorbell()
-    return app
 
 
 @pytest.fixture
@@ -99,8 +93,7 @@ def test_every_request_gives_its_place_back_and_a_refusal_names_the_way_out(
     client = browser(app, a_user(light_cluster))
     for path in ("/", "/no-such-page", "/jobs/999"):
         client.get(path)
-    share: ConcurrencyLimiter = app.extensions["concurrency_limiter"]
-    assert share.slots_by_client == {}
+    assert shared_object(ConcurrencyLimiter, app).slots_by_client == {}
     monkeypatch.setattr(concurrency_limit, "MAX_OPEN_REQUESTS", 0)
     for path, kind in (("/", "text/html"), ("/api/v1/jobs", "application/problem+json")):
         refused = client.get(path, headers={"Authorization": "Bearer gc_x"})

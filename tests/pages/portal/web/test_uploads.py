@@ -6,10 +6,12 @@ from dataclasses import replace
 import pytest
 
 from cluster.domain.storage.disk_reserve import DiskLevel, MonitoredDisk
+from cluster.services.context import Cluster
 from cluster.services.leases import acquire_lease
 from cluster.services.storage import disk_space
 from cluster.services.storage.disk_space import DiskUsage, record_disk_shortage
 from cluster.store.jobs import Job
+from portal.shared_objects import share_object
 from portal.web import uploads
 from tests.builders import a_job
 from tests.pages.portal.pages_lab import Lab
@@ -52,8 +54,10 @@ def test_an_upload_is_refused_before_its_first_byte_and_names_the_disk(
 def test_an_upload_that_would_not_fit_is_refused_by_its_length(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lab.app.extensions["cluster"] = replace(
-        lab.cluster, settings=replace(lab.cluster.settings, disk_reserve_bytes=GIB)
+    share_object(
+        lab.app,
+        Cluster,
+        replace(lab.cluster, settings=replace(lab.cluster.settings, disk_reserve_bytes=GIB)),
     )
     path, content = f"/workspaces/{lab.workspace.id}/datasets/new", b"x" * 100_000
     leave(monkeypatch, GIB + 90_000)

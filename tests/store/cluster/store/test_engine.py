@@ -1,30 +1,125 @@
-"""The database holds what the rows promise."""
+"""What is written is committed whole or not at all; what is read writes nothing; one page reads over one connection."""
+
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
 
 import pytest
-from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import TextClause, text
+from sqlalchemy.exc import IntegrityError, OperationalError
 
-from cluster.domain.people.actor import Actor
-from cluster.store.audit import add_audit_entry
 from cluster.store.engine import Store
+from cluster.store.leases import Lease
+from cluster.store.users import OneTimeSecret
 from tests.conftest import Clock
 
+on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
+on_postgresql = pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 
-@pytest.mark.parametrize("change", ["update", "delete", "truncate or replace"])
-def test_audit_entries_can_only_be_added(store: Store, clock: Clock, change: str) -> None:
-    by_stealth = (
-        "INSERT OR REPLACE INTO audit_entries SELECT * FROM audit_entries"
-        if store.is_sqlite
-        else "TRUNCATE audit_entries"
-    )
-    statement = {
-        "update": "UPDATE audit_entries SET action = 'nothing'",
-        "delete": "DELETE FROM audit_entries",
-        "truncate or replace": by_stealth,
-    }[change]
+
+def a_lease(clock: Clock, name: str = "scheduler") -> Lease:
+    return Lease(name=name, holder="one", expires_at=clock())
+
+
+def count_leases(store: Store) -> int:
+    with store.read_columns() as connection:
+        return int(connection.scalar(text("SELECT count(*) FROM leases")) or 0)
+
+
+def test_what_is_written_is_there_at_the_end(store: Store, clock: Clock) -> None:
     with store.write() as session:
-        add_audit_entry(session, clock(), Actor(1, "minji"), "user.created", 2)
-    with pytest.raises(DBAPIError, match="append-only"), store.write() as session:
-        session.execute(text(statement))
+        session.add(a_lease(clock))
+    assert count_leases(store) == 1
+
+
+def test_an_error_undoes_all_that_was_written_before_it(store: Store, clock: Clock) -> None:
+    with pytest.raises(ValueError, match="half way"), store.write() as session:
+        session.add(a_lease(clock))
+        session.flush()
+        raise ValueError("half way")
+    assert count_leases(store) == 0
+
+
+def test_what_is_added_while_reading_is_not_written(store: Store, clock: Clock) -> None:
     with store.read() as session:
-        assert session.execute(text("SELECT action FROM audit_entries")).all() == [("user.created",)]
+        session.add(a_lease(clock))
+    assert count_leases(store) == 0
+
+
+def test_a_row_without_its_parent_is_refused(store: Store, clock: Clock) -> None:
+    orphan = OneTimeSecret(
+        kind="password", user_id=4711, secret_hash="x", created_at=clock(), expires_at=clock()
+    )
+    with pytest.raises(IntegrityError), store.write() as session:
+        session.add(orphan)
+
+
+def wait_until_somebody_waits(store: Store) -> None:
+    """For an advisory lock of PostgreSQL; at most ten seconds."""
+    query = text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+    deadline = time.monotonic() + 10
+    while not is_any(store, query):
+        assert time.monotonic() < deadline, "nobody waits for the lock"
+        time.sleep(0.01)
+
+
+def is_any(store: Store, query: TextClause) -> bool:
+    with store.read_columns() as connection:
+        return bool(connection.scalar(query))
+
+
+@on_postgresql
+def test_writers_that_name_one_lock_wait_for_each_other(store: Store, clock: Clock) -> None:
+    """The second one sees what the first one wrote, so that both cannot pass the same check."""
+    seen = []
+
+    def second() -> None:
+        with store.write(lock="leases") as session:
+            seen.append(session.scalar(text("SELECT count(*) FROM leases")))
+
+    other = threading.Thread(target=second)
+    with store.write(lock="leases") as session:
+        other.start()
+        session.add(a_lease(clock))
+        session.flush()
+        wait_until_somebody_waits(store)
+        assert seen == []
+    other.join(10)
+    assert seen == [1]
+
+
+@on_sqlite
+def test_a_writer_of_sqlite_waits_only_as_long_as_its_patience(store: Store) -> None:
+    with closing(Store(store.address, patience=0)) as impatient, store.write() as session:
+        session.connection()
+        with pytest.raises(OperationalError, match="locked"), impatient.write() as late:
+            late.connection()
+
+
+def test_reading_over_one_connection_sees_what_others_commit_meanwhile(store: Store, clock: Clock) -> None:
+    with store.reuse_connection():
+        with store.read() as session:
+            first = session.connection().connection.driver_connection
+            assert session.get(Lease, "scheduler") is None
+        with closing(Store(store.address)) as other, other.write() as session:
+            session.add(a_lease(clock))
+        with store.read() as session:
+            assert session.connection().connection.driver_connection is first
+            assert session.get(Lease, "scheduler") is not None
+            with store.read() as inner:
+                assert inner.connection().connection.driver_connection is not first
+
+
+@on_sqlite
+def test_a_database_that_is_held_open_keeps_its_write_ahead_log(store: Store, clock: Clock) -> None:
+    log = Path(f"{store.url.database}-wal")
+    with store.write() as session:
+        session.add(a_lease(clock))
+    assert not log.exists()
+    store.hold_open()
+    with store.write() as session:
+        session.add(a_lease(clock, "other"))
+    assert log.stat().st_size > 0
+    store.close()
+    assert not log.exists()

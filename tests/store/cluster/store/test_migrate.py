@@ -11,6 +11,7 @@ from sqlalchemy import create_engine, text
 from cluster.domain.errors import GroundcrewError
 from cluster.store import migrate
 from cluster.store.migrations.draft import draft, next_revision
+from cluster.store.sqlite import sqlite_file
 from tests.conftest import settings_for
 from tests.simultaneous_calls import at_once
 from tests.store.schema_description import describe_declared_schema, describe_schema
@@ -175,7 +176,7 @@ def read_state(url: str) -> tuple[object, ...]:
         revision = connection.scalar(text("SELECT version_num FROM alembic_version"))
         schema = describe_schema(connection)
     engine.dispose()
-    file = migrate.sqlite_file(url)
+    file = sqlite_file(url)
     return (
         revision,
         schema,

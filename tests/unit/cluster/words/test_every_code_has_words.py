@@ -13,10 +13,12 @@ from cluster.domain.jobs import exits
 from cluster.domain.people import permissions
 from cluster.domain.people.permissions import ALLOWED_RELATIONS, Relation
 from cluster.domain.queue.reasons import REASONS
+from cluster.domain.repairs.definition import RepairGroup
+from cluster.domain.repairs.run_matrix import HostTaskState, RepairVerdict
 from cluster.words import sentences
 from cluster.words.english import FEATURES, HINTS, SENTENCES, TITLES, WORDS
 from cluster.words.sentences import VARIANTS
-from cluster.words.translations import read_translations
+from cluster.words.translations import read_messages
 from tests.unit.cluster.words.code_scanner import Found, found_codes, said_in_templates, whole_source
 from worker.environments.build_steps import BuildStep
 
@@ -38,6 +40,9 @@ GROUPS: dict[str, type[StrEnum]] = {
     "state.environment": states.EnvironmentState,
     "state.workspace": states.WorkspaceState,
     "state.user": states.UserState,
+    "state.host_task": HostTaskState,
+    "verdict": RepairVerdict,
+    "repair.group": RepairGroup,
     "role": states.UserRole,
     "desired": states.DesiredState,
     "kind.unit": states.UnitKind,
@@ -151,19 +156,18 @@ def test_everything_is_said_in_korean_too() -> None:
     missing = [
         f"{code}: {english}"
         for code, english in ENGLISH.items()
-        if korean.pgettext(code, english) == english and english not in NAMES
+        if korean.gettext(english) == english and english not in NAMES
     ]
     assert not missing, "\n".join(missing)
 
 
 def test_no_translation_is_left_over_and_none_stands_in_two_files() -> None:
-    seen: dict[tuple[str | None, str], str] = {}
-    for path, key, _ in read_translations(FOLDER, "ko"):
-        context, english = key
-        assert english in ENGLISH.values(), f"{path.name}: nobody says {english!r}"
-        assert context is None or ENGLISH.get(context) == english, f"{path.name}: {context}"
-        assert key not in seen, f"{english!r} stands in {seen[key]} and {path.name}"
-        seen[key] = path.name
+    seen: dict[str, str] = {}
+    for path, message in read_messages(FOLDER, "ko"):
+        assert message.id in ENGLISH.values(), f"{path.name}: nobody says {message.id!r}"
+        assert message.context is None, f"{path.name}: {message.id!r} is looked up without a context"
+        assert message.id not in seen, f"{message.id!r} stands in {seen[message.id]} and {path.name}"
+        seen[message.id] = path.name
 
 
 MAY_BE_LEFT_OUT = {"called", "length", "count", "node"}
@@ -173,7 +177,7 @@ MAY_BE_LEFT_OUT = {"called", "length", "count", "node"}
 @pytest.mark.parametrize("code", ENGLISH)
 def test_both_languages_speak_of_the_same_things(code: str) -> None:
     english = ENGLISH[code]
-    korean = sentences.korean_translations().pgettext(code, english)
+    korean = sentences.korean_translations().gettext(english)
     assert fields(korean) <= fields(english)
     assert fields(english) - fields(korean) <= MAY_BE_LEFT_OUT
 
@@ -181,7 +185,7 @@ def test_both_languages_speak_of_the_same_things(code: str) -> None:
 @pytest.mark.parametrize("code", ENGLISH)
 def test_korean_is_formal_and_guesses_no_particle(code: str) -> None:
     """을/를, 이/가, 은/는 and (으)로 behind a variable come from the sound of its value, or not at all."""
-    korean = sentences.korean_translations().pgettext(code, ENGLISH[code])
+    korean = sentences.korean_translations().gettext(ENGLISH[code])
     assert not re.search(r"\}[”)]?(을|를|이|가|은|는|으로|로)(?![가-힣])", korean), korean
     assert not re.search(r"(해요|어요|아요|한다|이다|된다|있다|없다|했다|됐다)([.!?]|$)", korean), korean
 
@@ -190,7 +194,8 @@ def test_no_table_speaks_of_gpus_where_there_may_be_none() -> None:
     """Kubernetes' own resource of that name is one wherever it stands; some are said of real GPUs alone."""
     may = {"kind.unit.gpu", "kubernetes.resource.nvidia.com/gpu", "job.gpus_by_image", "job.gpus_assumed"}
     refusals = {"job.no_gpu_environment", "waiting.no_gpu_environment"}
-    may |= refusals | {f"{code}.image" for code in refusals} | {"start.no_gpu_environment"}
+    may |= refusals | {f"{code}.image" for code in refusals}
+    may |= {"start.no_gpu_environment", "label.waiting.no_gpu_environment"}
     assert {code for code, text in ENGLISH.items() if "GPU" in text} == may
 
 

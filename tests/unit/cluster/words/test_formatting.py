@@ -81,6 +81,9 @@ def test_durations_have_at_most_two_units(seconds: float, english: str, korean: 
         (1023, "1023 B"),
         (1536, "1.5 KiB"),
         (200 * 1024**2, "200 MiB"),
+        (99.96 * 1024**2, "100 MiB"),
+        (1024**2 - 1, "1.0 MiB"),
+        (148_000_000_000, "138 GiB"),
         (8 * 1024**3, "8.0 GiB"),
         (5000 * 1024**5, "5000 PiB"),
     ],
@@ -90,10 +93,34 @@ def test_sizes(number: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "text"), [(0, "0 %"), (0.29, "29 %"), (0.999, "99 %"), (1, "100 %"), (1.5, "100 %")]
+    ("share", "text"),
+    [(0, "0 %"), (0.29, "29 %"), (0.996, "99 %"), (0.999, "99 %"), (1, "100 %"), (1.5, "100 %")],
 )
 def test_percents_are_never_rounded_up_to_whole(share: float, text: str) -> None:
     assert formatting.format_percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.9512, "95.1 %"), (0.9996, "99.9 %"), (1, "100.0 %"), (float("nan"), "NaN")]
+)
+def test_shares_of_accuracy_have_one_digit(share: float, text: str) -> None:
+    assert formatting.format_percent(share, 1) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "english", "korean"),
+    [
+        (-5, "now", "지금"),
+        (0.9, "now", "지금"),
+        (2, "2 s ago", "2초 전"),
+        (119, "1 min ago", "1분 전"),
+        (11 * 3600, "11 h ago", "11시간 전"),
+        (9 * 86400, "9 d ago", "9일 전"),
+    ],
+)
+def test_an_age_is_one_unit(seconds: float, english: str, korean: str) -> None:
+    assert formatting.format_age(seconds, "en") == english
+    assert formatting.format_age(seconds, "ko") == korean
 
 
 AT = datetime(2026, 11, 20, 5, 38, tzinfo=UTC)
@@ -109,9 +136,15 @@ SEOUL = ZoneInfo("Asia/Seoul")
         (None, "2026-11-20 14:38"),
     ],
 )
-def test_the_clock_says_the_day_where_it_is_another_one(now: datetime | None, text: str) -> None:
-    assert formatting.format_clock(AT, SEOUL, now) == text
-    assert formatting.format_clock(AT.isoformat(), SEOUL, now) == text
+def test_a_moment_says_the_day_where_it_is_another_one(now: datetime | None, text: str) -> None:
+    assert formatting.format_short_datetime(AT, SEOUL, now) == text
+    assert formatting.format_short_datetime(AT.isoformat(), SEOUL, now) == text
+
+
+def test_a_moment_without_a_zone_is_utc() -> None:
+    bare = datetime(2026, 11, 20, 5, 38, 5)  # noqa: DTZ001
+    assert formatting.format_clock(bare, SEOUL) == "14:38"
+    assert formatting.format_datetime(bare, SEOUL) == "2026-11-20 14:38:05"
 
 
 def test_days() -> None:

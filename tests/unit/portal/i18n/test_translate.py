@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from flask import Flask, g, render_template_string
 
+from cluster.event_bus import NullEventBus
+from cluster.services.context import Cluster
+from cluster.store.engine import Store
 from portal.i18n import translate
+from portal.shared_objects import share_object
+from tests.conftest import settings_for
 
 NOW = datetime(2026, 11, 20, 5, 6, tzinfo=UTC)
 
@@ -16,8 +22,9 @@ NOW = datetime(2026, 11, 20, 5, 6, tzinfo=UTC)
 @pytest.fixture
 def app() -> Flask:
     app = Flask("portal")
-    app.config["groundcrew_clock"] = lambda: NOW
-    translate.init_app(app, "Asia/Seoul")
+    settings = settings_for("sqlite://", Path("/nowhere"))
+    share_object(app, Cluster, Cluster(Store(settings.database_url), NullEventBus(), settings, lambda: NOW))
+    translate.init_app(app)
     return app
 
 
@@ -36,8 +43,8 @@ def spoken(request: pytest.FixtureRequest, app: Flask) -> Iterator[str]:
         (250, "4분 10초", "4 min 10 s"),
         (10020, "2시간 47분", "2 h 47 min"),
         (7200, "2시간", "2 h"),
-        (86400, "1일", "1 day"),
-        (3 * 86400 + 4 * 3600, "3일 4시간", "3 days 4 h"),
+        (86400, "1일", "1 d"),
+        (3 * 86400 + 4 * 3600, "3일 4시간", "3 d 4 h"),
         (None, "–", "–"),
         (-3, "0초", "0 s"),
     ],
@@ -53,8 +60,8 @@ def test_a_duration_has_at_most_two_units(spoken: str, seconds: float | None, ko
         (2, "2초 전", "2 s ago"),
         (240, "4분 전", "4 min ago"),
         (11 * 3600, "11시간 전", "11 h ago"),
-        (86400, "1일 전", "1 day ago"),
-        (9 * 86400, "9일 전", "9 days ago"),
+        (86400, "1일 전", "1 d ago"),
+        (9 * 86400, "9일 전", "9 d ago"),
     ],
 )
 def test_ago_is_one_unit(spoken: str, seconds: int, ko: str, en: str) -> None:
@@ -65,16 +72,15 @@ def test_times_are_in_the_zone_of_the_installation(spoken: str) -> None:
     assert translate.localized_clock(NOW) == "14:06"
     assert translate.localized_short_datetime(NOW) == "14:06"
     assert translate.localized_short_datetime(NOW - timedelta(days=1)) == "11-19 14:06"
-    assert translate.localized_day(datetime(2025, 12, 31, 16, 0, tzinfo=UTC)) == "01-01"
-    assert translate.localized_day(datetime(2025, 12, 31, 14, 0, tzinfo=UTC)) == "2025-12-31"
+    assert translate.localized_short_datetime(datetime(2025, 12, 31, 16, 0, tzinfo=UTC)) == "01-01 01:00"
+    assert translate.localized_short_datetime(datetime(2025, 12, 31, 14, 0, tzinfo=UTC)) == "2025-12-31 23:00"
     assert translate.localized_datetime(datetime(2026, 11, 20, 5, 6, 7)) == "2026-11-20 14:06:07"  # noqa: DTZ001
     assert (
         translate.localized_clock(None),
-        translate.localized_day(None),
         translate.localized_datetime(None),
         translate.localized_short_datetime(None),
         translate.localized_age(None),
-    ) == ("–",) * 5
+    ) == ("–",) * 4
 
 
 @pytest.mark.parametrize(
@@ -91,13 +97,13 @@ def test_numbers_keep_what_matters(value: float | None, text: str) -> None:
     [
         (0, "0 B"),
         (512, "512 B"),
-        (2_100_000, "2.1 MB"),
-        (148_000_000_000, "148 GB"),
-        (999_999, "1.0 MB"),
+        (2_100_000, "2.0 MiB"),
+        (148_000_000_000, "138 GiB"),
+        (1024**2 - 1, "1.0 MiB"),
         (None, "–"),
     ],
 )
-def test_sizes_are_decimal(value: int | None, text: str) -> None:
+def test_sizes_are_binary(value: int | None, text: str) -> None:
     assert translate.localized_size(value) == text
 
 
@@ -112,11 +118,11 @@ def test_the_persons_choice_counts_before_cookie_and_browser(app: Flask) -> None
 
 
 def test_a_template_speaks_the_language_and_escapes_what_it_fills_in(app: Flask) -> None:
-    source = "{{ _('line %(line)s', line=word) }} {{ ngettext('%(num)s day', '%(num)s days', 2) }} {{ 0.5|percent }}"
+    source = "{{ _('line %(line)s', line=word) }} {{ ngettext('%(num)d line', '%(num)d lines', 2) }} {{ 0.5|percent }}"
     with app.test_request_context("/", headers={"Cookie": "gc_language=ko"}):
-        assert render_template_string(source, word="<b>") == "&lt;b&gt;번째 줄 2일 50 %"
+        assert render_template_string(source, word="<b>") == "&lt;b&gt;번째 줄 2줄 50 %"
     with app.test_request_context("/", headers={"Cookie": "gc_language=en"}):
-        assert render_template_string(source, word="<b>") == "line &lt;b&gt; 2 days 50 %"
+        assert render_template_string(source, word="<b>") == "line &lt;b&gt; 2 lines 50 %"
 
 
 def test_a_fact_that_is_not_there_is_a_dash(app: Flask) -> None:

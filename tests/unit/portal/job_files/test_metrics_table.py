@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from portal.job_files.metrics_cache import MetricsCache
+from portal.job_files.metrics_table import MetricsTable, MetricsTableLine, metrics_in_lines
 
 
 def row(step: int, epoch: float | None = None, time: float = 0.0, **scalars: float) -> str:
@@ -45,3 +46,9 @@ def test_many_epochs_share_a_line(tmp_path: Path) -> None:
     assert len(lines) == 151
     assert [(line.epoch, line.values["loss"]) for line in lines[:3]] == [(1, 1.0), (3, 3.0), (5, 5.0)]
     assert (lines[-1].epoch, lines[-1].step) == (300, 3000)
+
+
+def test_the_columns_are_the_metrics_that_have_a_value_somewhere() -> None:
+    lines = [MetricsTableLine(1, 1, {"loss": 1.0}), MetricsTableLine(2, 2, {"accuracy": 0.5, "loss": 0.9})]
+    assert metrics_in_lines(lines) == ["accuracy", "loss"]
+    assert metrics_in_lines(MetricsTable().lines) == []

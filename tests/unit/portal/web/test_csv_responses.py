@@ -1,27 +1,6 @@
-"""Tables are written as CSV that a spreadsheet reads and does not run."""
+"""Tables are sent as CSV files."""
 
-import pytest
-
-from portal.web.csv_responses import CsvCell, csv_lines, csv_response, escape_formula
-
-
-@pytest.mark.parametrize(
-    ("cell", "written"),
-    [
-        ("=1+1", "'=1+1"),
-        ("@SUM(A1)", "'@SUM(A1)"),
-        ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
-        ("\t=1", "'\t=1"),
-        ("-12.5", "-12.5"),
-        ("- 12", "'- 12"),
-        ("-inf", "-inf"),
-        (-3, -3),
-        (None, None),
-        ("job-1", "job-1"),
-    ],
-)
-def test_a_text_that_begins_like_a_formula_gets_an_apostrophe(cell: CsvCell, written: CsvCell) -> None:
-    assert escape_formula(cell) == written
+from portal.web.csv_responses import csv_lines, csv_response
 
 
 def test_a_file_begins_with_a_byte_order_mark_and_quotes_what_has_commas() -> None:

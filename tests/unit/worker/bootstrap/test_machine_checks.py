@@ -41,7 +41,7 @@ def test_a_full_disk_is_said_with_both_numbers_before_anything_changes(
     with pytest.raises(SystemExit):
         check_disk_space(places)
     said = capsys.readouterr().err
-    assert "and has 1.2 GB" in said and str(places.state_dir) in said
+    assert "and has 1.1 GiB" in said and str(places.state_dir) in said
     assert not places.state_dir.exists() and not places.cache_dir.exists()
 
 

@@ -2,23 +2,33 @@
 
 import ast
 import string
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from babel.messages.pofile import read_po
 
-from worker.bootstrap.terminal import is_terminal_korean, read_korean_catalogues, terminal_text
+from cluster.words.translations import read_messages
+from worker.bootstrap.korean import KOREAN
+from worker.bootstrap.terminal import is_terminal_korean, terminal_text
+from worker.console.prompt import TRANSLATIONS
 
-SPEAKERS = {"print_sentence", "exit_with_error", "terminal_text", "print_error"}
+SPEAKERS = {
+    "print_sentence",
+    "exit_with_error",
+    "terminal_text",
+    "print_error",
+    "console_text",
+    "print_console_text",
+}
 WORKER = Path(__file__).resolve().parents[4] / "worker"
-CATALOGUES = (WORKER / "bootstrap" / "ko.po", WORKER / "console" / "ko.po")
-FOLDERS = ("bootstrap", "embedded", "first_training", "console", "commands")
+FOLDERS = ("bootstrap", "embedded", "first_training", "commands")
+CONSOLE = {message.id: message.string for _, message in read_messages(TRANSLATIONS, "ko")}
 
 
-def sentences() -> list[str]:
-    """Every sentence that make up, the console and the other commands for a terminal may print."""
+def sentences(folders: Sequence[str]) -> list[str]:
+    """Every sentence that make up and the other commands for a terminal may print, or the console."""
     found = []
-    for file in [*WORKER.glob("*.py"), *(file for name in FOLDERS for file in (WORKER / name).rglob("*.py"))]:
+    for file in (file for name in folders for file in (WORKER / name).rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in SPEAKERS:
                 first = node.args[0]
@@ -32,24 +42,21 @@ def names_in(sentence: str) -> set[str]:
 
 
 def test_every_sentence_of_make_up_is_said_in_korean() -> None:
-    assert not [each for each in sentences() if each not in read_korean_catalogues()]
+    assert not [each for each in sentences(FOLDERS) if each not in KOREAN]
+
+
+def test_every_sentence_of_the_console_is_said_in_korean() -> None:
+    assert not [each for each in sentences(["console"]) if each not in CONSOLE]
 
 
 def test_no_korean_sentence_is_left_without_its_english() -> None:
-    assert set(read_korean_catalogues()) <= set(sentences())
+    assert set(KOREAN) <= set(sentences(FOLDERS))
+    assert set(CONSOLE) <= set(sentences(["console"]))
 
 
-def test_the_catalogue_is_read_as_babel_reads_it() -> None:
-    known: dict[str, str] = {}
-    for catalogue in CATALOGUES:
-        with catalogue.open("rb") as file:
-            known |= {str(each.id): str(each.string) for each in read_po(file) if each.id}
-    assert read_korean_catalogues() == known
-
-
-@pytest.mark.parametrize("english", sorted(read_korean_catalogues()))
-def test_both_languages_tell_the_same_facts(english: str) -> None:
-    assert names_in(read_korean_catalogues()[english]) == names_in(english)
+@pytest.mark.parametrize(("english", "korean"), sorted({*KOREAN.items(), *CONSOLE.items()}))
+def test_both_languages_tell_the_same_facts(english: str, korean: str) -> None:
+    assert names_in(korean) == names_in(english)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ import psutil
 import pytest
 
 from tests.unit.worker.environments.fake_tools import Site, sums
+from worker.environments.build import build_environment
+from worker.environments.errors import PythonUnsupported, ToolsMissing
 from worker.environments.manifest import (
     MANIFEST,
     is_environment_ready,
@@ -212,6 +214,18 @@ def test_root_tries_the_environment_as_a_user_without_rights(site: Site) -> None
         site.python.read_text().replace("*horovod*)", '*horovod*) [ "$(id -u)" = 65534 ] || exit 9;')
     )
     assert is_environment_ready(site.build())
+
+
+@pytest.mark.parametrize("python", ["/no/such/python", "an old one"])
+def test_without_a_python_that_would_do_nothing_begins(site: Site, python: str) -> None:
+    if python == "an old one":
+        python = str(site.python)
+        site.python.write_text("""#!/bin/sh\necho '{"version": "3.8", "include": "", "library": ""}'\n""")
+    with pytest.raises((ToolsMissing, PythonUnsupported)):
+        build_environment(
+            site.description, site.cache, site.report, uv=site.uv, log=site.log, python=Path(python)
+        )
+    assert not site.cache.exists()
 
 
 def compilers(site: Site) -> list[int]:

@@ -21,7 +21,9 @@ from cluster.store.jobs import Job
 from cluster.store.workspaces import Workspace
 from tests.builders import a_job, a_node, a_training, a_workspace, holding
 from worker.first_training import run
+from worker.first_training.measurements import TrainingMeasurements
 from worker.first_training.run import (
+    describe_job_state,
     ensure_first_job,
     ensure_first_workspace,
     ensure_sample_dataset,
@@ -57,6 +59,14 @@ def a_landed_job(cluster: Cluster, accuracy: float) -> tuple[Workspace, Job]:
     out = attempt_folder(cluster.settings, workspace.id, job.id, 1) / "out"
     write_metrics(out, point(0, 0, epochs=3), point(9, 3, accuracy=accuracy, speed=900.0))
     return workspace, job
+
+
+def test_a_running_training_is_told_by_its_last_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = TrainingMeasurements(epoch=2, epochs=3, accuracy=0.9996)
+    job = Job(state=JobState.RUNNING)
+    assert describe_job_state(job, measured) == "epoch 2 of 3, validation accuracy 99.9 %"
+    monkeypatch.setenv("LC_ALL", "ko_KR.UTF-8")
+    assert describe_job_state(job, measured) == "에포크 2/3, 검증 정확도 99.9 %"
 
 
 def with_attempt(cluster: Cluster, job: Job) -> Job:
@@ -140,7 +150,7 @@ def test_landed_it_says_the_numbers_and_frees_its_units(
         == 0
     )
     said = capsys.readouterr().out
-    assert "Finished: validation accuracy 98.1% in 30 s, 900 images/s." in said
+    assert "Finished: validation accuracy 98.1 % in 30 s, 900 images/s." in said
     assert f"/jobs/{job.id}" in said and "first-training has ended, so its 2 CPU slots are free" in said
     assert read_first_training(light_cluster) == job.id
     ended = queries.read_workspace(light_cluster, service_actor(light_cluster), workspace.id)
@@ -158,7 +168,7 @@ def test_a_machine_that_does_not_learn_has_not_landed(
         )
         == 1
     )
-    assert "less than 95%" in capsys.readouterr().err
+    assert "less than 95 %" in capsys.readouterr().err
     assert read_first_training(light_cluster) is None
 
 

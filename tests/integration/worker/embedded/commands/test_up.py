@@ -185,17 +185,22 @@ def test_a_port_that_another_program_has_is_said_with_its_name(installation: Ins
     assert installation.health() == "ok"
 
 
-def test_an_older_version_refuses_a_newer_database(installation: Installation) -> None:
+@pytest.mark.parametrize(
+    ("revision", "words"), [("9999", "written by a newer version"), ("0018", "made by an older version")]
+)
+def test_a_database_that_no_migration_leads_on_from_is_refused(
+    installation: Installation, revision: str, words: str
+) -> None:
     installation.ensure_up()
     assert installation.make("down").returncode == 0
     with closing(sqlite3.connect(installation.places.database_file)) as database, database:
         known = database.execute("SELECT version_num FROM alembic_version").fetchone()[0]
-        database.execute("UPDATE alembic_version SET version_num = '9999'")
+        database.execute("UPDATE alembic_version SET version_num = ?", (revision,))
     refused = installation.make("up", "--no-first-training")
     with closing(sqlite3.connect(installation.places.database_file)) as database, database:
         database.execute("UPDATE alembic_version SET version_num = ?", (known,))
     assert refused.returncode == 1
-    assert "written by a newer version" in refused.stderr
+    assert words in refused.stderr
     assert not list(installation.places.database_file.parent.glob("before-*"))
 
 

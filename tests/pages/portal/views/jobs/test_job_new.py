@@ -2,7 +2,6 @@
 
 import html
 import re
-from datetime import UTC, datetime
 
 import pytest
 from sqlalchemy import select
@@ -10,7 +9,6 @@ from sqlalchemy import select
 from cluster.services.jobs import queries
 from cluster.store.jobs import Job
 from cluster.store.nodes import Node
-from cluster.store.workspaces import Workspace
 from tests.builders import a_dataset, a_workspace, actor_of
 from tests.pages.portal.pages_lab import Lab
 
@@ -52,15 +50,6 @@ def test_a_job_is_made_of_the_models_variables(lab: Lab) -> None:
     assert job.variables["epochs"] == 3
     assert job.variables["learning_rate"] == 0.01
     assert job.variables["batch_size"] == 32
-
-
-def test_own_code_gets_its_arguments_as_a_shell_would_split_them(lab: Lab) -> None:
-    data = OWN | {"time_limit": "2h", "priority": "-3"}
-    answer = lab.browser(lab.seoyeon).post(f"/trainings/{lab.own_code.id}/jobs/new", data=data)
-    assert answer.status_code == 303
-    (job,) = all_jobs(lab)
-    assert job.command == ["train.py", "--epochs", "3", "--note", "two words"]
-    assert (job.time_limit_seconds, job.priority, job.launcher.value) == (7200, -3, "plain")
 
 
 def test_a_job_may_ask_for_less_memory_than_its_units_share(lab: Lab) -> None:
@@ -196,62 +185,6 @@ def test_another_workspaces_dataset_is_unknown_here(lab: Lab) -> None:
         assert "no such dataset" in answer.get_data(as_text=True)
 
 
-def test_the_estimate_says_that_it_starts_now_and_how_to_ask_for_the_same(lab: Lab) -> None:
-    answer = lab.browser(lab.seoyeon).post(f"/trainings/{lab.lenet.id}/jobs/check", data=LENET)
-    html = answer.get_data(as_text=True)
-    assert answer.status_code == 200
-    assert "cpu01 has room." in html
-    assert "--training vision/digits-lenet" in html
-    assert "--var epochs=3" in html
-    assert "batch_size" not in html, "defaults need not be said"
-    assert "/api/v1/jobs" in html
-    assert "<html" not in html
-    assert all_jobs(lab) == []
-
-
-def test_the_estimate_says_why_it_would_wait_and_what_helps(lab: Lab) -> None:
-    lab.a_running_job(units=1)
-    answer = lab.browser(lab.seoyeon).post(
-        f"/trainings/{lab.lenet.id}/jobs/check", data=LENET | {"units": "2"}
-    )
-    html = answer.get_data(as_text=True)
-    assert "Would wait" in html
-    assert "With 1 CPU slot it starts now." in html
-
-
-def test_the_estimate_names_the_field_that_is_in_the_way(lab: Lab) -> None:
-    answer = lab.browser(lab.seoyeon).post(
-        f"/trainings/{lab.lenet.id}/jobs/check", data=LENET | {"variables.epochs": "0"}
-    )
-    html = answer.get_data(as_text=True)
-    assert answer.status_code == 200
-    assert 'href="#variables.epochs"' in html
-    assert re.search(r"<button[^>]*disabled[^>]*>Make 1 job", html)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "named"),
-    [
-        ({"time_limit": "soon"}, "Time limit"),
-        ({"variables.epochs": "0"}, "epochs"),
-    ],
-)
-def test_the_estimate_names_each_field_as_the_form_does(lab: Lab, wrong: dict[str, str], named: str) -> None:
-    answer = lab.browser(lab.seoyeon).post(f"/trainings/{lab.lenet.id}/jobs/check", data=LENET | wrong)
-    said = re.search(r"First put this right:(.*?)</span>", answer.get_data(as_text=True), re.DOTALL)
-    assert said and re.sub(r"<[^>]+>", "", said[1]).strip() == named
-
-
-def test_where_no_field_is_in_the_way_none_is_named(lab: Lab) -> None:
-    with lab.cluster.store.write() as session:
-        session.get_one(Workspace, lab.lenet.workspace_id).ended_at = datetime(2020, 1, 1, tzinfo=UTC)
-    answer = lab.browser(lab.seoyeon).post(f"/trainings/{lab.lenet.id}/jobs/check", data=LENET)
-    html = answer.get_data(as_text=True)
-    assert "2020-01-01" in html and "put this right" not in html
-    described = re.search(r"<button[^>]*disabled aria-describedby=\"([^\"]+)\"", html)
-    assert described and f'id="{described[1]}"' in html
-
-
 def test_without_scripts_a_button_checks_and_the_other_stays_on(lab: Lab) -> None:
     data = LENET | {"check": "1", "variables.epochs": "0"}
     html = lab.browser(lab.seoyeon).post(f"/trainings/{lab.lenet.id}/jobs/new", data=data).text
@@ -265,18 +198,6 @@ def test_relative_paths_are_warned_about_and_the_words_are_shown_one_by_one(lab:
     html = lab.browser(lab.seoyeon).post(f"/trainings/{lab.own_code.id}/jobs/check", data=data).text
     assert "“./images” is a relative path" in html
     assert "<li><code>a b</code></li>" in html
-
-
-def test_a_duplicate_starts_from_the_job_as_it_was(lab: Lab) -> None:
-    browser = lab.browser(lab.seoyeon)
-    browser.post(f"/trainings/{lab.own_code.id}/jobs/new", data=OWN | {"time_limit": "90m"})
-    (job,) = all_jobs(lab)
-    html = browser.get(f"/jobs/{job.id}/duplicate?units=2", follow_redirects=True).text
-    assert 'value="own-1"' in html
-    assert 'value="train.py"' in html
-    assert "--epochs 3 --note &#39;two words&#39;" in html
-    assert 'name="units" value="2"' in html
-    assert 'value="90m"' in html
 
 
 def test_a_private_training_takes_no_job_from_who_may_not_see_it(lab: Lab) -> None:

@@ -3,10 +3,7 @@
 import itertools
 import json
 import re
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from sqlalchemy import select, update
@@ -15,9 +12,6 @@ from cluster.domain.states import JobState
 from cluster.services.jobs import queries
 from cluster.store.jobs import Attempt, Job
 from cluster.store.workspaces import Workspace
-from portal.job_files import metrics_cache
-from portal.job_files.metrics import JobMetrics
-from portal.job_files.metrics_cache import MetricsCache
 from tests.builders import a_job, actor_of
 from tests.pages.portal.pages_lab import Lab, metric_row
 
@@ -119,151 +113,6 @@ def test_a_rehearsed_job_says_that_nothing_runs(lab: Lab) -> None:
     with lab.cluster.store.write() as session:
         session.scalars(select(Attempt).where(Attempt.job_id == job.id)).one().handle = {"simulated": True}
     assert "simulated: nothing runs" in browser.get(f"/jobs/{job.id}").text
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"argv": 1, "environment": [], "uid": "x"}', "[" * 60_000])
-def test_a_plan_that_is_no_plan_breaks_no_page(lab: Lab, text: str) -> None:
-    job = lab.a_running_job()
-    for name in ("plan.json", "usage.json"):
-        (lab.out(job).parent / "control" / name).write_text(text)
-    for tab in TABS:
-        assert lab.browser(lab.seoyeon).get(f"/jobs/{job.id}?tab={tab}").status_code == 200
-
-
-def test_numbers_come_as_columns_of_one_length_and_are_not_sent_twice(lab: Lab) -> None:
-    job = lab.a_running_job()
-    write_metrics(lab, job, 5)
-    browser = lab.browser(lab.seoyeon)
-    for axis in ("step", "epoch", "time"):
-        answer = browser.get(f"/jobs/{job.id}/metrics?x={axis}")
-        read = answer.get_json()
-        assert {len(column) for column in read["series"].values()} == {len(read["x"])} == {5}
-        assert read["x"] == sorted(read["x"])
-        again = browser.get(
-            f"/jobs/{job.id}/metrics?x={axis}", headers={"If-None-Match": answer.headers["ETag"]}
-        )
-        assert again.status_code == 304
-    assert browser.get(f"/jobs/{job.id}/metrics?x=epoch").get_json()["x"] == [1, 2, 3, 4, 5]
-    assert browser.get(f"/jobs/{job.id}/metrics?x=time").get_json()["x"] == [0, 1, 2, 3, 4]
-    write_metrics(lab, job, 6)
-    fresh = browser.get(f"/jobs/{job.id}/metrics", headers={"If-None-Match": answer.headers["ETag"]})
-    assert fresh.status_code == 200
-
-
-def test_a_spike_and_a_nan_survive_thinning(lab: Lab) -> None:
-    job = lab.a_running_job()
-    with (lab.out(job) / "metrics.jsonl").open("w") as file:
-        for step in range(20_000):
-            loss = 99.0 if step == 7_777 else float("nan") if step == 12_345 else 1.0
-            file.write(metric_row(step, step / 100, step, loss=loss))
-    read = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}/metrics").get_json()
-    while not read["is_whole"]:
-        read = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}/metrics").get_json()
-    assert len(read["x"]) <= 1000
-    assert read["series"]["loss"][read["x"].index(7_777)] == 99.0
-    assert read["series"]["loss"][read["x"].index(12_345)] is None
-
-
-def test_the_file_of_numbers_has_every_row(lab: Lab) -> None:
-    job = lab.a_running_job()
-    write_metrics(lab, job, 3)
-    answer = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}/metrics?format=csv")
-    lines = answer.text.splitlines()
-    assert lines[0] == "step,epoch,time,accuracy/validation,epochs,loss/train"
-    assert len(lines) == 7
-    assert "attachment" in answer.headers["Content-Disposition"]
-    table = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}/metrics?format=table").text
-    assert "The file has 6 rows" in table
-    assert table.count("<tr>") == 4
-
-
-def test_a_large_file_of_numbers_is_read_by_several_requests_and_says_so(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    job = lab.a_running_job()
-    with (lab.out(job) / "metrics.jsonl").open("w") as file:
-        file.writelines(metric_row(step, step / 100, step, loss=1.0) for step in range(5_000))
-    monkeypatch.setattr(metrics_cache, "READ_SECONDS", 0.01)
-    browser = lab.browser(lab.seoyeon)
-    first = browser.get(f"/jobs/{job.id}/metrics").get_json()
-    assert not first["is_whole"] and first["size"] > 0
-    page = browser.get(f"/jobs/{job.id}/metrics?format=table").text
-    assert "The numbers are being read" in page
-    for _ in range(500):
-        last = browser.get(f"/jobs/{job.id}/metrics").get_json()
-        if last["is_whole"]:
-            break
-    assert last["size"] == (lab.out(job) / "metrics.jsonl").stat().st_size
-    assert "The numbers are being read" not in browser.get(f"/jobs/{job.id}/metrics?format=table").text
-    assert len(browser.get(f"/jobs/{job.id}/metrics?format=csv").text.splitlines()) == 5_001
-
-
-def test_a_job_whose_numbers_take_long_keeps_no_other_page_waiting(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slow, quick = lab.a_running_job(), lab.a_running_job()
-    browsers = [lab.browser(lab.seoyeon) for _ in range(2)]
-    begun, may_end, read = threading.Event(), threading.Event(), MetricsCache.read
-
-    def wait(reader: MetricsCache, root: Path, *out: str) -> JobMetrics:
-        if out[3] == str(slow.id):
-            begun.set()
-            may_end.wait(20)
-        return read(reader, root, *out)
-
-    monkeypatch.setattr(MetricsCache, "read", wait)
-    with ThreadPoolExecutor(2) as pool:
-        other = pool.submit(browsers[0].get, f"/jobs/{slow.id}")
-        try:
-            assert begun.wait(10)
-            page = pool.submit(browsers[1].get, f"/jobs/{quick.id}")
-            assert page.result(timeout=10).status_code == 200
-            assert not other.done()
-        finally:
-            may_end.set()
-        assert other.result().status_code == 200
-
-
-def test_a_person_has_two_files_of_numbers_written_at_once_and_may_ask_again(lab: Lab) -> None:
-    job = lab.a_running_job()
-    write_metrics(lab, job, 3)
-    browser = lab.browser(lab.seoyeon)
-    address = f"/jobs/{job.id}/metrics?format=csv"
-    for _ in range(5):
-        assert browser.head(address).status_code == 200
-    under_way = [browser.get(address, buffered=False) for _ in range(2)]
-    refused = browser.get(address)
-    assert refused.status_code == 503
-    assert refused.headers["Retry-After"] == "5"
-    assert "Wait until one of yours has arrived" in refused.text
-    under_way[0].close()
-    assert browser.get(address).text == under_way[1].text
-    under_way[1].close()
-
-
-@pytest.mark.parametrize("query", ["x=nonsense", "format=xml", "attempt=2", "attempt=-1"])
-def test_a_bad_question_about_numbers_is_refused(lab: Lab, query: str) -> None:
-    job = lab.a_running_job()
-    assert lab.browser(lab.seoyeon).get(f"/jobs/{job.id}/metrics?{query}").status_code in (404, 422)
-
-
-def test_checkpoints_are_listed_and_taken_along(lab: Lab) -> None:
-    job = lab.a_running_job()
-    folder = lab.out(job) / "checkpoints"
-    folder.mkdir()
-    for epoch, accuracy in ((1, 0.8), (2, 0.97), (3, 0.96)):
-        (folder / f"epoch-000{epoch}.weights.h5").write_bytes(b"w" * epoch)
-        note = {"epoch": epoch, "scalars": {"accuracy/validation": accuracy}}
-        (folder / f"epoch-000{epoch}.json").write_text(json.dumps(note))
-    browser = lab.browser(lab.seoyeon)
-    html = browser.get(f"/jobs/{job.id}?tab=checkpoints").text
-    assert re.search(r"epoch-0002\.weights\.h5</span>\s*<span class=\"tag\">.*best", html)
-    answer = browser.get(f"/jobs/{job.id}/checkpoints/epoch-0003.weights.h5")
-    assert answer.data == b"www"
-    assert answer.content_type == "application/octet-stream"
-    assert "attachment" in answer.headers["Content-Disposition"]
-    for name in ("epoch-0009.weights.h5", "epoch-0001.json", "..", "%2e%2e%2fmetrics.jsonl", "a%00b"):
-        assert browser.get(f"/jobs/{job.id}/checkpoints/{name}").status_code == 404
 
 
 def test_stopping_says_what_ends_and_asks_first(lab: Lab) -> None:

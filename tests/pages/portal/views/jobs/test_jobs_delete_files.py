@@ -13,7 +13,7 @@ from tests.builders import a_job, actor_of
 from tests.pages.portal.pages_lab import Lab
 
 GB = 1000**3
-SIZE = "3.0 GB"
+SIZE = "2.8 GiB"
 
 
 @pytest.fixture

@@ -7,9 +7,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from cluster.services.context import Cluster
-from cluster.services.people import first_administrator, passwords, sessions, users
+from cluster.services.people import passwords, users
 from portal import create_app
-from tests.audit_entries import actions
 from tests.builders import a_user, actor_of, an_administrator
 from tests.conftest import Clock
 from tests.pages.portal.filled_portal import PASSWORD, House
@@ -35,43 +34,6 @@ def known(cluster: Cluster, name: str = "seoyeon") -> None:
     passwords.use_password_link(
         cluster, passwords.issue_password_link(cluster, actor_of(administrator), user.id), PASSWORD
     )
-
-
-def test_a_fresh_installation_asks_for_its_first_administrator(
-    client: FlaskClient, light_cluster: Cluster
-) -> None:
-    assert client.get("/").location == "/sign-in"
-    assert client.get("/sign-in").location == "/first-administrator"
-    secret = first_administrator.issue_first_administrator_secret(light_cluster) or ""
-    answer = post(client, "/first-administrator", secret=secret, name="hjkim", password=PASSWORD)
-    assert (answer.status_code, answer.location) == (302, "/")
-    page = client.get("/")
-    assert page.status_code == 200 and "hjkim" in page.text
-    assert client.get("/first-administrator").location == "/sign-in"
-    assert {"user.first_administrator_created", "session.begun"} <= set(actions(light_cluster))
-
-
-@pytest.mark.parametrize(
-    ("changed", "field"),
-    [
-        ({"secret": "AAAA-BBBB-CCCC-DDDD"}, "secret"),
-        ({"name": "-x"}, "name"),
-        ({"name": "groundcrew"}, "name"),
-        ({"password": "qwx9!"}, "password"),
-        ({"password": "password1"}, "password"),
-    ],
-)
-def test_a_refused_first_administrator_sees_what_to_change(
-    client: FlaskClient, light_cluster: Cluster, changed: dict[str, str], field: str
-) -> None:
-    secret = first_administrator.issue_first_administrator_secret(light_cluster) or ""
-    typed = {"secret": secret, "name": "hjkim", "password": PASSWORD} | changed
-    answer = post(client, "/first-administrator", **typed)
-    assert answer.status_code == 422
-    assert f'id="{field}-problem"' in answer.text
-    assert f'value="{typed["name"]}"' in answer.text, "what was typed is kept"
-    assert typed["password"] not in answer.text, "but never a password"
-    assert first_administrator.needs_first_administrator(light_cluster)
 
 
 def test_signing_in_leads_back_to_where_one_was_going(client: FlaskClient, light_cluster: Cluster) -> None:
@@ -202,18 +164,3 @@ def test_rest_without_a_token_is_a_problem_in_json(house: House) -> None:
     assert answer.status_code == 401
     assert answer.content_type == "application/problem+json"
     assert answer.headers["WWW-Authenticate"] == "Bearer"
-
-
-def test_the_one_time_link_sets_a_password_once(house: House) -> None:
-    browser = house.visitor("anonymous")
-    page = browser.get(f"/link/{house.link}")
-    assert page.status_code == 200 and "minjun" in page.text
-    assert page.headers["Referrer-Policy"] == "no-referrer"
-    refused = browser.post(f"/link/{house.link}", data={"password": "minjun"})
-    assert refused.status_code == 422 and 'id="password-problem"' in refused.text
-    answer = browser.post(f"/link/{house.link}", data={"username": "minjun", "password": PASSWORD})
-    assert answer.location == "/"
-    assert browser.get("/").status_code == 200
-    assert browser.get(f"/link/{house.link}").status_code == 404
-    assert sessions.sign_in(house.cluster, "minjun", PASSWORD, "127.0.0.1", "Firefox")
-    assert {"user.link_used", "session.begun"} <= set(actions(house.cluster))

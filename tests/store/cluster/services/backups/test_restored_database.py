@@ -190,6 +190,8 @@ def test_what_is_no_whole_backup_of_ours_is_refused_by_name(lab: Cluster, tmp_pa
     assert refusal(lab, tmp_path / "dump.sql") == "restore.foreign"
     write_backup_manifest(file.parent, manifest | {"revision": "0999"})
     assert refusal(lab, file) == "restore.newer"
+    write_backup_manifest(file.parent, manifest | {"revision": "0018"})
+    assert refusal(lab, file) == "restore.too_old"
     write_backup_manifest(file.parent, manifest | {"database": "oracle"})
     assert refusal(lab, file) == "restore.damaged"
     write_backup_manifest(file.parent, manifest | {"rows": manifest["rows"] | {"users": 99}})

@@ -1,0 +1,113 @@
+"""Jobs as REST returns them, with the sentences about them."""
+
+from datetime import timedelta
+from typing import Any
+
+from cluster.domain.jobs.submission import SubmissionPreview
+from cluster.domain.queue.reasons import NotYetExamined
+from cluster.domain.queue.waiting_data import to_waiting_data
+from cluster.domain.states import JobState
+from cluster.services.jobs import file_deletions
+from cluster.services.jobs.start_delays import read_start_delay
+from cluster.services.queue import queries
+from cluster.services.queue.waiting_explanations import WaitingExplanation
+from cluster.store.jobs import Job
+from portal.api.blueprint import describe_named, describe_sentence
+from portal.i18n.messages import localized_word
+from portal.presenters.unit_words import installation_unit_kind
+from portal.web.request_context import current_cluster
+
+JUST_NOW = timedelta(seconds=2)
+"""After that a repeated request gets the current reason of its job."""
+
+
+def describe_job(job: Job, explanation: WaitingExplanation | None = None) -> dict[str, Any]:
+    """`explanation` of a waiting job: without it the reason is read for this one job."""
+    return {
+        "id": job.id,
+        "name": job.name,
+        "state": job.state.value,
+        "state_word": localized_word("state.job", job.state.value),
+        "workspace": describe_named(job.workspace),
+        "training": describe_named(job.training),
+        "user": describe_named(job.user),
+        "dataset": describe_named(job.dataset),
+        "units": job.units,
+        "unit_kind": installation_unit_kind().value,
+        "launcher": job.launcher.value,
+        "command": job.command,
+        "variables": job.variables,
+        "priority": job.priority,
+        "time_limit_seconds": job.time_limit_seconds,
+        "grace_seconds": job.grace_seconds,
+        "retries": job.retries,
+        "memory_bytes": job.memory_bytes,
+        "retries_used": job.retries_used,
+        "resumes_from": job.resume_from,
+        "submitted_at": job.submitted_at,
+        "dispatched_at": job.dispatched_at,
+        "started_at": job.started_at,
+        "ended_at": job.ended_at,
+        "attempts": job.fence,
+        "exit_code": job.exit_code,
+        "held_at": job.held_at if job.state is JobState.WAITING else None,
+        "waiting": describe_reason(job, explanation),
+        "end": describe_sentence(job.end_code, job.end_data),
+        "storage_bytes": job.storage_bytes,
+        "files_deleted": describe_sentence(
+            file_deletions.deletion_code(job), file_deletions.deletion_data(job)
+        )
+        if job.files_unwanted_at
+        else None,
+        "url": f"{current_cluster().settings.public_url}/jobs/{job.id}",
+    }
+
+
+def describe_reason(job: Job, explanation: WaitingExplanation | None = None) -> dict[str, Any] | None:
+    """Read at this moment; without `explanation` with the expected start and what would help."""
+    if job.state is not JobState.WAITING:
+        return None
+    if explanation is None:
+        explanation, _nodes = queries.read_waiting_explanation(current_cluster(), job)
+    return describe_wait_explanation(explanation)
+
+
+def describe_start_delay(job: Job) -> dict[str, Any] | None:
+    """Without Kubernetes' own message, which pages show to administrators alone."""
+    delay = read_start_delay(current_cluster(), job)
+    if delay is None:
+        return None
+    return describe_sentence(delay.code, {key: value for key, value in delay.data.items() if key != "said"})
+
+
+def describe_wait_explanation(explanation: WaitingExplanation) -> dict[str, Any]:
+    """A job whose turn has come waits for the scheduler's next pass."""
+    sentence = describe_sentence(explanation.code or NotYetExamined.code, explanation.data)
+    assert sentence is not None
+    return sentence
+
+
+def describe_new_job(job: Job) -> dict[str, Any]:
+    """The reason needs the whole queue: a client asks for it once the scheduler has examined the job."""
+    is_new = current_cluster().clock() - job.submitted_at < JUST_NOW
+    return describe_job(job, WaitingExplanation(NotYetExamined()) if is_new else None)
+
+
+def describe_situation(job: Job) -> dict[str, Any]:
+    """The job's state with the reason why it waits or has not begun, or how it ended."""
+    reason = (
+        describe_reason(job) or describe_start_delay(job) or describe_sentence(job.end_code, job.end_data)
+    )
+    word = localized_word("state.job", job.state.value)
+    return {"state": job.state.value, "state_word": word, "reason": reason}
+
+
+def describe_preview(preview: SubmissionPreview) -> dict[str, Any]:
+    reason = preview.reason
+    return {
+        "starts_now": preview.starts_now,
+        "waiting": describe_sentence(reason.code, to_waiting_data(reason, preview.outlook))
+        if reason
+        else None,
+        "warnings": [describe_sentence(warning.code, dict(warning.data)) for warning in preview.warnings],
+    }

@@ -1,0 +1,201 @@
+"""Parses the form of a new job into a JobRequest or SweepRequest, and fills the form from a training or from a job."""
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from flask import request
+
+from cluster.domain.built_in_models import BUILT_IN_MODELS, BuiltInModel
+from cluster.domain.errors import Refused
+from cluster.domain.jobs.memory import format_exact_size, parse_size
+from cluster.domain.jobs.submission import JobRequest, split_command
+from cluster.domain.states import DatasetState, Launcher, TrainingKind
+from cluster.domain.sweeps.plan import PARAMETER, SweepKind, SweepRequest, split_values
+from cluster.store.datasets import Dataset
+from cluster.store.jobs import Job
+from cluster.store.trainings import Training
+from portal.web import forms
+
+VARIABLE_PREFIX = "variables."
+LAUNCHERS = tuple(launcher.value for launcher in Launcher)
+SWEEP_FIELDS = ("kind", "most_at_once", "stop_on_trouble")
+WHEN_FIELDS = ("priority", "time_limit", "grace", "retries", "memory")
+PLAIN_FIELDS = ("check", "name", "dataset", "units", *WHEN_FIELDS, *SWEEP_FIELDS)
+OWN_CODE_FIELDS = (*PLAIN_FIELDS, "script", "arguments", "launcher", "values")
+SWEEP_KINDS = tuple(kind.value for kind in SweepKind)
+DURATION = re.compile(r"([0-9]{1,7})\s*(s|m|h|d|)")
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+DEFAULT_REQUEST = JobRequest("", 1)
+"""What stands in the fields before anybody touches them."""
+FORM_FIELD = {
+    "time_limit_seconds": "time_limit",
+    "grace_seconds": "grace",
+    "dataset_id": "dataset",
+    "memory_bytes": "memory",
+}
+
+
+def model_of(training: Training) -> BuiltInModel | None:
+    return BUILT_IN_MODELS.get(training.model or "")
+
+
+def read_job_form(training: Training) -> JobRequest | SweepRequest:
+    """A sweep as soon as something has several values. Raises Refused, naming the field as the form calls it,
+    for what has not even the right shape."""
+    is_own_code = training.kind is TrainingKind.ADVANCED
+    # Which variables there are is the domain's to say.
+    variables = [name for name in request.form if name.startswith(VARIABLE_PREFIX)]
+    forms.require_known_fields(*(OWN_CODE_FIELDS if is_own_code else PLAIN_FIELDS), *variables)
+    values = read_form_variables()
+    swept = (
+        parse_swept_values(forms.text_field("values"))
+        if is_own_code
+        else {name: texts for name, texts in values.items() if len(texts) > 1}
+    )
+    grace = duration_field("grace", "s")
+    job = JobRequest(
+        name=forms.text_field("name"),
+        units=forms.integer_field("units"),
+        launcher=Launcher(forms.choice_field("launcher", LAUNCHERS)) if is_own_code else Launcher.HOROVOD,
+        command=read_command() if is_own_code else (),
+        variables={name: "".join(texts) for name, texts in values.items() if name not in swept},
+        dataset_id=forms.id_field("dataset"),
+        priority=forms.integer_field("priority") if forms.text_field("priority") else 0,
+        time_limit_seconds=duration_field("time_limit", "m"),
+        grace_seconds=DEFAULT_REQUEST.grace_seconds if grace is None else grace,
+        retries=forms.integer_field("retries") if forms.text_field("retries") else 0,
+        memory_bytes=size_field("memory"),
+    )
+    if not swept:
+        return job
+    return SweepRequest(
+        job,
+        swept,
+        SweepKind(forms.choice_field("kind", SWEEP_KINDS) if forms.text_field("kind") else SweepKind.GRID),
+        forms.integer_field("most_at_once") if forms.text_field("most_at_once") else None,
+        bool(forms.text_field("stop_on_trouble")),
+    )
+
+
+def read_command() -> tuple[str, ...]:
+    """The script is one word whatever is in it; the arguments are split by a shell's quoting rules."""
+    arguments = forms.text_field("arguments")
+    script = forms.text_field("script")
+    return (script, *split_command(arguments)) if script else ()
+
+
+def read_form_variables() -> dict[str, tuple[str, ...]]:
+    """By name; boxes that are ticked come as a field each, numbers as one text with commas or lines."""
+    names = [name.removeprefix(VARIABLE_PREFIX) for name in request.form if name.startswith(VARIABLE_PREFIX)]
+    return {name: split_values(name, "\n".join(forms.text_fields(VARIABLE_PREFIX + name))) for name in names}
+
+
+def parse_swept_values(text: str) -> dict[str, tuple[str, ...]]:
+    """`lr = 0.1, 0.01` a line; a line without a name goes on with the one before. Raises Refused."""
+    texts: dict[str, str] = {}
+    name = ""
+    for line in filter(str.strip, text.splitlines()):
+        head, sign, rest = line.partition("=")
+        if sign and PARAMETER.fullmatch(head.strip()):
+            name, line = head.strip(), rest
+        elif not name:
+            raise Refused("values", "sweep.bad_line", line=line.strip()[:60])
+        texts[name] = texts.get(name, "") + line + "\n"
+    return {name: split_values(name, values) for name, values in texts.items()}
+
+
+def duration_field(name: str, bare_unit: str) -> int | None:
+    """Seconds; None for an empty field."""
+    text = forms.text_field(name)
+    if not text:
+        return None
+    seconds = parse_duration(text, bare_unit)
+    if seconds is None:
+        raise Refused(name, "value.not_a_duration", value=text[:40])
+    return seconds
+
+
+def parse_duration(text: str, bare_unit: str) -> int | None:
+    """Seconds of `90m`, `2h` or `1d`; None for anything else. A bare number is of `bare_unit`: minutes for a time
+    limit, as of Slurm's --time, and seconds for a grace, as of Kubernetes' terminationGracePeriodSeconds."""
+    match = DURATION.fullmatch(text)
+    return int(match[1]) * SECONDS[match[2] or bare_unit] if match else None
+
+
+def size_field(name: str) -> int | None:
+    """`12GiB`, `800MiB`, or a bare number of GiB; None for an empty field."""
+    text = forms.text_field(name)
+    if not text:
+        return None
+    size = parse_size(text)
+    if size is None:
+        raise Refused(name, "value.not_a_size", value=text[:40])
+    return size
+
+
+def format_duration_field(seconds: int | None) -> str:
+    """As it is typed: `90m`."""
+    if seconds is None:
+        return ""
+    unit = next(unit for unit in ("d", "h", "m", "s") if seconds % SECONDS[unit] == 0)
+    return f"{seconds // SECONDS[unit]}{unit}"
+
+
+def form_field_of(refusal: Refused) -> str:
+    """The form's name of the field that the domain refused."""
+    if refusal.field.startswith("values."):
+        return (
+            "values" if "values" in request.form else VARIABLE_PREFIX + refusal.field.removeprefix("values.")
+        )
+    if refusal.field == "command":
+        return "script" if refusal.code == "job.command_missing" else "arguments"
+    return FORM_FIELD.get(refusal.field, refusal.field)
+
+
+def default_values(training: Training) -> dict[str, Any]:
+    """The values of an empty form."""
+    model = model_of(training)
+    defaults = (
+        {VARIABLE_PREFIX + variable.name: str(variable.default) for variable in model.variables}
+        if model
+        else {}
+    )
+    usual = {
+        "name": training.name,
+        "units": 1,
+        "launcher": Launcher.HOROVOD.value,
+        "priority": DEFAULT_REQUEST.priority,
+        "grace": format_duration_field(DEFAULT_REQUEST.grace_seconds),
+        "retries": DEFAULT_REQUEST.retries,
+        "kind": SweepKind.GRID.value,
+    }
+    return usual | defaults
+
+
+def values_from_job(job: Job) -> dict[str, Any]:
+    """A job as the form would have made it, so that a duplicate starts from there."""
+    variables: Mapping[str, Any] = job.variables
+    return {
+        "name": job.name,
+        "dataset": job.dataset_id or "",
+        "units": job.units,
+        "launcher": job.launcher.value,
+        "script": job.command[0] if job.command else "",
+        "arguments": shlex.join(job.command[1:]),
+        "priority": job.priority,
+        "time_limit": format_duration_field(job.time_limit_seconds),
+        "grace": format_duration_field(job.grace_seconds),
+        "retries": job.retries,
+        "memory": format_exact_size(job.memory_bytes) if job.memory_bytes else "",
+    } | {VARIABLE_PREFIX + name: str(value) for name, value in variables.items()}
+
+
+def selectable_datasets(rows: Iterable[Dataset]) -> list[Dataset]:
+    """One that is still being prepared may be chosen: the job waits for it. A failed one may not."""
+    return [dataset for dataset in rows if dataset.state is not DatasetState.FAILED]
+
+
+def first_ready_dataset(rows: Iterable[Dataset]) -> Dataset | None:
+    return next((dataset for dataset in rows if dataset.state is DatasetState.READY), None)

@@ -1,0 +1,119 @@
+"""The values of a job's page: the row, its times and progress, and the files of one attempt."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from cluster.cached_property import unlocked_cached_property
+from cluster.domain.errors import NotFound
+from cluster.domain.states import LIVE_JOB_STATES, JobState
+from cluster.services.context import Cluster
+from cluster.services.jobs.file_deletions import deletion_code, deletion_data
+from cluster.store.jobs import Attempt, Job
+from portal.job_files.attempt_files import AttemptFiles
+from portal.presenters.jobs import job_times
+from portal.presenters.jobs.job_progress import BestMetric, EpochProgress, best_metric, epoch_progress
+
+SPEED = "images_per_second"
+
+
+@dataclass(frozen=True)
+class UnitsOnNode:
+    """A node, and how many units of one attempt are there."""
+
+    node: str
+    units: int
+
+
+@dataclass(frozen=True)
+class JobView:
+    """`attempt` is the one whose files are shown, None before the first."""
+
+    job: Job
+    attempt: Attempt | None
+    files: AttemptFiles
+    now: datetime
+
+    @property
+    def number(self) -> int:
+        return self.attempt.number if self.attempt else 0
+
+    @property
+    def is_live(self) -> bool:
+        return self.job.state in LIVE_JOB_STATES
+
+    @property
+    def files_deletion(self) -> tuple[str, dict[str, Any]] | None:
+        """Code and data of the sentence that says who has deleted its files; None while they are there."""
+        if self.job.files_unwanted_at is None:
+            return None
+        return deletion_code(self.job), deletion_data(self.job)
+
+    @property
+    def is_newest(self) -> bool:
+        return self.attempt is None or self.attempt is self.job.attempts[-1]
+
+    @unlocked_cached_property
+    def progress(self) -> EpochProgress:
+        is_running = self.is_newest and self.job.state is JobState.RUNNING
+        ends_at = self.attempt.expected_end_at if is_running and self.attempt else None
+        return epoch_progress(self.files.metrics, self.now, ends_at)
+
+    @unlocked_cached_property
+    def best(self) -> BestMetric | None:
+        return best_metric(self.files.metrics)
+
+    @property
+    def speed(self) -> float | None:
+        return self.files.metrics.last(SPEED)
+
+    @property
+    def units(self) -> list[Any]:
+        """The units that this attempt holds or held."""
+        return [held.unit for held in self.attempt.allocations] if self.attempt else []
+
+    @property
+    def units_on_nodes(self) -> list[UnitsOnNode]:
+        return units_on_nodes(self.attempt) if self.attempt else []
+
+    @property
+    def unit_hours(self) -> float:
+        return job_times.job_unit_hours(self.job.attempts, self.now)
+
+    @property
+    def waited(self) -> float:
+        return job_times.job_waited_seconds(self.job, self.now)
+
+    @property
+    def ran(self) -> float | None:
+        return job_times.job_ran_seconds(self.job, self.now)
+
+    @property
+    def seconds_by_state(self) -> list[tuple[str, float]]:
+        return job_times.job_seconds_by_state(self.job, self.now)
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether a rehearsal only pretended to run it."""
+        return bool(self.attempt and (self.attempt.handle or {}).get("simulated"))
+
+
+def units_on_nodes(attempt: Attempt) -> list[UnitsOnNode]:
+    """The node of the first rank first; of a gang over several nodes the others in the order of their units."""
+    counts = Counter(held.unit.node.name for held in attempt.allocations)
+    first = attempt.node.name
+    others = [name for name in counts if name != first]
+    return [UnitsOnNode(name, counts[name]) for name in (first, *others)]
+
+
+def read_job_view(cluster: Cluster, job: Job, number: int | None) -> JobView:
+    """The newest attempt unless another is asked for. Raises NotFound for one that never was."""
+    attempt = job.attempts[-1] if job.attempts else None
+    if number is not None:
+        attempt = next((one for one in job.attempts if one.number == number), None)
+        if attempt is None:
+            raise NotFound("attempt", number)
+    number = attempt.number if attempt else 0
+    files = AttemptFiles.of_attempt(cluster.settings.storage_dir, job.workspace_id, job.id, number)
+    return JobView(job, attempt, files, cluster.clock())

@@ -1,0 +1,61 @@
+"""The values of a workspace's page: its units and their holders, jobs, trainings, datasets and permissions."""
+
+from collections import Counter
+
+from cluster.domain.states import JobState
+from cluster.services import datasets, trainings
+from cluster.services.jobs import queries
+from cluster.services.people.access import can_change_workspace
+from cluster.services.workspaces.queries import read_units_in_use_of
+from cluster.store.jobs import Job
+from cluster.store.workspaces import Workspace
+from portal.i18n.translate import _
+from portal.presenters.unit_bars import largest_free_block, workspace_bars
+from portal.presenters.waiting_texts import read_explanations
+from portal.presenters.workspace_page import state_now
+from portal.web.request_context import current_actor, current_cluster
+
+UNIT_HOLDING_STATES = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
+JOBS_SHOWN = 8
+JOBS_COUNTED = 200
+
+
+def read_home_values(workspace: Workspace) -> dict[str, object]:
+    cluster, actor = current_cluster(), current_actor()
+    used = read_units_in_use_of(cluster, [workspace.id])[workspace.id]
+    holding = queries.list_jobs(
+        cluster, actor, states=UNIT_HOLDING_STATES, workspace_id=workspace.id, limit=JOBS_COUNTED
+    )
+    recent = queries.list_jobs(cluster, actor, workspace_id=workspace.id, limit=JOBS_SHOWN)
+    read_explanations(recent)
+    return {
+        "state": state_now(workspace),
+        "used": used,
+        "mine": sum(job.units for job in holding if job.user_id == actor.user_id),
+        "my_jobs": sum(job.user_id == actor.user_id for job in holding),
+        "legend": units_legend(holding, actor.user_id),
+        "free_now": largest_free_block(workspace.units - used),
+        "bars": workspace_bars(holding, workspace, used, actor.user_id),
+        "by_person": units_by_person(holding),
+        "recent": recent,
+        "trainings": trainings.list_trainings(cluster, actor, workspace.id),
+        "datasets": datasets.list_datasets(cluster, actor, workspace.id),
+        "may_edit": can_change_workspace("workspace.edit", actor, workspace),
+        "may_extend": can_change_workspace("workspace.extend", actor, workspace),
+        "may_end": can_change_workspace("workspace.end", actor, workspace),
+    }
+
+
+def units_legend(holding: list[Job], user_id: int) -> list[dict[str, object]]:
+    """The two colours of the bars; empty where nothing runs."""
+    mine = sum(job.units for job in holding if job.user_id == user_id)
+    others = sum(job.units for job in holding if job.user_id != user_id)
+    shown = ({"fill": 1, "word": _("me"), "count": mine}, {"fill": 2, "word": _("others"), "count": others})
+    return [dict(item) for item in shown if item["count"]]
+
+
+def units_by_person(holding: list[Job]) -> Counter[str]:
+    summed: Counter[str] = Counter()
+    for job in holding:
+        summed[job.user.name] += job.units
+    return summed

@@ -1,0 +1,28 @@
+"""The command lists, drains and opens nodes."""
+
+import pytest
+
+from tests.builders import an_administrator
+from tests.pages.portal.command_lab import Run, submit
+from tests.pages.portal.rest_lab import Lab
+
+
+def test_nodes_and_workspaces_are_listed(run: Run) -> None:
+    assert "gpu01" in run("node", "list").stdout
+    assert "vision" in run("workspace", "list").stdout
+
+
+def test_a_node_is_drained_and_opened_again(lab: Lab, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("node", "drain", "gpu01", "--reason", "memory", "--yes", expected=3)  # A member may not.
+    token = lab.headers(an_administrator(lab.cluster))["Authorization"].removeprefix("Bearer ")
+    monkeypatch.setenv("GROUNDCREW_TOKEN", token)
+    job_id = submit(run)
+    run("node", "drain", "gpu01", "--reason", "memory", expected=1)  # Nobody answers the question.
+    drained = run("node", "drain", "gpu01", "--reason", "memory", "--yes")
+    assert "gpu01 is being drained." in drained.output
+    assert f"They fit on no other node and go on waiting: job-{job_id}." in drained.output
+    for words in (["nodes"], ["hosts"], ["node", "list"], ["node", "show", "gpu01"]):
+        assert "memory" in run(*words).stdout
+    assert "takes jobs again" in run("node", "undrain", "gpu01").output
+    run("node", "undrain", "gpu01", expected=5)
+    run("node", "show", "gpu99", expected=4)

@@ -1,0 +1,5 @@
+"""The portal with its streams, for the tests of this folder."""
+
+from tests.pages.portal.stream_lab import app
+
+__all__ = ["app"]

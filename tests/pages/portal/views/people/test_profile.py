@@ -1,0 +1,40 @@
+"""The profile shows the sessions and tokens of its user, and changes the password."""
+
+from cluster.services.people import sessions
+from tests.pages.portal.filled_portal import House
+
+
+def test_a_token_is_shown_once_and_works_until_it_is_revoked(house: House) -> None:
+    browser = house.visitor("member")
+    made = browser.post("/profile/tokens", data={"token_name": "laptop", "scope": "read", "days": "30"})
+    text = made.text.split('id="secret-text">')[1].split("<")[0]
+    assert text.startswith("gc_") and text not in browser.get("/profile").text
+    rest = house.app.test_client()
+    headers = {"Authorization": f"Bearer {text}"}
+    assert rest.get("/api/v1/nodes", headers=headers).status_code == 200
+    assert rest.post("/api/v1/jobs", headers=headers, json={}).status_code == 403, "it may only read"
+    number = text.split("_")[1]
+    assert browser.post(f"/profile/tokens/{number}/revoke").status_code == 303
+    assert rest.get("/api/v1/nodes", headers=headers).status_code == 401
+
+
+def test_sessions_are_listed_and_ended(house: House) -> None:
+    browser, other = house.visitor("owner"), house.app.test_client()
+    token = sessions.begin_session(
+        house.cluster, house.people["owner"].id, "192.0.2.7", "Mozilla/5.0 (X11; Linux) Firefox/140"
+    )
+    other.set_cookie(f"gc_session_{house.cluster.settings.port}", token)
+    page = browser.get("/profile").text
+    assert "Firefox · Linux" in page and "192.0.2.7" in page and "this one" in page
+    assert browser.post("/profile/sessions/end-others").status_code == 303
+    assert other.get("/").status_code == 302 and browser.get("/").status_code == 200
+
+
+def test_changing_the_password_keeps_this_session_alone(house: House) -> None:
+    browser = house.visitor("owner")
+    typed = {"old": "quiet apron 42", "password": "another quiet apron"}
+    assert browser.post("/profile/password", data=typed).status_code == 303
+    assert browser.get("/").status_code == 200
+    assert sessions.sign_in(house.cluster, "seoyeon", "another quiet apron", "127.0.0.1", "")
+    wrong = browser.post("/profile/password", data=typed)
+    assert wrong.status_code == 422 and 'id="old-problem"' in wrong.text

@@ -1,0 +1,43 @@
+"""Workspaces are made, listed and extended by their pages."""
+
+from datetime import timedelta
+
+from cluster.services.workspaces import lifecycle
+from tests.audit_entries import actions
+from tests.pages.portal.filled_portal import House
+
+
+def test_a_workspace_lives_from_new_to_extended(house: House) -> None:
+    admin = house.visitor("administrator")
+    fields = {
+        "name": "speech", "description": "음성", "units": "1", "starts_on": "2026-11-20",
+        "ends_on": "2026-11-22", "manager": "jisoo", "members": "taeho",
+    }  # fmt: skip
+    made = admin.post("/workspaces/new", data=fields)
+    assert made.status_code == 303
+    home = made.location
+    assert house.visitor("stranger").get(home).status_code == 200, "taeho is a member now"
+    assert "ends in 2 days" in admin.get("/").text
+    confirm = admin.get(f"{home}/end").text
+    assert "Nothing has been done yet" in confirm and "2026-11-22" in confirm
+    assert house.visitor("manager").post(f"{home}/end").status_code == 303
+    page = house.visitor("stranger").get(home).text
+    assert "This workspace has ended" in page and "Expired" in page
+    assert "speech" in admin.get("/workspaces?state=expired").text
+    assert "speech" not in admin.get("/workspaces?state=active").text.split('id="workspaces"')[1]
+    assert admin.post(f"{home}/extend", data={"ends_on": "2026-12-31"}).status_code == 303
+    assert "This workspace has ended" not in admin.get(home).text
+    assert {"workspace.created", "workspace.ended", "workspace.extended"} <= set(actions(house.cluster))
+
+
+def test_many_workspaces_are_listed_by_state_then_name(house: House) -> None:
+    manager = house.people["manager"]
+    day = lifecycle.local_today(house.cluster)
+    for name, first in (("aaa", 5), ("zzz", 0)):
+        term = day + timedelta(days=first), day + timedelta(days=9)
+        lifecycle.create_workspace(
+            house.cluster, house.actor("administrator"), name, "", *term, 0, manager.name
+        )
+    page = house.visitor("manager").get("/workspaces").text
+    table = page.split('id="workspaces"')[1]
+    assert table.index(">vision-lab<") < table.index(">zzz<") < table.index(">aaa<")

@@ -1,0 +1,58 @@
+"""Every row of a metrics file as CSV; a slot is freed whatever ends the export."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cluster.domain.errors import Unavailable
+from portal.job_files import metrics_csv
+from portal.job_files.metrics_csv import CsvExport, CsvExportSlots
+from portal.job_files.time_slicing import TimeSlicer
+
+ROWS = (
+    {"step": 1, "epoch": 0.5, "time": 10, "scalars": {"loss": 2.0}},
+    {"step": 2, "epoch": 1, "time": 11, "scalars": {"loss": 1.5, "accuracy": 0.25}},
+)
+TEXT = "step,epoch,time,accuracy,loss\r\n1,0.5,10.0,,2.0\r\n2,1.0,11.0,0.25,1.5\r\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS) + "no row\n")
+    return path
+
+
+@pytest.mark.parametrize("names", [None, ["accuracy", "loss"]])
+def test_each_row_is_a_line_with_all_names(file: Path, names: list[str] | None) -> None:
+    slots = CsvExportSlots()
+    export = CsvExport(file.open("rb"), names, TimeSlicer(), slots.take(7))
+    assert "".join(export) == TEXT
+    assert slots.used_by_person[7] == 0
+
+
+def test_long_files_come_in_chunks(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics_csv, "CHUNK_CHARACTERS", 1)
+    chunks = list(CsvExport(file.open("rb"), ["accuracy", "loss"], TimeSlicer(), CsvExportSlots().take(7)))
+    assert len(chunks) > 1
+    assert "".join(chunks) == TEXT
+
+
+def test_an_export_that_nobody_reads_frees_its_slot_once(file: Path) -> None:
+    slots, handle = CsvExportSlots(), file.open("rb")
+    export = CsvExport(handle, None, TimeSlicer(), slots.take(7))
+    assert slots.used_by_person[7] == 1
+    export.close()
+    export.close()
+    assert (slots.used_by_person[7], handle.closed) == (0, True)
+
+
+def test_a_person_has_two_slots_and_all_together_sixteen() -> None:
+    slots = CsvExportSlots()
+    held = [slots.take(person) for person in range(8) for _ in range(2)]
+    for person in (0, 99):
+        with pytest.raises(Unavailable, match=r"job\.too_many_files"):
+            slots.take(person)
+    held[0].close()
+    slots.take(0)
