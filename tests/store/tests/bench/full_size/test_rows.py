@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, text
-from worker.backups.database_contents import check_invariants
 
 from cluster.event_bus import NullEventBus
 from cluster.services.audit.seals import check_audit
@@ -20,6 +19,7 @@ from tests.bench.full_size.rows import planned_jobs
 from tests.bench.full_size.sizes import FULL, UNTIL, InstallationSize
 from tests.conftest import settings_for
 from tests.databases import PostgresqlServer
+from worker.backups.database_contents import check_invariants
 
 SMALL = replace(FULL, jobs=1_000, audit_entries=2_500, nodes=8, operations=200)
 OVERLAPS = (
