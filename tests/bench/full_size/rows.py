@@ -580,7 +580,10 @@ def repair_runs(size: InstallationSize) -> TableRows:
         )
         for number in range(1, size.repair_runs + 1)
     )
-    columns = "id name target host targets digest reason requested_by requested_at started_at ended_at verdict playbook_rc"
+    columns = (
+        "id name target host targets digest reason requested_by requested_at"
+        " started_at ended_at verdict playbook_rc"
+    )
     return table_rows(RepairRun, columns, rows)
 
 
