@@ -21,6 +21,7 @@ from cluster.store.engine import Store
 from cluster.store.environments import Environment
 from cluster.store.facts import InstallationFact
 from portal import create_app
+from portal.shared_objects import share_object
 from tests.bench.full_size.database_file import keep_nodes_ready
 from tests.bench.full_size.rows import user_name
 from tests.bench.full_size.sizes import SEAL_SECRET, UNTIL, InstallationSize
@@ -43,8 +44,7 @@ class FilledPortal:
 
     def get(self, address: Address) -> int:
         """The status of the answer, which is read to its end."""
-        self.app.extensions["cluster"] = self.cluster
-        self.app.config["groundcrew_clock"] = self.cluster.clock
+        share_object(self.app, Cluster, self.cluster)
         headers = {"Accept-Language": "en"}
         client: FlaskClient = self.app.test_client()
         if address.path.startswith("/api/"):
