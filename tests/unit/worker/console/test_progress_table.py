@@ -51,7 +51,7 @@ def test_a_state_is_printed_when_it_changes(capsys: pytest.CaptureFixture[str]) 
     for tasks in ([running], [running], [failed], [failed]):
         table.show(tasks)
     assert printed(capsys) == [
-        "[at work] lab-a: Stop it",
+        "[running] lab-a: Stop it",
         "[failed 1.2 s] lab-a: Stop it",
         "no room",
         "at all",
