@@ -18,6 +18,14 @@ from typing import Any
 
 from sqlalchemy import event
 
+from cluster.store.alerts import Notification
+from cluster.store.audit import AuditEntry, AuditSeal
+from cluster.store.jobs import Attempt, Job, JobEvent, Sweep
+from cluster.store.leases import IdempotentAnswer
+from cluster.store.nodes import Allocation
+from cluster.store.operations import Operation
+from cluster.store.repairs import RepairRun
+from cluster.store.users import FailedSignIn, SignInSession
 from tests.bench.full_size.database_file import copy_full_size
 from tests.bench.full_size.postgresql_template import full_size_database
 from tests.bench.full_size.sizes import FULL, InstallationSize
@@ -26,18 +34,12 @@ from tests.bench.page_costs.filled_portal import FilledPortal, filled_portal, lo
 from tests.bench.page_costs.statement_tally import tallied
 from tests.databases import PostgresqlServer, postgresql_server
 
-GROWING = (
-    *(
-        "jobs",
-        "attempts",
-        "allocations",
-        "job_events",
-        "sweeps",
-        "audit_entries",
-        "audit_seals",
-        "operations",
-    ),
-    *("repair_runs", "sign_in_sessions", "failed_sign_ins", "idempotent_answers", "notices"),
+GROWING = tuple(
+    row.__tablename__
+    for row in (
+        *(Job, Attempt, Allocation, JobEvent, Sweep, AuditEntry, AuditSeal, Operation),
+        *(RepairRun, SignInSession, FailedSignIn, IdempotentAnswer, Notification),
+    )
 )
 """What an installation has the more of the older it is."""
 WALKED = 5_000

@@ -59,8 +59,13 @@ def measure_at_full_load(
     for repeat in range(bench.few(2, 5)):
         counters = read_cache_counters(full.port)
         plan = RequestPlan(full.port, bench.few(6, 20), clients, seed=random.Random(repeat).randrange(1000))
+        used = full.cpu_seconds()["portal"]
         with noted_cpu(bench, MEASURE, case, contender, full):
             found = run_clients(plan)
+        used = full.cpu_seconds()["portal"] - used
+        ledger.value(
+            MEASURE, f"{case}: the portal's CPU for a page", contender, "s", used / max(1, found.answered)
+        )
         note_answers(bench, case, contender, found)
         note_cache(bench, case, contender, counters, read_cache_counters(full.port))
         bare = run_clients(RequestPlan(bare_port, bench.few(3, 6), bare_pages))

@@ -75,7 +75,7 @@ def load_page(context: BrowserContext, full: FullInstallation, path: str) -> Pag
     session = context.new_cdp_session(page)
     session.send("Network.enable")
     finished: list[Any] = []
-    session.on("Network.loadingFinished", finished.append)
+    session.on("Network.loadingFinished", lambda event: finished.append(event))
     page.goto(f"http://127.0.0.1:{full.port}{path}", wait_until="load")
     page.wait_for_timeout(
         500
