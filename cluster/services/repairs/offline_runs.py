@@ -47,7 +47,8 @@ def hold_offline_run(cluster: Cluster, run: RepairRun) -> Iterator[bool]:
     path = offline_record_file(cluster, run).with_suffix(".lock")
     with external_call("repair_record.lock"):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with path.open("a") as file:
+        lock = path.open("a")
+    with lock as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
