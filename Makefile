@@ -12,9 +12,11 @@ ARGUMENTS = $(if $(PORT),--port $(PORT)) $(if $(filter command line,$(origin HOS
   $(if $(filter 1 yes,$(YES)),--yes) $(if $(filter 1 yes,$(KEEP)),--keep) $(if $(filter 0 no,$(TRAINING)),--no-first-training)
 
 # WRITE=1 FIRST=1 for make bench-hostile
-# QUICK=1 ANYWAY=1 ONLY=P1,P3 for make bench; AGAIN=1 with ONLY keeps the other measures of the run before
+# QUICK=1 ANYWAY=1 ONLY=P1,P3 DATABASE=sqlite for make bench; AGAIN=1 with ONLY keeps the other measures of the run before;
+# TAIL_SECONDS=600 follows logs for so long
 MEASURED = $(if $(filter 1 yes,$(QUICK)),--quick) $(if $(filter 1 yes,$(ANYWAY)),--anyway) $(if $(ONLY),--only=$(ONLY)) \
-  $(if $(filter 1 yes,$(AGAIN)),--again)
+  $(if $(filter 1 yes,$(AGAIN)),--again) $(if $(TAIL_SECONDS),--tail-seconds=$(TAIL_SECONDS)) \
+  $(if $(DATABASE),--database=$(DATABASE))
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,7 +73,7 @@ test-kube: python  ## Kubernetes from an offline bundle on three hosts without a
 test-kube-ci: python  ## its short half, where this machine has compiled Kubernetes; else it says so and passes
 	@$(BOOTSTRAP) with-test-machine python -m tests.hosts.kube.compiled
 
-bench: python  ## the queue measured beside Slurm, HyperQueue and RQ (20 min, idle machine; QUICK=1: 3 min)
+bench: python  ## the queue beside Slurm, HyperQueue and RQ, the portal at full size (1 h, idle machine; QUICK=1: 15 min)
 	@$(BOOTSTRAP) with-test-machine python -m tests.bench $(MEASURED)
 
 bench-backups: python  ## a backup under load on both databases (10 min, idle machine); writes docs/measurements

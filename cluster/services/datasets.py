@@ -16,8 +16,12 @@ from cluster.domain.people.permissions import is_allowed, require_permission
 from cluster.domain.states import LIVE_JOB_STATES, DatasetKind, DatasetState, OperationKind
 from cluster.failpoints import external_call
 from cluster.services.context import Cluster
-from cluster.services.operations.execution import fail_operation, finish_operation
-from cluster.services.operations.requests import enqueue_operation, request_operation
+from cluster.services.operations.lifecycle import (
+    enqueue_operation,
+    fail_operation,
+    finish_operation,
+    request_operation,
+)
 from cluster.services.people.access import (
     dataset_relation,
     load_workspace,
@@ -227,12 +231,6 @@ def finish_import(
         dataset.classes = [list(pair) for pair in classes] if classes else None
         dataset.error_code = dataset.error_data = None
     publish_import_end(cluster, operation_id, dataset.id)
-
-
-def finish_delete(cluster: Cluster, operation_id: int, fence: int) -> None:
-    with cluster.store.write() as session:
-        finish_operation(session, operation_id, fence, cluster.clock())
-    cluster.events.publish("operations", operation_id)
 
 
 def fail_import(cluster: Cluster, operation_id: int, fence: int, code: str, data: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.orm import Session, sessionmaker
 
 from cluster import failpoints
-from cluster.store.sqlite import open_sqlite, use_write_ahead_log
+from cluster.store.sqlite import keep_connections, open_sqlite, use_write_ahead_log
 
 POOLED_CONNECTIONS = 16
 """Per process; as many more are made for a moment where all of these are in use."""
@@ -82,7 +82,8 @@ class Store:
         failpoints.hit(f"{writer} committed")
 
     def hold_open(self) -> None:
-        """For services: SQLite's files beside the database then stay, and need no room on a full disk to be made again.
+        """For services: SQLite's connections are kept, and so are its files beside the database, which then need no
+        room on a full disk to be made again.
 
         Called once no process is forked any more that would use the store.
         """
@@ -91,6 +92,7 @@ class Store:
             use_write_ahead_log(connection)
             connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
             self._staying = connection
+            keep_connections(self.engine)
 
     def close(self) -> None:
         if self._staying is not None:

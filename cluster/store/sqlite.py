@@ -9,11 +9,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.pool import NullPool
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from cluster.settings import VERSION
 
 BUSY_TIMEOUT_MS = 10_000
+KEPT_CONNECTIONS = 8
+"""Per process; as many more as are wanted are made for a moment. Each may hold 2 MiB of pages."""
 BUSY_CODES = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
@@ -24,9 +26,17 @@ def sqlite_file(url: str) -> Path | None:
 
 
 def open_sqlite(url: str, patience: int | None = None) -> Engine:
-    """WAL, durable commits, foreign keys; no connection is kept, so none crosses a fork."""
+    """WAL, durable commits, foreign keys; no connection is kept before `keep_connections`, so none crosses a fork."""
     busy_ms = BUSY_TIMEOUT_MS if patience is None else 1000 * patience
-    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": busy_ms / 1000})
+    engine = create_engine(
+        url,
+        poolclass=QueuePool,
+        pool_size=KEPT_CONNECTIONS,
+        max_overflow=-1,
+        pool_use_lifo=True,
+        connect_args={"timeout": busy_ms / 1000},
+    )
+    event.listen(engine, "checkin", close_connection)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, record: object) -> None:
@@ -46,6 +56,16 @@ def open_sqlite(url: str, patience: int | None = None) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
+
+
+def close_connection(connection: object, record: ConnectionPoolEntry) -> None:
+    if connection is not None:
+        record.close()
+
+
+def keep_connections(engine: Engine) -> None:
+    """From now on a connection is used again: making one costs as much as ten queries."""
+    event.remove(engine, "checkin", close_connection)
 
 
 def use_write_ahead_log(connection: sqlite3.Connection, busy_ms: int = BUSY_TIMEOUT_MS) -> None:

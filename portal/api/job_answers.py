@@ -4,8 +4,10 @@ from datetime import timedelta
 from typing import Any
 
 from cluster.domain.jobs.submission import SubmissionPreview
-from cluster.domain.queue.reasons import NotYetExamined
-from cluster.domain.queue.waiting_data import to_waiting_data
+from cluster.domain.queue.reasons import (
+    NotYetExamined,
+    to_waiting_data,
+)
 from cluster.domain.states import JobState
 from cluster.services.jobs import file_deletions
 from cluster.services.jobs.start_delays import read_start_delay

@@ -5,7 +5,7 @@ from typing import Any
 from flask.views import MethodView
 
 from cluster.domain.repairs.definition import Repair
-from cluster.services.repairs import previews, requests
+from cluster.services.repairs import previews, repair_runs
 from cluster.services.repairs.previews import RepairPreview
 from cluster.store.repairs import RepairRun
 from portal.api.blueprint import ApiBlueprint, describe_sentence
@@ -92,7 +92,7 @@ class OneRepair(MethodView):
     def post(self, body: dict[str, Any], repair: str) -> dict[str, Any]:
         """Runs it. 409 where the forecast is no longer true, or another one is under way there."""
         cluster, actor = current_cluster(), current_actor()
-        run = requests.request_repair(
+        run = repair_runs.request_repair(
             cluster,
             actor,
             repair,
@@ -102,7 +102,7 @@ class OneRepair(MethodView):
             node_ids=body["nodes"],
             is_dry_run=body["look_ahead"],
         )
-        return describe_repair_run(requests.read_repair_run(cluster, actor, run.id))
+        return describe_repair_run(repair_runs.read_repair_run(cluster, actor, run.id))
 
 
 @blueprint.route("/runs/<int:run_id>")
@@ -110,7 +110,7 @@ class OneRun(MethodView):
     @blueprint.response(200, RepairRunAnswer)
     def get(self, run_id: int) -> dict[str, Any]:
         """Each task on each host, and the results of the checks before and afterwards."""
-        return describe_repair_run(requests.read_repair_run(current_cluster(), current_actor(), run_id))
+        return describe_repair_run(repair_runs.read_repair_run(current_cluster(), current_actor(), run_id))
 
 
 @blueprint.route("/runs/<int:run_id>/cancel")
@@ -118,5 +118,5 @@ class CancelRun(MethodView):
     @blueprint.response(200, RepairRunAnswer)
     def post(self, run_id: int) -> dict[str, Any]:
         """The first time its playbook is asked to end, the second time it is ended."""
-        requests.cancel_repair(current_cluster(), current_actor(), run_id)
-        return describe_repair_run(requests.read_repair_run(current_cluster(), current_actor(), run_id))
+        repair_runs.cancel_repair(current_cluster(), current_actor(), run_id)
+        return describe_repair_run(repair_runs.read_repair_run(current_cluster(), current_actor(), run_id))

@@ -11,6 +11,7 @@ from portal.web.request_context import current_cluster
 
 THEMES = ("light", "dark")
 THEME_COOKIE = "gc_theme"
+ICON_SPRITE = "vendor/tabler-icons-3.51.0/sprite.svg"
 
 
 def chosen_theme() -> str | None:
@@ -29,12 +30,20 @@ def follows_system_theme() -> bool:
     return chosen_theme() is None
 
 
-def icon_sprite_url() -> str:
-    """The address of the icons, asked for a hundred times a page and made once for each request."""
-    if "sprite" not in g:
-        g.sprite = url_for("static", filename="vendor/tabler-icons-3.51.0/sprite.svg")
-    made: str = g.sprite
-    return made
+class StaticUrls:
+    """The addresses of static files, made once: a page names thirty of them, and the icons a hundred times."""
+
+    def __init__(self) -> None:
+        self.made: dict[str, str] = {}
+
+    def url(self, filename: str) -> str:
+        found = self.made.get(filename)
+        if found is None:
+            found = self.made[filename] = url_for("static", filename=filename)
+        return found
+
+    def icon_sprite_url(self) -> str:
+        return self.url(ICON_SPRITE)
 
 
 def stream_start_id() -> str:
@@ -47,11 +56,13 @@ def stream_start_id() -> str:
 
 def init_app(app: Flask) -> None:
     """Gives templates `theme()`, the icons and versioned addresses of static files."""
+    urls = StaticUrls()
     app.jinja_env.globals.update(
         theme=current_theme,
         follows_system_theme=follows_system_theme,
         stream_start_id=stream_start_id,
-        icon_sprite_url=icon_sprite_url,
+        static_url=urls.url,
+        icon_sprite_url=urls.icon_sprite_url,
     )
     app.url_defaults(add_static_version)
 

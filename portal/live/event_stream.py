@@ -6,17 +6,18 @@ import queue
 import re
 import select
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from flask import Flask
 
 from cluster.domain.people.actor import Actor
+from cluster.event_bus import BusEvent, event_order
 from cluster.services.context import Cluster
 from cluster.services.jobs import queries
 from portal.job_files.folders import out_path_parts
-from portal.live.event_hub import BusEvent, EventHub, TabQueue
+from portal.live.event_hub import EventHub, TabQueue
 from portal.live.file_watcher import NO_FILES, FileSizes, FileWatcher, FolderSubscription
 from portal.live.session_checks import SessionChecks
 from portal.live.stream_slots import StreamSlots
@@ -112,10 +113,10 @@ class TabStream:
     def is_abandoned(self) -> bool:
         return self.is_disconnected is not None and self.is_disconnected()
 
-    def newest_per_row(self, events: list[BusEvent]) -> Iterator[str]:
+    def newest_per_row(self, events: Iterable[BusEvent]) -> Iterator[str]:
         """One event per row, however often it was published; the last id counts."""
         newest = {(event.topic, event.row_id): event for event in events if event.topic in self.topics}
-        for event in sorted(newest.values(), key=lambda event: tuple(map(int, event.id.split("-")))):
+        for event in sorted(newest.values(), key=lambda event: event_order(event.id)):
             yield format_event(event.topic, {"id": event.row_id}, event.id)
 
     def may_change_watched_jobs(self, event: BusEvent) -> bool:

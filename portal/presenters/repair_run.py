@@ -6,7 +6,7 @@ from typing import Any
 from cluster.domain.repairs.definition import Repair, RepairGroup, RepairTargets
 from cluster.domain.repairs.run_matrix import FAILED_STATES, RepairVerdict
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
-from cluster.services.repairs import requests
+from cluster.services.repairs import repair_runs
 from cluster.services.repairs.catalogue import list_offered_repairs
 from cluster.store.repairs import RepairRun
 from portal.job_files.log_chunks import read_log_chunk
@@ -58,7 +58,7 @@ def failed_nodes(run: RepairRun) -> list[int]:
     if run.ended_at is None or len(run.hosts) < 2:
         return []
     bad = {host for task in run.tasks for host, cell in task["hosts"].items() if cell in FAILED_STATES}
-    return requests.read_node_ids(current_cluster(), bad) if 0 < len(bad) < len(run.hosts) else []
+    return repair_runs.read_node_ids(current_cluster(), bad) if 0 < len(bad) < len(run.hosts) else []
 
 
 def next_repairs(run: RepairRun) -> list[tuple[Repair, list[int]]]:
@@ -69,7 +69,7 @@ def next_repairs(run: RepairRun) -> list[tuple[Repair, list[int]]]:
     repairs = [
         entry.repair for entry in list_offered_repairs(cluster).values() if run.name in entry.repair.gentler
     ]
-    nodes = failed_nodes(run) or requests.read_node_ids(cluster, run.hosts)
+    nodes = failed_nodes(run) or repair_runs.read_node_ids(cluster, run.hosts)
     ways = [(repair, nodes if repair.targets is RepairTargets.NODES else []) for repair in repairs]
     return sorted(ways, key=lambda way: list(RepairGroup).index(way[0].group))
 

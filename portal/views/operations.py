@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 from cluster.domain.errors import NotFound
 from cluster.domain.states import OperationKind, OperationState
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
-from cluster.services.operations import queries, requests
+from cluster.services.operations import lifecycle, queries
 from cluster.store.base import LARGEST_ID
 from portal.job_files.log_chunks import read_log_chunk
 from portal.presenters.operation_steps import OPEN_STATES, operation_steps
@@ -48,7 +48,7 @@ def page(operation_id: int) -> ResponseReturnValue:
         is_open=operation.state in OPEN_STATES,
         log_tail=read_operation_log_tail(operation_id),
         may_retry=operation.state in (OperationState.FAILED, OperationState.INTERRUPTED)
-        and requests.can_retry_operation(current_cluster(), current_actor(), operation),
+        and lifecycle.can_retry_operation(current_cluster(), current_actor(), operation),
     )
 
 
@@ -83,5 +83,5 @@ def log(operation_id: int) -> ResponseReturnValue:
 
 @blueprint.post("/operations/<int:operation_id>/retry")
 def retry(operation_id: int) -> ResponseReturnValue:
-    requests.retry_operation(current_cluster(), current_actor(), operation_id)
+    lifecycle.retry_operation(current_cluster(), current_actor(), operation_id)
     return redirect(url_for("operations.page", operation_id=operation_id), 303)

@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 from cluster.domain.errors import Conflict, Refused
 from cluster.domain.repairs.definition import RepairGroup
 from cluster.services.backups.manifests import last_verified_backup, list_backups
-from cluster.services.repairs import previews, requests
+from cluster.services.repairs import previews, repair_runs
 from cluster.services.repairs.catalogue import (
     list_offered_repairs,
     read_repair_catalogue,
@@ -29,7 +29,7 @@ def index() -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
     shown = previews.list_repair_summaries(cluster, actor)
     before = min(request.args.get("before", LARGEST_ID, type=int), LARGEST_ID)
-    runs = requests.list_repair_runs(cluster, actor, before, RUNS_SHOWN + 1)
+    runs = repair_runs.list_repair_runs(cluster, actor, before, RUNS_SHOWN + 1)
     backups = list_backups(cluster, actor)
     return render_template(
         "repairs/_list.html" if is_fragment_request() else "repairs/list.html",
@@ -70,7 +70,7 @@ def ask(repair: str) -> ResponseReturnValue:
     try:
         forms.require_known_fields(*FIELDS, "nodes", "look_ahead")
         etag, reason, typed = (forms.text_field(field) for field in FIELDS)
-        run = requests.request_repair(
+        run = repair_runs.request_repair(
             current_cluster(),
             current_actor(),
             repair,
@@ -90,7 +90,7 @@ def ask(repair: str) -> ResponseReturnValue:
 @blueprint.get("/repairs/runs/<int:run_id>")
 def run(run_id: int) -> ResponseReturnValue:
     cluster = current_cluster()
-    run_row = requests.read_repair_run(cluster, current_actor(), run_id)
+    run_row = repair_runs.read_repair_run(cluster, current_actor(), run_id)
     entry = list_offered_repairs(cluster).get(run_row.name)
     return render_template(
         "repairs/_run.html" if is_fragment_request() else "repairs/run.html",
@@ -109,8 +109,8 @@ def run(run_id: int) -> ResponseReturnValue:
 @blueprint.post("/repairs/runs/<int:run_id>/cancel")
 def cancel(run_id: int) -> ResponseReturnValue:
     """A run whose worker has given up ends at once, and the form opens again for the same repair and nodes."""
-    run = requests.cancel_repair(current_cluster(), current_actor(), run_id)
+    run = repair_runs.cancel_repair(current_cluster(), current_actor(), run_id)
     if run.ended_at is not None:
-        nodes = requests.read_node_ids(current_cluster(), run.hosts)
+        nodes = repair_runs.read_node_ids(current_cluster(), run.hosts)
         return redirect(url_for("repairs.forecast", repair=run.name, nodes=nodes or None), 303)
     return redirect(url_for("repairs.run", run_id=run_id), 303)

@@ -1,6 +1,6 @@
-"""`make bench`: measures the queue beside its rivals and writes docs/measurements.
+"""`make bench`: measures the queue beside its rivals, and the portal at full size; writes docs/measurements.
 
-python -m tests.bench [--quick] [--anyway] [--only P1,P3 [--again]] [--database postgresql]
+python -m tests.bench [--quick] [--anyway] [--only P1,P3 [--again]] [--database postgresql] [--tail-seconds 600]
 """
 
 import argparse
@@ -29,12 +29,22 @@ from tests.bench.measures import (
     submissions,
     sweeps,
 )
+from tests.bench.portal_load import (
+    command_start,
+    footprint,
+    mixed_pages,
+    page_weight,
+    tails,
+)
+from tests.bench.portal_load import report as portal_report
+from tests.bench.portal_load.portal_bench import PortalBench
 from tests.bench.rest_clients import Unexpected
 from tests.bench.results import Ledger, load, missing
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "measurements"
 MEASURES = (submissions, decisions, starts, gaps, short_jobs, sweeps, queue_pages, recovery)
+PORTAL_MEASURES = (mixed_pages, tails, footprint, page_weight, command_start)
 TROUBLES = (
     TooSlow,
     Unexpected,
@@ -46,38 +56,73 @@ TROUBLES = (
 )
 """What ends one measure and not the run: it is said in the report."""
 DATABASES = ("postgresql", "sqlite")
+TAIL_SECONDS = 15.0
 
 
 def main(arguments: list[str]) -> int:
     asked = parse(arguments)
-    chosen = [measure for measure in MEASURES if not asked.only or measure.MEASURE in asked.only.split(",")]
     folder = Path(asked.out) if asked.out else FOLDER
-    ledger = take_up(folder, chosen) if asked.again else begin(asked.quick)
-    print_machine(ledger)
     try:
-        ledger.facts["busy"] = machine.check_idle()
+        idleness: dict[str, Any] = {"busy": machine.check_idle()}
     except machine.NotIdle as trouble:
         if not asked.anyway:
             print(f"The machine is not idle: {trouble}.\nNothing is measured; --anyway measures and says so.")
             return 1
-        ledger.facts |= {"busy": machine.busy_share(1.0), "anyway": str(trouble)}
+        idleness = {"busy": machine.busy_share(1.0), "anyway": str(trouble)}
     prepare_environment()
+    if queue := choose(MEASURES, asked):
+        measure_queue(asked, folder, queue, idleness)
+    if portal := choose(PORTAL_MEASURES, asked):
+        measure_portal(asked, folder, portal, idleness)
+    return 0
+
+
+def choose(measures: Sequence[ModuleType], asked: argparse.Namespace) -> list[ModuleType]:
+    return [measure for measure in measures if not asked.only or measure.MEASURE in asked.only.split(",")]
+
+
+def measure_queue(
+    asked: argparse.Namespace, folder: Path, chosen: list[ModuleType], idleness: dict[str, Any]
+) -> None:
+    ledger = open_ledger(asked, folder / report.DATA, chosen, idleness)
     with a_ground(ledger, asked.quick, asked.database or DATABASES) as ground:
         for measure in chosen:
             take(ground, measure)
             ledger.save(folder / report.DATA)  # What is measured stays, whatever happens to the next one.
     report.write(ledger, folder, ground.environment)
     print(f"\nwritten: {folder / 'queue.md'}")
-    return 0
+
+
+def measure_portal(
+    asked: argparse.Namespace, folder: Path, chosen: list[ModuleType], idleness: dict[str, Any]
+) -> None:
+    ledger = open_ledger(asked, folder / portal_report.DATA, chosen, idleness)
+    ledger.facts["tail seconds"] = asked.tail_seconds
+    bench = PortalBench(ledger, asked.quick, tuple(asked.database or DATABASES), asked.tail_seconds)
+    for measure in chosen:
+        take(bench, measure)
+        ledger.save(folder / portal_report.DATA)
+    portal_report.write(ledger, folder)
+    print(f"\nwritten: {folder / portal_report.PAGE}")
+
+
+def open_ledger(
+    asked: argparse.Namespace, data: Path, chosen: list[ModuleType], idleness: dict[str, Any]
+) -> Ledger:
+    """A new one, or with `--again` the one of the run before, without what is measured now."""
+    ledger = take_up(data, chosen) if asked.again else begin(asked.quick)
+    ledger.facts |= idleness
+    print_machine(ledger)
+    return ledger
 
 
 def begin(is_quick: bool) -> Ledger:
     return Ledger(facts=moment() | {"quick": is_quick, "machine": machine.describe()})
 
 
-def take_up(folder: Path, chosen: Sequence[ModuleType]) -> Ledger:
+def take_up(data: Path, chosen: Sequence[ModuleType]) -> Ledger:
     """The run before, without what is measured again: each measure is whole, with its rivals, from one run."""
-    ledger = load(folder / report.DATA)
+    ledger = load(data)
     for measure in chosen:
         ledger.forget(measure.MEASURE)
         ledger.facts.setdefault("again", {})[measure.MEASURE] = moment()
@@ -97,11 +142,14 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "--again", action="store_true", help="with --only: the other measures stay as they were"
     )
     parser.add_argument("--database", action="append", choices=DATABASES, help="only this one")
+    parser.add_argument(
+        "--tail-seconds", type=float, default=TAIL_SECONDS, help="how long P8 follows logs (goals: 600)"
+    )
     parser.add_argument("--out", help="another folder than docs/measurements")
     return parser.parse_args(arguments)
 
 
-def take(ground: Ground, measure: ModuleType) -> None:
+def take(ground: Ground | PortalBench, measure: ModuleType) -> None:
     """One measure with all its repeats; says how long it took and how busy the machine was just before."""
     busy = machine.busy_share(1.0)
     print(f"{measure.MEASURE:<4} {measure.TITLE} ...", flush=True)

@@ -12,7 +12,7 @@ from tests.builders import a_user
 
 ROOT = Path(__file__).resolve().parents[2]
 STORE = ROOT / "cluster" / "store"
-OWN_TRANSACTIONS = {STORE / "engine.py", STORE / "migrate.py"}
+OWN_TRANSACTIONS = {STORE / "engine.py", STORE / "migrate.py", STORE / "sqlite.py"}
 LISTED = [
     *(ROOT / "cluster" / "services").rglob("*.py"),
     *(ROOT / "worker" / "tasks").rglob("*.py"),

@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.services.people import sessions
-from cluster.services.repairs import requests
+from cluster.services.repairs import repair_runs
 from portal import create_app
 from tests.builders import an_administrator
 from tests.integration.worker.tasks.test_repairs import Garage
@@ -45,7 +45,7 @@ def test_of_two_who_click_at_once_one_runs_and_the_other_hears_who_and_since_whe
 
     at_once(*[partial(click, name) for name in people])
     assert set(answers) == {303, 409}, answers
-    (run,) = requests.list_repair_runs(garage.cluster, garage.chief)
+    (run,) = repair_runs.list_repair_runs(garage.cluster, garage.chief)
     (first, _), (second, told) = answers[303], answers[409]
     since = run.requested_at.astimezone(garage.cluster.settings.zone)
     asked = f"Repair {run.id} runs on lab-a: {first} asked for it at {since:%H:%M}"

@@ -21,7 +21,7 @@ from worker.kubernetes.api_client import KubernetesObject
 from worker.kubernetes.manifests.pod_template import RUNTIME_INSIDE
 from worker.kubernetes.object_names import INDEX
 from worker.kubernetes.snapshot import is_shim_pod
-from worker.scheduling.gang_usage import with_rank_usage
+from worker.scheduling.usage import with_rank_usage
 
 NODES = (("node-1", 1), ("node-2", 1))
 

@@ -6,7 +6,7 @@ from cluster.domain.jobs.submission import JobRequest
 from cluster.domain.people.actor import Actor
 from cluster.services.context import Cluster
 from cluster.services.images import environments
-from cluster.services.operations import execution
+from cluster.services.operations import lifecycle
 from cluster.store.nodes import Node
 from cluster.store.trainings import Training
 from cluster.store.users import User
@@ -42,7 +42,7 @@ def make_environment_ready(cluster: Cluster) -> None:
     actor = actor_of(an_administrator(cluster))
     environment = environments.ensure_default_environment(cluster, actor, "digest", "/nowhere")
     assert environment.operation_id is not None
-    operation = execution.claim_operation(cluster, environment.operation_id, "a worker")
+    operation = lifecycle.claim_operation(cluster, environment.operation_id, "a worker")
     assert operation is not None
     environments.finish_build(cluster, operation.id, operation.fence, [])
 

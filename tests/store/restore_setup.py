@@ -9,7 +9,7 @@ from cluster.domain.errors import Refused
 from cluster.domain.states import JobState, OperationKind
 from cluster.services.audit.seals import read_newest_seal, seal_entries
 from cluster.services.context import Cluster
-from cluster.services.operations import requests
+from cluster.services.operations import lifecycle
 from cluster.services.people import sessions
 from cluster.store.audit import add_audit_entry
 from cluster.store.jobs import Job
@@ -38,7 +38,7 @@ def lab(cluster: Cluster, clock: Clock) -> Cluster:
     a_job(cluster, training, name="waiting")
     sessions.begin_session(cluster, person.id, "192.0.2.7", "a browser")
     with cluster.store.write() as session:
-        requests.request_operation(session, OperationKind.DATASET_DELETE, 1, actor_of(person), clock())
+        lifecycle.request_operation(session, OperationKind.DATASET_DELETE, 1, actor_of(person), clock())
         for number in range(2):
             add_audit_entry(session, clock(), actor_of(person), "job.submitted", number)
     clock.move(minutes=2)

@@ -131,14 +131,22 @@ def key_environment(keys: Path | None) -> dict[str, str]:
     }
 
 
-def read_events(folder: Path) -> list[dict[str, Any]]:
-    """ansible-runner's events in their order; one that is being written comes the next time."""
-    found = []
-    files = (folder / "artifacts" / "run" / "job_events").glob("*.json")
-    for path in sorted((path for path in files if EVENT_FILE.fullmatch(path.name)), key=event_number):
-        with suppress(ValueError, FileNotFoundError):
-            found.append(json.loads(path.read_text()))
-    return found
+class EventReader:
+    """Reads each of ansible-runner's events of one run once."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "artifacts" / "run" / "job_events"
+        self.read_names: set[str] = set()
+
+    def read_new_events(self) -> list[dict[str, Any]]:
+        """Those that have come since the last call, in their order; one that cannot be read yet comes the next time."""
+        found = []
+        files = (path for path in self.folder.glob("*.json") if path.name not in self.read_names)
+        for path in sorted((path for path in files if EVENT_FILE.fullmatch(path.name)), key=event_number):
+            with suppress(ValueError, FileNotFoundError):
+                found.append(json.loads(path.read_text()))
+                self.read_names.add(path.name)
+        return found
 
 
 def event_number(path: Path) -> int:

@@ -21,9 +21,10 @@ from cluster.services.context import Cluster
 from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.migrate import head_revision
-from worker.backups.database_summary import (
+from worker.backups.database_contents import (
     DatabaseSummary,
     check_audit_triggers,
+    check_invariants,
     check_same_summary,
     read_summary,
 )
@@ -34,7 +35,6 @@ from worker.backups.dump import (
     write_backup_manifest,
 )
 from worker.backups.errors import BackupBroken, disk_full_as_unavailable
-from worker.backups.invariants import check_invariants
 from worker.backups.protocols import ScratchDatabase
 
 UNZSTD = ("zstd", "--quiet", "--decompress", "--stdout")

@@ -18,7 +18,7 @@ from sqlalchemy.engine import URL
 
 from cluster.domain.errors import Refused, Unavailable
 from cluster.store.engine import Store
-from worker.backups.database_summary import read_summary
+from worker.backups.database_contents import read_summary
 from worker.backups.errors import BackupBroken, raise_if_disk_full
 from worker.backups.protocols import DatabaseDump
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from worker.backups.database_summary import DatabaseSummary
+from worker.backups.database_contents import DatabaseSummary
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,10 @@ from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.migrate import known_revisions, upgrade_database
 from worker.backups.audit_anchors import anchors_in_backups
+from worker.backups.database_contents import check_invariants
 from worker.backups.drill import check_database_kind, restore_to_scratch
 from worker.backups.dump import delete_unfinished, hold_backup_lock, open_backup_database, write_backup
 from worker.backups.errors import BackupBroken, disk_full_as_unavailable
-from worker.backups.invariants import check_invariants
 from worker.backups.protocols import BackupDatabase
 
 Now = Callable[[], datetime]

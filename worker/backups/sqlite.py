@@ -13,7 +13,7 @@ from cluster.failpoints import external_call
 from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.sqlite import sqlite_file
-from worker.backups.database_summary import read_summary
+from worker.backups.database_contents import read_summary
 from worker.backups.errors import BackupBroken, raise_if_disk_full
 from worker.backups.protocols import DatabaseDump
 

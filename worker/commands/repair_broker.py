@@ -24,7 +24,11 @@ import structlog
 import yaml
 
 from cluster.domain.errors import GroundcrewError, Refused
-from cluster.domain.repairs.broker_protocol import (
+from cluster.domain.repairs.definition import CatalogueInvalid, Repair, parse_repair
+from worker.adapters import playbooks
+from worker.adapters.installed_playbooks import check_installed_playbooks
+from worker.adapters.playbooks import PlaybookRequest
+from worker.repairs.broker_protocol import (
     MAX_QUOTED,
     PROBE_TIMEOUT,
     BrokerInventory,
@@ -32,12 +36,9 @@ from cluster.domain.repairs.broker_protocol import (
     parse_broker_request,
     parse_run_number,
     probe_variables,
+    read_json_line,
+    write_json_line,
 )
-from cluster.domain.repairs.definition import CatalogueInvalid, Repair, parse_repair
-from worker.adapters import playbooks
-from worker.adapters.installed_playbooks import check_installed_playbooks
-from worker.adapters.playbooks import PlaybookRequest
-from worker.adapters.repair_broker_client import read_json_line, write_json_line
 
 log = structlog.get_logger()
 REQUEST_TIMEOUT_SECONDS = 10.0

@@ -25,8 +25,9 @@ from cluster.services.repairs.offline_records import (
     import_offline_records,
     list_offline_records,
 )
+from cluster.services.repairs.offline_runs import new_offline_run
 from cluster.services.repairs.previews import list_repair_summaries, preview_repair
-from cluster.services.repairs.requests import (
+from cluster.services.repairs.repair_runs import (
     cancel_repair,
     list_repair_runs,
     read_repair_run,
@@ -45,7 +46,7 @@ from worker.console.installation_status import (
     has_no_task_worker,
     read_installation_status,
 )
-from worker.console.offline_run import OfflineRepairRun, master_host_name, new_offline_run
+from worker.console.offline_run import OfflineRepairRun, master_host_name
 from worker.console.online_run import OnlineRepairRun
 from worker.console.password_links import offer_password_link
 from worker.console.progress_table import verdict_name
@@ -214,7 +215,8 @@ class ConsoleMenu:
         if confirmed is None:
             return
         entry = find_catalogue_entry(self.cluster, repair.name)
-        OfflineRepairRun(self.cluster, new_offline_run(self.cluster, entry, confirmed[0], self.login)).start()
+        run = new_offline_run(self.cluster, entry, host, confirmed[0], self.login)
+        OfflineRepairRun(self.cluster, run).start()
 
     def offer_online_run(self, repair: Repair) -> None:
         """What has changed since the forecast runs nothing; the new one is shown."""

@@ -12,7 +12,7 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.states import OperationState
 from cluster.services.context import Cluster
 from cluster.services.repairs.catalogue import list_offered_repairs
-from cluster.services.repairs.requests import cancel_repair, read_repair_run
+from cluster.services.repairs.repair_runs import cancel_repair, read_repair_run
 from cluster.store.repairs import RepairRun
 from worker.console.progress_table import ProgressTable, show_check_results, verdict_name
 from worker.console.prompt import print_console_text, print_line, terminal_sentence

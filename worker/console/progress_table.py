@@ -7,8 +7,13 @@ from cluster import words
 from cluster.domain.repairs.definition import Repair
 from cluster.domain.repairs.run_matrix import HostTaskState, RepairVerdict
 from cluster.services.context import Cluster
+from cluster.services.repairs.catalogue import list_offered_repairs
+from cluster.services.repairs.offline_records import offline_record_file
+from cluster.services.repairs.offline_runs import Data, FileRecorder
+from cluster.store.repairs import RepairRun
 from worker.bootstrap.terminal import language_of_terminal
-from worker.console.prompt import bilingual_text, print_line, terminal_sentence
+from worker.console.prompt import bilingual_text, print_console_text, print_line, terminal_sentence
+from worker.repairs.driver import STEP_PLAYBOOK, STEP_PREPARE
 
 
 def verdict_name(verdict: RepairVerdict) -> str:
@@ -49,3 +54,39 @@ def show_check_results(cluster: Cluster, answers: Sequence[Mapping[str, Any]]) -
         print_line(
             f"  [{mark}] {terminal_sentence(cluster, str(each['code']), dict(each.get('data') or {}))}"
         )
+
+
+class ConsoleRecorder(FileRecorder):
+    """Records the run in its file and shows it on the terminal."""
+
+    def __init__(self, cluster: Cluster, run: RepairRun) -> None:
+        super().__init__(cluster, run)
+        entry = list_offered_repairs(cluster).get(run.name)
+        self.table = ProgressTable(entry.repair if entry else None)
+        self.has_shown_cancel = False
+
+    def read_run(self) -> RepairRun:
+        if self.run.cancel_requested_at is not None and not self.has_shown_cancel:
+            # Said here and not in the handler of the signal, which may interrupt another line.
+            print_console_text("It is asked to end. Ctrl-C once more ends it by force.")
+            self.has_shown_cancel = True
+        return super().read_run()
+
+    def record_step(self, step: str) -> None:
+        if step == STEP_PREPARE:
+            print_console_text("Preparing.")
+        elif step == STEP_PLAYBOOK:
+            print_console_text("Repair {run} has begun. Ctrl-C cancels it.", run=self.run.number)
+
+    def record_tasks(self, tasks: Data, share: float) -> None:
+        super().record_tasks(tasks, share)
+        self.table.show(tasks)
+
+    def record_end(self, verdict: RepairVerdict, rc: int | None, checks: Data, code: str = "") -> None:
+        super().record_end(verdict, rc, checks, code)
+        if code:
+            print_line(terminal_sentence(self.cluster, code, {"host": self.run.host}))
+        show_check_results(self.cluster, checks)
+        print_line(verdict_name(verdict))
+        path = offline_record_file(self.cluster, self.run)
+        print_console_text("Its record is {path}; it is read in once the database answers.", path=path)

@@ -1,7 +1,6 @@
 """Opens the executor that the settings name, and the way in which it starts shims."""
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from cluster.domain.executors import ExecutorKind
@@ -30,10 +29,9 @@ def open_executor(cluster: Cluster, runtime: Path, launcher: ShimStarter | None 
             engine, settings.storage_dir, settings.docker_gpus, settings.docker_network, settings.job_ids
         )
     if settings.executor is ExecutorKind.KUBERNETES and settings.kubeconfig:
-        installation = partial(ensure_installation_id, cluster)
         return open_kubernetes_executor(
             settings.kubeconfig,
-            installation,
+            lambda: ensure_installation_id(cluster),
             settings.storage_dir,
             runtime,
             settings.kubernetes_storage,

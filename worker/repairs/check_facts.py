@@ -1,5 +1,8 @@
-"""Reads the facts that the checks of a repair need, and evaluates the checks."""
+"""Reads the facts that the checks of a repair need, of hosts by a playbook that changes nothing, and evaluates the
+checks."""
 
+import time
+import uuid
 import xmlrpc.client
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -8,42 +11,120 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
 
 from cluster.domain.repairs.check_results import CheckFacts, CheckResult
 from cluster.domain.repairs.checks import evaluate_check
-from cluster.domain.repairs.definition import CheckKind, RepairCheck
+from cluster.domain.repairs.definition import HOST_CHECKS, CheckKind, RepairCheck
 from cluster.domain.states import EnvironmentState
 from cluster.services.audit.seals import read_audit_status
 from cluster.services.backups.manifests import read_backups
 from cluster.services.context import Cluster
 from cluster.services.images.environments import read_default_environment
+from cluster.services.repairs.catalogue import CatalogueEntry
 from cluster.services.repairs.reclaimable_files import list_reclaimable_paths
 from cluster.services.repairs.stuck_operations import count_stuck_operations
 from cluster.services.storage.disk_space import read_disk_usage
 from cluster.store.nodes import Node
+from cluster.store.repairs import RepairRun
+from worker.adapters import playbooks
 from worker.adapters.health_probes import database_problem, portal_status, redis_problem
 from worker.bootstrap.paths import InstallationPaths
 from worker.embedded.supervisor import SupervisorClient
 from worker.environments.manifest import is_environment_ready
+from worker.repairs.broker_protocol import PROBE_TIMEOUT
+from worker.repairs.playbook_runs import delete_run_folder_of, start_probe
 
 BACKUP_KINDS = {CheckKind.BACKUP_MADE, CheckKind.BACKUP_RESTORED}
+PROBE_TASK = "Look at what the checks ask for"
+CLUSTER_PROBE_TASK = "Look at the node and its cluster"
 HostStates = Mapping[str, Mapping[str, Any] | None]
+"""By host; None for one that was not reached."""
 
 
 def run_checks(
+    cluster: Cluster, entry: CatalogueEntry, run: RepairRun, since: datetime, is_database_away: bool = False
+) -> list[CheckResult]:
+    """Probes the run's hosts and evaluates the checks of its repair, in the catalogue's order. Raises Unavailable."""
+    hosts = probe_hosts(cluster, entry, run)
+    evaluate = evaluate_without_database if is_database_away else evaluate_checks
+    return evaluate(cluster, entry.repair.checks, since, hosts, run.hosts)
+
+
+def evaluate_without_database(
     cluster: Cluster,
     checks: Iterable[RepairCheck],
     since: datetime,
-    hosts: HostStates | None = None,
-    names: Sequence[str] = (),
+    hosts: HostStates | None,
+    names: Sequence[str],
 ) -> list[CheckResult]:
-    """In the catalogue's order; `hosts` is what was seen on those of these `names`, where a check asks for it."""
+    """One by one: those that only the database could answer are red and say that it was not read."""
+    found = []
+    for check in checks:
+        try:
+            found += evaluate_checks(cluster, [check], since, hosts, names)
+        except SQLAlchemyError:
+            found.append(CheckResult(False, "check.not_read", {}))
+    return found
+
+
+def evaluate_checks(
+    cluster: Cluster,
+    checks: Iterable[RepairCheck],
+    since: datetime,
+    hosts: HostStates | None,
+    names: Sequence[str],
+) -> list[CheckResult]:
+    """In their order, by facts of one moment; `names` are the hosts of the run."""
     wanted = tuple(checks)
     kinds = {check.kind for check in wanted}
     facts = replace(read_check_facts(cluster, kinds), hosts=hosts, now=cluster.clock())
     if CheckKind.HEARTBEAT_FRESH in kinds:
         facts = replace(facts, heartbeats=read_heartbeats(cluster, names))
     return [evaluate_check(check, facts, since) for check in wanted]
+
+
+def probe_hosts(cluster: Cluster, entry: CatalogueEntry, run: RepairRun) -> HostStates | None:
+    """By host, None for one that was not reached; None at all where no check asks. Raises Unavailable."""
+    settings = cluster.settings
+    asks = any(check.kind in HOST_CHECKS for check in entry.repair.checks)
+    if not asks or settings.ansible_dir is None or settings.ansible_programs is None:
+        return None
+    folder = settings.state_dir / "repairs" / str(uuid.uuid4().int % 10**15 + 10**15)
+    start_probe(cluster, entry, run, folder)
+    seen = read_probe(folder, run.hosts)
+    delete_run_folder_of(cluster, folder)
+    return seen
+
+
+def read_probe(folder: Path, hosts: Iterable[str]) -> HostStates:
+    deadline = time.monotonic() + 2 * PROBE_TIMEOUT
+    while playbooks.read_playbook_end(folder) is None and time.monotonic() < deadline:
+        time.sleep(0.1)
+    seen: dict[str, Any] = dict.fromkeys(hosts)
+    for event in playbooks.EventReader(folder).read_new_events():
+        data = event.get("event_data") or {}
+        if event.get("event") != "runner_on_ok":
+            continue
+        host = str(data.get("host"))
+        if data.get("task") == PROBE_TASK:
+            seen[host] = with_local_times(data["res"], datetime.fromisoformat(event["created"]).timestamp())
+        elif data.get("task") == CLUSTER_PROBE_TASK and seen.get(host):
+            seen[host] = {**seen[host], "kubernetes": data["res"]["kubernetes"]}
+    return seen
+
+
+def with_local_times(state: Mapping[str, Any], told_at: float) -> dict[str, Any]:
+    """When each unit and the host began, seconds since 1970, 0 where it does not run.
+
+    A host's clock may be ahead of ours or behind: it tells ages, which are counted back from when we were told.
+    """
+
+    def since(age: float | None) -> float:
+        return 0.0 if age is None else told_at - age
+
+    units = {name: {**unit, "since": since(unit["age"])} for name, unit in state["units"].items()}
+    return {**state, "units": units, "started": since(state["age"])}
 
 
 def read_check_facts(cluster: Cluster, kinds: set[CheckKind]) -> CheckFacts:

@@ -2,27 +2,74 @@
 servers."""
 
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import structlog
 
 from cluster.domain.errors import Unavailable
-from cluster.domain.repairs.broker_protocol import PROBE_TIMEOUT, BrokerRequest, probe_variables
 from cluster.failpoints import external_call
+from cluster.files import safe_files
 from cluster.files.atomic import write_atomically
 from cluster.services.context import Cluster
 from cluster.services.repairs.catalogue import CatalogueEntry, playbook_file
 from cluster.store.repairs import RepairRun
-from worker.adapters import playbooks, repair_broker_client
-from worker.adapters.ansible_environment import check_ansible
+from worker.adapters import ansible_environment, installed_playbooks, playbooks
 from worker.adapters.playbooks import CLONE, PlaybookRequest
+from worker.bootstrap.virtual_environments import is_built, virtual_environment_path
+from worker.repairs.broker_protocol import PROBE_TIMEOUT, BrokerRequest, ask_broker, probe_variables
 
 log = structlog.get_logger()
+LOG_MODE = 0o640
 
 
 def repair_run_folder(cluster: Cluster, run: RepairRun) -> Path:
     return cluster.settings.state_dir / "repairs" / run.number
+
+
+@external_call("repairs.forget_other_life")
+def remove_stale_run_folder(folder: Path) -> None:
+    """A run counts as started before its folder is made: what lies there is of a life that a restore has left."""
+    if folder.exists():
+        with safe_files.open_folder_path(folder.parent) as parent:
+            safe_files.remove_tree(parent, folder.name)
+
+
+@external_call("ansible.build")
+def ensure_ansible(cluster: Cluster, log: Path) -> Path:
+    """Its Python; built where this machine has none yet, which takes a minute. Raises Unavailable.
+
+    What the builder says is written to `log` if it fails.
+    """
+    named = cluster.settings.ansible_programs
+    if named is not None:
+        return ansible_environment.check_ansible(named).parent / "python"
+    known = virtual_environment_path(
+        cluster.settings.cache_dir, "ansible", CLONE / "requirements" / "ansible.txt"
+    )
+    if is_built(known):
+        return known / "bin" / "python"
+    command = ["/usr/bin/python3", "-B", "-m", "worker.bootstrap", "ansible", "--path"]
+    done = subprocess.run(
+        command, cwd=CLONE, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    if done.returncode != 0 or not said:
+        with safe_files.open_folder_path(log.parent) as logs:
+            safe_files.replace_file(logs, log.name, ("\n".join(said) + "\n").encode(), LOG_MODE)
+        raise Unavailable("repair.no_ansible", line=said[-1][:300] if said else "")
+    return Path(done.stdout.splitlines()[-1]) / "python"
+
+
+def check_unchanged(cluster: Cluster, entry: CatalogueEntry, run: RepairRun) -> None:
+    """What runs is what the forecast showed, and on servers what was installed. Raises Unavailable."""
+    settings = cluster.settings
+    if settings.repair_broker is not None and settings.ansible_dir is not None:
+        with external_call("playbooks.check"):
+            installed_playbooks.check_installed_playbooks(settings.ansible_dir)
+    if entry.digest != run.digest:
+        raise Unavailable("repair.files_changed", name=run.name)
 
 
 def start_playbook(cluster: Cluster, entry: CatalogueEntry, run: RepairRun, python: Path) -> None:
@@ -31,7 +78,7 @@ def start_playbook(cluster: Cluster, entry: CatalogueEntry, run: RepairRun, pyth
         if cluster.settings.repair_broker is not None:
             is_ahead = run.is_dry_run is True
             wanted = BrokerRequest(run.number, entry.repair, tuple(run.hosts), tuple(run.locks), is_ahead)
-            repair_broker_client.ask_broker(cluster.settings.repair_broker, {"do": "run", **wanted.to_data()})
+            ask_broker(cluster.settings.repair_broker, {"do": "run", **wanted.to_data()})
         else:
             playbooks.start_playbook_process(playbook_request_of(cluster, entry, run, python))
 
@@ -42,7 +89,7 @@ def start_probe(cluster: Cluster, entry: CatalogueEntry, run: RepairRun, folder:
     with external_call("playbooks.look"):
         if settings.repair_broker is not None:
             wanted = BrokerRequest(folder.name, entry.repair, tuple(run.hosts), (), probe_port=settings.port)
-            repair_broker_client.ask_broker(settings.repair_broker, {"do": "run", **wanted.to_data()})
+            ask_broker(settings.repair_broker, {"do": "run", **wanted.to_data()})
         else:
             playbooks.start_playbook_process(probe_request_of(cluster, entry, run, folder))
 
@@ -79,7 +126,7 @@ def probe_request_of(
         playbook=settings.ansible_dir / "playbooks" / "look.yml",
         hosts=run.hosts,
         variables=probe_variables(entry.repair.checks, settings.port),
-        python=check_ansible(settings.ansible_programs).parent / "python",
+        python=ansible_environment.check_ansible(settings.ansible_programs).parent / "python",
         locks=[],
         timeout=PROBE_TIMEOUT,
         config=settings.ansible_dir / "repairs.cfg",
@@ -110,9 +157,7 @@ def request_end(cluster: Cluster, folder: Path, is_forced: bool) -> bool:
             return True
         try:
             verb = "end" if is_forced else "cancel"
-            repair_broker_client.ask_broker(
-                cluster.settings.repair_broker, {"do": verb, "number": folder.name}
-            )
+            ask_broker(cluster.settings.repair_broker, {"do": verb, "number": folder.name})
         except Unavailable as error:
             log.warning("not asked to end", code=error.code, **error.data)
             return False
@@ -126,11 +171,21 @@ def delete_run_folder_of(cluster: Cluster, folder: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
             return
         try:
-            repair_broker_client.ask_broker(
-                cluster.settings.repair_broker, {"do": "forget", "number": folder.name}
-            )
+            ask_broker(cluster.settings.repair_broker, {"do": "forget", "number": folder.name})
         except Unavailable as error:
             log.warning("a run's folder stays", code=error.code, **error.data)
+
+
+def copy_log(folder: Path, target: Path) -> None:
+    """To where every operation's log lies, in a folder of other services; the transcript stays in its place."""
+    source = playbooks.log_file(folder)
+    if not source.exists():
+        return
+    with safe_files.open_folder_path(target.parent) as logs:
+        if safe_files.size_at(logs, target.name) == source.stat().st_size:
+            return
+        with external_call("log.copy"):
+            safe_files.replace_file(logs, target.name, source.read_bytes(), LOG_MODE)
 
 
 RUNS_TO_KEEP = 200

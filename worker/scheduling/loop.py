@@ -24,7 +24,7 @@ from worker.scheduling.node_watch import NodeWatch
 from worker.scheduling.periodic_work import periodic_work
 from worker.scheduling.reconciler import Reconciler
 from worker.scheduling.scheduler_lease import acquire_scheduler_lease, lease_holder_name
-from worker.scheduling.usage_watch import watch_sweeps
+from worker.scheduling.usage import watch_sweeps
 from worker.scheduling.wakeup import Wakeup
 from worker.scheduling.workspace_folders import WorkspaceFolders
 

@@ -1,15 +1,11 @@
 """Plans the program of an attempt: its paths, variables and command, and the user as which it runs."""
 
-import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypedDict
 
 from cluster.domain.jobs import launch
 from cluster.domain.jobs.resume_points import ResumePoint
 from cluster.domain.states import Launcher, TrainingKind
-from cluster.files.checkpoints import FOLDER as CHECKPOINTS
 from cluster.services.storage import folders
 from cluster.settings import Settings
 from cluster.store.jobs import Attempt, Job
@@ -18,15 +14,8 @@ from worker.executors.contract import ProgramPlan
 from worker.executors.path_mapping import PathMapping
 from worker.kubernetes import object_names
 from worker.kubernetes.manifests.run_spec import GangKind
+from worker.scheduling.resume_points import map_checkpoints
 from worker.scheduling.start_rows import allocated_gpus, allocated_kind, allocated_units, units_by_node
-
-WE_ARE_ROOT = os.geteuid() == 0
-
-
-class JobIdentity(TypedDict, total=False):
-    uid: int
-    gid: int
-    services: tuple[int, int] | None
 
 
 @dataclass(frozen=True)
@@ -77,19 +66,13 @@ def map_dataset(settings: Settings, job: Job, view: PathMapping) -> str:
     return str(view.map_path(folders.dataset_folder(settings, job.dataset), "dataset"))
 
 
-def map_checkpoints(folder: Path, resume: ResumePoint, view: PathMapping) -> str:
-    """The folder that we made is shown, not the one in it: the program could have put a link there."""
-    former = view.map_path(folder.with_name(str(resume.attempt)) / "out", "former")
-    return str(former / CHECKPOINTS)
-
-
 def map_code(settings: Settings, job: Job, view: PathMapping) -> Path:
     folder = folders.code_folder(settings, job.workspace_id, job.training_id, job.code_version)
     return view.map_path(folder, "code")
 
 
 def plan_program(settings: Settings, attempt: Attempt, paths: ProgramPaths) -> tuple[ProgramPlan, GangKind]:
-    """The program, and how its ranks find each other where they are several pods. Raises Refused as `job_identity`."""
+    """The program, and how its ranks find each other where they are several pods. Raises Refused as `as_job_user`."""
     job, variables = attempt.job, program_variables(settings, attempt, paths)
     gang, launched = choose_gang_launch(settings, attempt, paths, sorted(variables))
     program = ProgramPlan(
@@ -97,11 +80,10 @@ def plan_program(settings: Settings, attempt: Attempt, paths: ProgramPaths) -> t
         environment=variables,
         ranks=launched.ranks,
         code=paths.code,
-        **job_identity(settings, job),
         time_limit_seconds=job.time_limit_seconds,
         grace_seconds=job.grace_seconds,
     )
-    return program, gang
+    return as_job_user(settings, job, program), gang
 
 
 def program_variables(settings: Settings, attempt: Attempt, paths: ProgramPaths) -> dict[str, str]:
@@ -126,7 +108,7 @@ def program_variables(settings: Settings, attempt: Attempt, paths: ProgramPaths)
 
 
 def choose_gang_launch(
-    settings: Settings, attempt: Attempt, paths: ProgramPaths, names: Sequence[str]
+    settings: Settings, attempt: Attempt, paths: ProgramPaths, names: list[str]
 ) -> tuple[GangKind, launch.LaunchPlan]:
     """On several nodes the ranks are several pods, and each is given the variables of these `names`."""
     by_node, job = units_by_node(attempt), attempt.job
@@ -152,12 +134,10 @@ def job_program(job: Job, interpreter: str) -> tuple[str, ...]:
     return launch.custom_program(interpreter, [str(word) for word in job.command])
 
 
-def job_identity(settings: Settings, job: Job) -> JobIdentity:
+def as_job_user(settings: Settings, job: Job, program: ProgramPlan) -> ProgramPlan:
     """As root a job runs as its user's own number, else as ourselves. Raises Refused for a number of others."""
-    if not WE_ARE_ROOT:
-        return {}
-    return {
-        "uid": settings.job_ids.uid_of(job.user_id),
-        "gid": settings.job_ids.gid_of(job.workspace_id),
-        "services": folders.service_ids(settings),
-    }
+    if not folders.IS_ROOT:
+        return program
+    ids = settings.job_ids
+    uid, gid = ids.uid_of(job.user_id), ids.gid_of(job.workspace_id)
+    return replace(program, uid=uid, gid=gid, services=folders.service_ids(settings))

@@ -47,8 +47,8 @@ from worker.executors.contract import (
 from worker.inside import shim_files
 from worker.scheduling.attempt_starts import AttemptStarts
 from worker.scheduling.disk_watch import DiskWatch, LiveRun
-from worker.scheduling.gang_usage import with_rank_usage
 from worker.scheduling.resume_points import find_resume_point
+from worker.scheduling.usage import with_rank_usage
 
 log = structlog.get_logger()
 LEFTOVER_TRIES, LEFTOVER_PAUSE_SECONDS = 5, 0.02

@@ -1,10 +1,13 @@
 """Finds the checkpoint from which a job resumes: the newest complete one of its newest attempt that has any."""
 
+from pathlib import Path
+
 from cluster.domain.jobs.resume_points import ResumePoint, parse_resume_key
-from cluster.files.checkpoints import CheckpointFile, list_checkpoints
+from cluster.files.checkpoints import FOLDER, CheckpointFile, list_checkpoints
 from cluster.services.jobs.live_attempts import LiveAttempt
 from cluster.services.storage import folders
 from cluster.settings import Settings
+from worker.executors.path_mapping import PathMapping
 
 MOST_ATTEMPTS = 20
 """So many earlier attempts are looked at, the newest first."""
@@ -45,3 +48,12 @@ def list_attempt_checkpoints(settings: Settings, attempt: LiveAttempt, number: i
 def is_complete_checkpoint(checkpoint: CheckpointFile) -> bool:
     """Its note is written last, and says how far it had come."""
     return checkpoint.size > 0 and checkpoint.epoch is not None
+
+
+def map_checkpoints(folder: Path, resume: ResumePoint, view: PathMapping) -> str:
+    """Where the program of the attempt in `folder` finds the checkpoints of the former one.
+
+    The folder that we made is shown, not the one in it: the program could have put a link there.
+    """
+    former = view.map_path(folder.with_name(str(resume.attempt)) / "out", "former")
+    return str(former / FOLDER)

@@ -1,7 +1,7 @@
 """Builds the start plan of a placed attempt from its rows."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict
 
 from cluster.domain.errors import Refused
 from cluster.domain.jobs.gpu_support import check_gpu_support
@@ -10,19 +10,12 @@ from cluster.domain.jobs.resume_points import ResumePoint
 from cluster.domain.nodes.gpu_minors import gpu_minors_of
 from cluster.domain.states import UnitState
 from cluster.services.context import Cluster
+from cluster.services.storage import folders
 from cluster.settings import Settings
-from cluster.store.jobs import Attempt, Job
-from cluster.store.nodes import Node
+from cluster.store.jobs import Attempt
 from worker.executors.contract import ContainerPlan, NotStarted, PlacementPlan, SandboxSpec, StartPlan
 from worker.executors.path_mapping import HostPaths, PathMapping, path_mapping_of
-from worker.kubernetes.manifests.run_spec import GangKind
 from worker.scheduling import program_plan, start_rows
-from worker.scheduling.start_rows import StartRows
-
-
-class NodeShare(TypedDict, total=False):
-    cpus: float
-    memory_bytes: int
 
 
 def build_start_plan(
@@ -30,7 +23,7 @@ def build_start_plan(
     runtime: Path,
     attempt_id: int,
     resume: ResumePoint | None = None,
-    loaded: StartRows | None = None,
+    loaded: start_rows.StartRows | None = None,
 ) -> StartPlan:
     """Changes nothing.
 
@@ -60,7 +53,7 @@ def build_start_plan(
     )
 
 
-def check_gpus_used(loaded: StartRows, attempt: Attempt) -> None:
+def check_gpus_used(loaded: start_rows.StartRows, attempt: Attempt) -> None:
     """Raises NotStarted."""
     job, kind = attempt.job, start_rows.allocated_kind(attempt)
     try:
@@ -69,47 +62,57 @@ def check_gpus_used(loaded: StartRows, attempt: Attempt) -> None:
         raise NotStarted("start.no_gpu_environment", **refused.data) from refused
 
 
-def plan_placement(settings: Settings, attempt: Attempt, gang: GangKind, view: PathMapping) -> PlacementPlan:
-    """The device files, measurements and processes of GPUs are known here only where jobs run here."""
-    job, node, by_node = attempt.job, attempt.node, start_rows.units_by_node(attempt)
-    gpus, is_local = start_rows.allocated_gpus(attempt), settings.executor.capabilities.is_local
-    on_first = by_node[0][1] if by_node else job.units
-    return PlacementPlan(
-        units=job.units,
+def plan_placement(settings: Settings, attempt: Attempt, gang: str, view: PathMapping) -> PlacementPlan:
+    placement = PlacementPlan(
+        units=attempt.job.units,
         nodes=start_rows.node_names(attempt),
-        units_by_node=by_node,
+        units_by_node=start_rows.units_by_node(attempt),
         gang=gang,
-        gpus=gpus,
-        gpu_minors=gpu_minors_of(node.facts, gpus) if is_local else {},
-        telemetry=map_telemetry(settings, node, view) if gpus and is_local else None,
-        **node_share(node, on_first, job, settings.memory_overcommit),
-        most_processes=settings.job_processes * job.units if is_local else None,
+        gpus=start_rows.allocated_gpus(attempt),
+    )
+    if settings.executor.capabilities.is_local:
+        placement = with_local_devices(settings, attempt, placement, view)
+    return with_node_share(placement, attempt, settings.memory_overcommit)
+
+
+def with_local_devices(
+    settings: Settings, attempt: Attempt, placement: PlacementPlan, view: PathMapping
+) -> PlacementPlan:
+    """What is known here of device files, measurements and processes, because the job runs here."""
+    gpus = placement.gpus
+    return replace(
+        placement,
+        gpu_minors=gpu_minors_of(attempt.node.facts, gpus),
+        telemetry=map_telemetry(settings, attempt, view) if gpus else None,
+        most_processes=settings.job_processes * placement.units,
     )
 
 
-def map_telemetry(settings: Settings, node: Node, view: PathMapping) -> Path | None:
+def map_telemetry(settings: Settings, attempt: Attempt, view: PathMapping) -> Path | None:
     """What the node's agent measures of its GPUs. Its folder is shown, for each file there replaces the last."""
     folder = settings.state_dir / "telemetry"
-    return view.map_path(folder, "telemetry") / f"{node.name}.json" if folder.is_dir() else None
+    return view.map_path(folder, "telemetry") / f"{attempt.node.name}.json" if folder.is_dir() else None
 
 
-def node_share(node: Node, units: int, job: Job, overcommit: int) -> NodeShare:
+def with_node_share(placement: PlacementPlan, attempt: Attempt, overcommit: int) -> PlacementPlan:
     """Of the (first) node's processors as large a part as of its units, of its memory that or what the job asks for.
 
-    Empty where nothing is known.
+    Nothing where nothing is known.
     """
+    job, node = attempt.job, attempt.node
+    units = placement.units_by_node[0][1] if placement.units_by_node else job.units
     there = sum(unit.state is not UnitState.GONE for unit in node.units)
     cpus, memory = node.facts.get("cpus"), node.facts.get("memory_bytes")
     if not there or not isinstance(cpus, int) or not isinstance(memory, int):
-        return {}
+        return placement
     asked = job.memory_bytes * units // job.units if job.memory_bytes else None
     limit = memory_limit_of(NodeMemory(there, memory), units, asked, overcommit)
-    return {"cpus": cpus * min(units / there, 1.0), "memory_bytes": limit}
+    return replace(placement, cpus=cpus * min(units / there, 1.0), memory_bytes=limit)
 
 
 def choose_sandbox(settings: Settings, view: PathMapping) -> SandboxSpec | None:
     """Of the installation's own folders a program sees what was shown to it, once everything was."""
-    needs_sandbox = program_plan.WE_ARE_ROOT and settings.executor.capabilities.sandboxes_files
+    needs_sandbox = folders.IS_ROOT and settings.executor.capabilities.sandboxes_files
     if not needs_sandbox or not isinstance(view, HostPaths):
         return None
     hidden = (settings.state_dir, settings.backups)

@@ -3,92 +3,60 @@
 import os
 import select
 import threading
-import time
 from collections.abc import Collection
-from typing import Any
 
 import redis
-import structlog
 
-from cluster.event_bus import STREAM
-
-log = structlog.get_logger()
-RETRY_SECONDS = 1.0
-BLOCK_SECONDS = 5.0
-"""How long one question to Redis stays open; shorter than the connection's own patience."""
+from cluster.event_bus import BusEvent, follow_events, read_newest_event_id
 
 
 class Wakeup:
-    """A thread listens to Redis and remembers the last ring it heard, so that none is missed between two waits."""
+    """A thread follows the event bus from where it was before the first pass, so that no event is missed between two
+    waits."""
 
-    def __init__(self, connection: redis.Redis, topics: frozenset[str], deaf_to: str = "") -> None:
-        """`ignored_origin` is the origin of our own bell: what we did ourselves is no news."""
+    def __init__(self, connection: redis.Redis, topics: frozenset[str], ignored_origin: str = "") -> None:
+        """`ignored_origin` is that of our own event bus: what we did ourselves is no news."""
         self.connection = connection
         self.topics = topics
-        self.ignored_origin = deaf_to
-        self.last: Any = None
+        self.ignored_origin = ignored_origin
+        self.start_id: str | None = None
         self.event = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self.listener: threading.Thread | None = None
 
     def wait(self, seconds: float, ends: Collection[int] = ()) -> bool:
-        """Until one of the topics rings or one of the descriptors is readable, at most `seconds`.
+        """Until an event of one of the topics arrives or one of the descriptors is readable, at most `seconds`.
 
-        False where neither came.
+        False if neither happened.
         """
         self._ensure_listener()
-        watched = select.poll()
+        poll = select.poll()
         for descriptor in (self.event, *ends):
-            watched.register(descriptor, select.POLLIN)
-        heard = {descriptor for descriptor, _event in watched.poll(seconds * 1000)}
-        if self.event in heard:
+            poll.register(descriptor, select.POLLIN)
+        readable = {descriptor for descriptor, _event in poll.poll(seconds * 1000)}
+        if self.event in readable:
             os.eventfd_read(self.event)
-        return bool(heard)
+        return bool(readable)
 
     def wake(self) -> None:
-        """As if it had rung; may be called by a signal's handler."""
+        """Ends the wait as an event does; a signal handler may call it."""
         os.eventfd_write(self.event, 1)
 
     def skip_to_newest(self) -> None:
-        """Called before the first look at the rows; what rang earlier is in them."""
+        """Called before the first pass reads the rows: they contain what earlier events tell of."""
         try:
-            newest: Any = self.connection.xrevrange(STREAM, count=1)
-            self.last = newest[0][0] if newest else "0-0"
+            self.start_id = read_newest_event_id(self.connection)
         except redis.RedisError:
-            self.last = None
+            self.start_id = None
 
     def _ensure_listener(self) -> None:
         if self.listener is None:
-            self.listener = threading.Thread(target=self._listen, name="ears", daemon=True)
+            self.listener = threading.Thread(target=self._listen, name="wakeup", daemon=True)
             self.listener.start()
 
     def _listen(self) -> None:
-        is_silent = False
-        while True:
-            try:
-                if self._hear():
-                    self.wake()
-                is_silent = False
-            except redis.RedisError as error:
-                if not is_silent:
-                    log.warning("the doorbell is silent", error=str(error))
-                is_silent = True
-                self.last = None
-                time.sleep(RETRY_SECONDS)
+        for batch in follow_events(self.connection, self.start_id):
+            if batch.has_gap or any(self._is_for_us(event) for event in batch.events):
+                self.wake()
 
-    def _hear(self) -> bool:
-        if self.last is None:
-            self.skip_to_newest()
-            if self.last is not None:
-                return True  # Something may have rung while we were deaf.
-        after: dict[Any, Any] = {STREAM: self.last or "$"}
-        patience = int(BLOCK_SECONDS * 1000)
-        found: Any = self.connection.xread(after, block=patience, count=1000)
-        if not found:
-            return False
-        entries = found[0][1] if isinstance(found, list) else next(iter(found.values()))[0]
-        self.last = entries[-1][0]
-        return any(self._is_for_us(fields) for _, fields in entries)
-
-    def _is_for_us(self, fields: dict[bytes, bytes]) -> bool:
-        told = {name: fields.get(name.encode(), b"").decode(errors="replace") for name in ("topic", "by")}
-        return told["topic"] in self.topics and (not self.ignored_origin or told["by"] != self.ignored_origin)
+    def _is_for_us(self, event: BusEvent) -> bool:
+        return event.topic in self.topics and (not self.ignored_origin or event.origin != self.ignored_origin)

@@ -1,12 +1,10 @@
 """Runs the nightly backup: writes it, restores it as a drill, checks the older ones, prunes and copies."""
 
-from typing import Any
-
 from cluster.domain.errors import Unavailable
 from cluster.failpoints import external_call
 from cluster.services.audit.seals import read_newest_seal, seal_entries
 from cluster.services.context import Cluster
-from cluster.services.operations.execution import fail_operation, finish_operation
+from cluster.services.operations.lifecycle import finish_claimed_operation
 from cluster.store.operations import Operation
 from worker.backups import dump, etcd, offsite_copies, retention
 from worker.backups.drill import drill_newest_backup
@@ -70,9 +68,7 @@ def run_backup(cluster: Cluster, operation: Operation) -> None:
     for problem in (no_etcd, not_copied):
         if problem is not None:
             raise problem
-    with cluster.store.write() as session:
-        finish_operation(session, operation.id, operation.fence, cluster.clock())
-    cluster.events.publish("operations", operation.id)
+    finish_claimed_operation(cluster, operation)
 
 
 def back_up_etcd(cluster: Cluster) -> Unavailable | None:
@@ -93,9 +89,3 @@ def copy_offsite(cluster: Cluster) -> Unavailable | None:
     except Unavailable as problem:
         return problem
     return None
-
-
-def record_backup_failure(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
-    with cluster.store.write() as session:
-        fail_operation(session, operation.id, operation.fence, cluster.clock(), code, data)
-    cluster.events.publish("operations", operation.id)

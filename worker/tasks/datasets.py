@@ -16,6 +16,7 @@ from cluster.files import safe_files
 from cluster.services import datasets
 from cluster.services.context import Cluster
 from cluster.services.images.environments import read_default_environment
+from cluster.services.operations.lifecycle import finish_claimed_operation
 from cluster.services.storage import folders
 from cluster.services.storage.disk_space import require_disk_space
 from cluster.settings import Settings
@@ -149,7 +150,7 @@ def run_delete(cluster: Cluster, operation: Operation) -> None:
         remove_dataset_folder(cluster, dataset)
         with external_call("datasets.files_deleted"):
             folders.incoming_archive(cluster.settings, dataset.id).unlink(missing_ok=True)
-    datasets.finish_delete(cluster, operation.id, operation.fence)
+    finish_claimed_operation(cluster, operation)
 
 
 def remove_dataset_folder(cluster: Cluster, dataset: Dataset) -> None:

@@ -5,12 +5,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import select
-
-from cluster.domain.states import OperationKind, OperationState
+from cluster.domain.states import OperationKind
 from cluster.services.context import Cluster
 from cluster.services.images.environments import fail_build, finish_build
-from cluster.services.operations.requests import enqueue_operation
+from cluster.services.operations.lifecycle import enqueue_requested_operations
 from cluster.services.storage.disk_space import require_disk_space
 from cluster.store.operations import Operation
 from worker.environments.build import build_environment
@@ -45,7 +43,8 @@ def run_environment_build(cluster: Cluster, operation: Operation) -> None:
     finish_build(
         cluster, operation.id, operation.fence, [list(line) for line in read_environment_contents(path)]
     )
-    wake_waiting_samples(cluster)
+    # Samples are written by the environment's own libraries: now they can be.
+    enqueue_requested_operations(cluster, OperationKind.DATASET_SAMPLE)
 
 
 def record_build_failure(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
@@ -56,14 +55,3 @@ def find_uv() -> Path:
     """The one that is installed beside this interpreter."""
     beside = Path(sys.executable).parent / "uv"
     return beside if beside.exists() else Path(shutil.which("uv") or beside)
-
-
-def wake_waiting_samples(cluster: Cluster) -> None:
-    """Samples are written by the environment's own libraries: now they can be."""
-    query = select(Operation).where(
-        Operation.kind == OperationKind.DATASET_SAMPLE, Operation.state == OperationState.REQUESTED
-    )
-    with cluster.store.read() as session:
-        waiting = list(session.scalars(query))
-    for operation in waiting:
-        enqueue_operation(cluster, operation)

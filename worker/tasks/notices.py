@@ -17,7 +17,7 @@ from cluster.services.alerts.outbox import (
     record_delivery_failure,
 )
 from cluster.services.context import Cluster
-from cluster.services.operations.execution import fail_operation, finish_operation
+from cluster.services.operations.lifecycle import finish_claimed_operation
 from cluster.store.alerts import AlertOccurrence, Notification
 from cluster.store.operations import Operation
 from worker.adapters.mail import send_mail, write_mail
@@ -42,15 +42,7 @@ def run_notices(cluster: Cluster, operation: Operation) -> None:
         send_mails(cluster)
     if NotificationChannel.WEBHOOK in ways:
         send_webhook_calls(cluster)
-    with cluster.store.write() as session:
-        finish_operation(session, operation.id, operation.fence, cluster.clock())
-    cluster.events.publish("operations", operation.id)
-
-
-def record_notices_failure(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
-    with cluster.store.write() as session:
-        fail_operation(session, operation.id, operation.fence, cluster.clock(), code, data)
-    cluster.events.publish("operations", operation.id)
+    finish_claimed_operation(cluster, operation)
 
 
 def send_mails(cluster: Cluster) -> None:

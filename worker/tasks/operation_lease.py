@@ -8,7 +8,7 @@ import structlog
 from sqlalchemy.exc import DBAPIError
 
 from cluster.services.context import Cluster
-from cluster.services.operations.execution import renew_operation
+from cluster.services.operations.lifecycle import renew_operation
 from cluster.store.operations import Operation
 
 log = structlog.get_logger()

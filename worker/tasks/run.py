@@ -12,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 from cluster.domain.errors import Conflict, GroundcrewError
 from cluster.domain.states import OperationKind
 from cluster.services.context import Cluster
-from cluster.services.operations.execution import claim_operation
+from cluster.services.operations.lifecycle import claim_operation, fail_claimed_operation
 from cluster.settings import Settings
 from cluster.store.operations import Operation
 from worker.composition import open_cluster
@@ -29,8 +29,8 @@ BODIES: dict[str, tuple[TaskBody, FailureRecorder]] = {
     OperationKind.DATASET_IMPORT: (datasets.run_import, datasets.record_dataset_failure),
     OperationKind.DATASET_SAMPLE: (datasets.run_sample, datasets.record_dataset_failure),
     OperationKind.DATASET_DELETE: (datasets.run_delete, datasets.record_dataset_failure),
-    OperationKind.BACKUP: (backups.run_backup, backups.record_backup_failure),
-    OperationKind.NOTICES: (notices.run_notices, notices.record_notices_failure),
+    OperationKind.BACKUP: (backups.run_backup, fail_claimed_operation),
+    OperationKind.NOTICES: (notices.run_notices, fail_claimed_operation),
     OperationKind.REPAIR: (repairs.run_repair, repairs.record_repair_failure),
 }
 CAN_BEGIN: dict[str, Callable[[Cluster], bool]] = {OperationKind.DATASET_SAMPLE: datasets.can_write_samples}

@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass, field
 
 from cluster.services.context import Cluster
-from cluster.services.operations.execution import plan_steps, report_step
+from cluster.services.operations.lifecycle import plan_steps, report_step
 from cluster.store.operations import Operation
 
 REPORT_SECONDS = 1.0

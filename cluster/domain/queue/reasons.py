@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from enum import StrEnum
 from typing import Any, ClassVar
 
+from cluster.domain.queue.start_estimate import UNKNOWN_START, StartEstimate
 from cluster.domain.states import UnitKind
 
 
@@ -305,3 +307,19 @@ WaitingReason = (
     | NotYetExamined
 )
 REASONS: dict[str, type[WaitingReason]] = {kind.code: kind for kind in WaitingReason.__args__}
+
+
+def to_waiting_data(reason: WaitingReason, outlook: StartEstimate = UNKNOWN_START) -> dict[str, Any]:
+    """What a job's row keeps beside the code: plain JSON, times as ISO text, nothing that is not known.
+
+    The sentence is made when it is read.
+    """
+    # Both are flat, so that their own dictionaries do; asdict() would copy each value deeply, for every row.
+    known = {key: value for key, value in vars(outlook).items() if value not in (None, 0, False)}
+    return {key: _plain(value) for key, value in (vars(reason) | known).items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, StrEnum):
+        return value.value
+    return value.isoformat() if isinstance(value, date) else value

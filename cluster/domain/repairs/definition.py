@@ -61,21 +61,24 @@ class CheckKind(StrEnum):
     IMAGES_STAND = "images_stand"
 
 
-HOST_CHECKS = (
+KUBERNETES_CHECKS = {
+    CheckKind.CONTROL_PLANE_ANSWERS,
+    CheckKind.CONTROL_CERTIFICATES_LAST,
+    CheckKind.WORKLOADS_READY,
+    CheckKind.NODE_READY,
+    CheckKind.PODS_NETWORKED,
+}
+HOST_CHECKS = KUBERNETES_CHECKS | {
     CheckKind.UNITS_RUNNING,
     CheckKind.ENDPOINT_ANSWERS,
     CheckKind.SITE_ANSWERS,
     CheckKind.CERTIFICATE_LASTS,
     CheckKind.HOST_STARTED,
     CheckKind.GPUS_ANSWER,
-    CheckKind.CONTROL_PLANE_ANSWERS,
-    CheckKind.CONTROL_CERTIFICATES_LAST,
-    CheckKind.WORKLOADS_READY,
-    CheckKind.NODE_READY,
-    CheckKind.PODS_NETWORKED,
     CheckKind.IMAGES_STAND,
-)
+}
 """Checks that are answered for each host by looking at it."""
+OF_SERVERS = {InstallationKind.SERVERS, InstallationKind.KUBERNETES}
 
 
 class RepairTargets(StrEnum):

@@ -47,10 +47,10 @@ class TaskProgress:
     def to_data(self) -> dict[str, Any]:
         return {
             "name": self.name,
-            "hosts": self.hosts,
-            "lines": self.lines,
+            "hosts": dict(self.hosts),
+            "lines": dict(self.lines),
             "seconds": self.seconds,
-            "output": self.output,
+            "output": dict(self.output),
         }
 
 
@@ -64,22 +64,38 @@ LONGEST_OUTPUT = 2000
 UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 
 
-def build_task_matrix(events: Iterable[Mapping[str, Any]], planned: Iterable[str]) -> list[TaskProgress]:
-    """From ansible-runner's events in their order; planned tasks that never began have no host."""
-    tasks = {name: TaskProgress(name) for name in planned}
-    for event in events:
-        data = event.get("event_data") or {}
-        name = str(data.get("task", ""))
-        host = str(data.get("host", ""))
-        if name not in tasks or not host:
-            continue
-        task = tasks[name]
-        kind = str(event.get("event"))
-        if kind == "runner_on_start":
-            task.hosts.setdefault(host, HostTaskState.RUNNING)
-        elif kind in STATE_OF_EVENT:
-            record_host_result(task, host, STATE_OF_EVENT[kind], data, int(event.get("start_line") or 0) + 1)
-    return list(tasks.values())
+class TaskMatrix:
+    """The state of each planned task on each host, from ansible-runner's events in their order."""
+
+    def __init__(self, planned: Iterable[str]) -> None:
+        self.tasks = {name: TaskProgress(name) for name in planned}
+
+    def add_events(self, events: Iterable[Mapping[str, Any]]) -> None:
+        """Events of other tasks and those of no host are ignored."""
+        for event in events:
+            data = event.get("event_data") or {}
+            task, host = self.tasks.get(str(data.get("task", ""))), str(data.get("host", ""))
+            if task is None or not host:
+                continue
+            kind = str(event.get("event"))
+            if kind == "runner_on_start":
+                task.hosts.setdefault(host, HostTaskState.RUNNING)
+            elif kind in STATE_OF_EVENT:
+                line = int(event.get("start_line") or 0) + 1
+                record_host_result(task, host, STATE_OF_EVENT[kind], data, line)
+
+    def to_data(self) -> list[dict[str, Any]]:
+        """In the order of the plan; planned tasks that never began have no host."""
+        return [task.to_data() for task in self.tasks.values()]
+
+    def share_done(self) -> float:
+        """0 to 1: how many of the planned tasks have ended on all their hosts."""
+        ended = [
+            task
+            for task in self.tasks.values()
+            if task.hosts and HostTaskState.RUNNING not in task.hosts.values()
+        ]
+        return len(ended) / len(self.tasks) if self.tasks else 0.0
 
 
 def record_host_result(
@@ -116,13 +132,6 @@ def to_printable(text: str) -> str:
     return "".join(
         UNREADABLE if category(sign) in ("Cc", "Cs") and sign not in "\n\t" else sign for sign in text
     )
-
-
-def share_of_tasks_done(tasks: Iterable[TaskProgress]) -> float:
-    """0 to 1: how many of the planned tasks have ended on all their hosts."""
-    found = list(tasks)
-    ended = [task for task in found if task.hosts and HostTaskState.RUNNING not in task.hosts.values()]
-    return len(ended) / len(found) if found else 0.0
 
 
 def decide_verdict(checks: Iterable[Mapping[str, Any]], was_cancelled: bool) -> RepairVerdict:

@@ -17,7 +17,7 @@ from cluster.domain.states import (
     UserState,
 )
 from cluster.services.context import Cluster
-from cluster.services.operations.requests import enqueue_operation, request_operation
+from cluster.services.operations.lifecycle import enqueue_operation, request_operation
 from cluster.store.alerts import Notification
 from cluster.store.operations import Operation
 from cluster.store.users import User

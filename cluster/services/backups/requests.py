@@ -11,7 +11,7 @@ from cluster.domain.people.permissions import require_administrator, require_per
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
-from cluster.services.operations.requests import enqueue_operation, request_operation
+from cluster.services.operations.lifecycle import enqueue_operation, request_operation
 from cluster.services.people.users import service_actor
 from cluster.store.audit import add_audit_entry
 from cluster.store.facts import InstallationFact

@@ -16,8 +16,7 @@ from cluster.domain.audit_seals import derive_seal_key, epoch_mac
 from cluster.domain.jobs.exits import AttemptOutcome
 from cluster.domain.jobs.lifecycle import next_state
 from cluster.domain.people.actor import Actor
-from cluster.domain.queue.reasons import JobOnHold
-from cluster.domain.queue.waiting_data import to_waiting_data
+from cluster.domain.queue.reasons import JobOnHold, to_waiting_data
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.domain.states import DesiredState, JobState, NotificationState, OperationKind, OperationState
 from cluster.services.audit.epochs import EPOCH_ACTION, update_digest

@@ -6,8 +6,12 @@ from sqlalchemy.orm import Session
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import EnvironmentState, OperationKind, OperationState
 from cluster.services.context import Cluster
-from cluster.services.operations.execution import fail_operation, finish_operation
-from cluster.services.operations.requests import enqueue_operation, request_operation
+from cluster.services.operations.lifecycle import (
+    enqueue_operation,
+    fail_operation,
+    finish_operation,
+    request_operation,
+)
 from cluster.store.environments import Environment
 from cluster.store.facts import InstallationFact
 from cluster.store.operations import Operation

@@ -8,7 +8,6 @@ from sqlalchemy import ColumnElement, Row, Select, case, func, literal, or_, sel
 from sqlalchemy.orm import Session
 
 from cluster.domain.jobs import accounting
-from cluster.domain.jobs.accounting import CalendarMonth, JobStateChange, UnitHolding
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
@@ -55,10 +54,10 @@ def read_job_usage(cluster: Cluster, actor: Actor, job_id: int) -> JobUsage:
     now = cluster.clock()
     with cluster.store.read() as session:
         job = load_job(session, actor, job_id)
-    changes = [JobStateChange(event.at, JobState(event.state)) for event in job.events]
-    changes = changes or [JobStateChange(job.submitted_at, job.state)]
+    changes = [accounting.JobStateChange(event.at, JobState(event.state)) for event in job.events]
+    changes = changes or [accounting.JobStateChange(job.submitted_at, job.state)]
     holdings = [
-        UnitHolding(1, held.begun_at, held.ended_at)
+        accounting.UnitHolding(1, held.begun_at, held.ended_at)
         for attempt in job.attempts
         for held in attempt.allocations
     ]
@@ -67,7 +66,7 @@ def read_job_usage(cluster: Cluster, actor: Actor, job_id: int) -> JobUsage:
 
 
 def read_monthly_usage(
-    cluster: Cluster, actor: Actor, month: CalendarMonth, workspace_id: int | None = None
+    cluster: Cluster, actor: Actor, month: accounting.CalendarMonth, workspace_id: int | None = None
 ) -> list[MonthlyUsage]:
     """Administrators see all, managers their workspaces, everybody their own; by workspace and name.
 
@@ -88,7 +87,7 @@ def read_monthly_usage(
     return sorted(lines, key=lambda line: (line.workspace, line.user))
 
 
-def read_first_month(cluster: Cluster) -> CalendarMonth:
+def read_first_month(cluster: Cluster) -> accounting.CalendarMonth:
     """In which units were held for the first time; this month where they never were."""
     query = select(Allocation.begun_at).order_by(Allocation.id).limit(1)
     with cluster.store.read() as session:

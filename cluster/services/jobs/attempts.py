@@ -18,16 +18,15 @@ from cluster.domain.jobs.attempts import is_retried
 from cluster.domain.jobs.exits import AttemptOutcome, ExitRecord
 from cluster.domain.jobs.lifecycle import JobEventKind, next_state
 from cluster.domain.jobs.resume_points import ResumePoint
-from cluster.domain.queue.reasons import AttemptInterrupted, RetryAfterFailure, RetryBackoff
+from cluster.domain.queue.reasons import AttemptInterrupted, RetryAfterFailure, RetryBackoff, to_waiting_data
 from cluster.domain.queue.retry_backoff import MAX_INTERRUPTIONS_IN_A_ROW, backoff_after
-from cluster.domain.queue.waiting_data import to_waiting_data
 from cluster.domain.states import AttemptState, DesiredState, JobState
 from cluster.domain.storage.disk_reserve import StopCause
 from cluster.domain.sweeps.plan import stop_code_of
 from cluster.services.context import Cluster
 from cluster.services.jobs.events import add_job_event, publish_jobs
 from cluster.services.leases import HeldLease, check_lease
-from cluster.services.placement.retry_backoff import read_interruptions_in_a_row
+from cluster.services.placement.start_blockers import read_interruptions_in_a_row
 from cluster.store.jobs import Attempt, Job, Sweep
 from cluster.store.nodes import Allocation, Node
 from cluster.store.users import User

@@ -7,12 +7,10 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.placement.types import JobToPlace, Placement
 from cluster.services.context import Cluster
 from cluster.services.images.environments import load_default_environment
-from cluster.services.jobs.submission import check_submission_request
-from cluster.services.jobs.submission_checks import read_largest_node
+from cluster.services.jobs.submission import check_submission, read_largest_node
 from cluster.services.placement.past_durations import expected_duration, read_durations_of_kind
 from cluster.services.placement.snapshot import read_placement_snapshot
 from cluster.services.placement.start_blockers import dataset_reason, environment_reason
-from cluster.store.datasets import Dataset
 from cluster.store.jobs import Job, first_position
 
 
@@ -21,12 +19,12 @@ def preview_submission(
 ) -> SubmissionPreview:
     """Previews the submission and writes nothing. Raises what `submit_job` would raise."""
     with cluster.store.read() as session:
-        training, checked, warnings = check_submission_request(cluster, session, actor, training_id, request)
+        asked = check_submission(cluster, session, actor, training_id, request)
+        checked, warnings = asked.request, asked.warnings
         board = read_placement_snapshot(cluster, session)
         kind, _ = read_largest_node(session)
-        dataset = session.get(Dataset, checked.dataset_id) if checked.dataset_id else None
         environment = environment_reason(session, load_default_environment(session))
-        blocked = dataset_reason(session, dataset) or environment or board.blockers.disk
+        blocked = dataset_reason(session, asked.dataset) or environment or board.blockers.disk
         last = 1 + (session.scalar(select(func.max(Job.id))) or 0)
         end = first_position(last, checked.priority)
         expected = expected_duration(
@@ -35,7 +33,7 @@ def preview_submission(
         limit = checked.time_limit_seconds
         head = JobToPlace(
             last,
-            training.workspace_id,
+            asked.training.workspace_id,
             checked.units,
             checked.priority,
             end,

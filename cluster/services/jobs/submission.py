@@ -1,27 +1,74 @@
-"""Submits jobs: one transaction writes the row, its first event and its audit entry."""
+"""Submits jobs: checks the request against the rows, and one transaction writes the job, its first event and its audit
+entry."""
 
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, bindparam, exists, func, literal_column, select, true
+from sqlalchemy.orm import Session, joinedload
 from sqlalchemy.orm.attributes import set_committed_value
 
-from cluster.domain.errors import Refused
-from cluster.domain.jobs.submission import JobRequest, SubmissionWarning
+from cluster.domain.built_in_models import BUILT_IN_MODELS, check_variables
+from cluster.domain.errors import NotFound, Refused
+from cluster.domain.jobs.gpu_support import check_gpu_support
+from cluster.domain.jobs.memory import NodeMemory, check_memory
+from cluster.domain.jobs.submission import JobRequest, SubmissionWarning, check_job_request
 from cluster.domain.people.actor import Actor
-from cluster.domain.states import (
-    DesiredState,
-    JobState,
-)
+from cluster.domain.people.permissions import Relation, relation_to_training, require_permission
+from cluster.domain.states import DatasetState, DesiredState, JobState, TrainingKind, UnitKind, UnitState
 from cluster.services.context import Cluster
+from cluster.services.images.environments import load_default_environment
+from cluster.services.images.gpu_support import read_job_environment
 from cluster.services.jobs.queries import load_job
-from cluster.services.jobs.submission_checks import CheckedSubmission, check_submission
+from cluster.services.people.access import require_active_workspace
 from cluster.store.audit import AuditEntry, audit_entry_columns
+from cluster.store.datasets import Dataset
 from cluster.store.jobs import Job, JobEvent, first_position, job_shape
 from cluster.store.leases import IdempotentAnswer
+from cluster.store.nodes import Node, Unit, count_offered_units
 from cluster.store.sql.bulk_insert import reserve_ids
 from cluster.store.sql.multi_table_insert import insert_rows
-from cluster.store.trainings import Training
+from cluster.store.trainings import Training, TrainingMember
+from cluster.store.users import User
+from cluster.store.workspaces import WorkspaceMember
+
+OK_STATE: ColumnElement[UnitState] = literal_column(f"'{UnitState.OK.value}'")
+WORKING_UNITS = func.count(Unit.id)
+LARGEST_NODE = (
+    select(Unit.kind, WORKING_UNITS.label("units"))
+    .join(Node)
+    .where(Unit.state == OK_STATE, Node.has_executor)
+    .group_by(Unit.node_id, Unit.kind)
+    .order_by(WORKING_UNITS.desc())
+    .limit(literal_column("1"))
+)
+LARGEST = LARGEST_NODE.subquery("largest")
+IS_WORKSPACE_MEMBER = exists().where(
+    WorkspaceMember.workspace_id == Training.workspace_id, WorkspaceMember.user_id == bindparam("person")
+)
+IS_TRAINING_MEMBER = exists().where(
+    TrainingMember.training_id == Training.id, TrainingMember.user_id == bindparam("person")
+)
+SUBMISSION_QUERY = (
+    select(Training, User, IS_WORKSPACE_MEMBER, IS_TRAINING_MEMBER, LARGEST.c.kind, LARGEST.c.units)
+    .join_from(Training, User, User.id == bindparam("person"))
+    .outerjoin(LARGEST, true())
+    .where(Training.id == bindparam("training"))
+    .options(joinedload(Training.workspace, innerjoin=True))
+)
+"""Built once, because every submission runs it. It asks whether the submitter is a member, not who all members are."""
+
+
+@dataclass(frozen=True)
+class CheckedSubmission:
+    """A request with checked values, and the rows that it was checked against."""
+
+    training: Training
+    person: User
+    dataset: Dataset | None
+    request: JobRequest
+    warnings: tuple[SubmissionWarning, ...]
 
 
 def submit_job(
@@ -125,9 +172,83 @@ def store_idempotent_answer(
     )
 
 
-def check_submission_request(
+def check_submission(
     cluster: Cluster, session: Session, actor: Actor, training_id: int, request: JobRequest
-) -> tuple[Training, JobRequest, tuple[SubmissionWarning, ...]]:
-    """The same checks for the estimate, the form and REST; returns the request with checked values."""
-    asked = check_submission(cluster, session, actor, training_id, request)
-    return asked.training, asked.request, asked.warnings
+) -> CheckedSubmission:
+    found = session.execute(SUBMISSION_QUERY, {"person": actor.user_id, "training": training_id}).first()
+    if found is None:
+        raise NotFound("training", training_id)
+    training, person, is_member, is_named, kind, largest = found
+    require_permission("job.submit", submitter_relation(actor, training, is_member, is_named), training_id)
+    require_active_workspace(cluster, training.workspace, "training")
+    request = replace(request, name=request.name or training.name)
+    kind = kind or UnitKind.GPU
+    if cluster.settings.executor.capabilities.spreads_over_nodes and largest is not None:
+        largest = count_offered_units(session)
+    warnings = check_job_request(request, training.kind, training.workspace.units, largest, kind)
+    if request.memory_bytes is not None:
+        nodes, overcommit = read_node_memories(session, kind), cluster.settings.memory_overcommit
+        check_memory(request.memory_bytes, request.units, kind, nodes, overcommit)
+    if kind is UnitKind.GPU and largest is not None:
+        ground = read_job_environment(cluster, session, load_default_environment(session))
+        warnings += check_gpu_support(ground, kind, training.kind, request.command)
+    dataset = check_dataset(session, training, request.dataset_id)
+    if training.kind is TrainingKind.BUILT_IN:
+        if dataset is None:
+            raise Refused("dataset", "job.dataset_needed", model=training.model)
+        request = replace(
+            request, variables=check_variables(BUILT_IN_MODELS[training.model or ""], request.variables)
+        )
+    elif request.variables:
+        raise Refused("variables", "job.variables_without_model", name=training.name)
+    return CheckedSubmission(training, person, dataset, request, warnings)
+
+
+def submitter_relation(actor: Actor, training: Training, is_member: bool, is_named: bool) -> Relation:
+    """Raises NotFound where the person may not see it."""
+    relation = relation_to_training(
+        actor,
+        training.workspace.manager_id,
+        [actor.user_id] if is_member else [],
+        training.owner_id,
+        training.visibility,
+        [actor.user_id] if is_named else [],
+    )
+    if relation is Relation.STRANGER or not (is_member or actor.is_administrator):
+        raise NotFound("training", training.id)
+    return relation
+
+
+def read_largest_node(session: Session) -> tuple[UnitKind, int | None]:
+    """(kind of units, how many working ones the largest node has); None before any node has reported."""
+    row = session.execute(LARGEST_NODE).first()
+    return (row[0], row[1]) if row else (UnitKind.GPU, None)
+
+
+def read_node_memories(session: Session, kind: UnitKind) -> list[NodeMemory]:
+    """Of all nodes with such units, those without a report of their memory left out."""
+    query = (
+        select(Node.facts, func.count(Unit.id))
+        .join(Unit)
+        .where(Unit.state != UnitState.GONE, Unit.kind == kind, Node.has_executor)
+        .group_by(Node.id)
+    )
+    found = [(facts.get("memory_bytes"), units) for facts, units in session.execute(query)]
+    return [NodeMemory(units, memory) for memory, units in found if isinstance(memory, int)]
+
+
+def check_dataset(session: Session, training: Training, dataset_id: int | None) -> Dataset | None:
+    if dataset_id is None:
+        return None
+    dataset = session.scalar(
+        select(Dataset).where(
+            Dataset.id == dataset_id,
+            Dataset.workspace_id == training.workspace_id,
+            Dataset.deleted_at.is_(None),
+        )
+    )
+    if dataset is None:
+        raise Refused("dataset", "job.dataset_unknown", id=dataset_id, workspace=training.workspace.name)
+    if dataset.state is DatasetState.FAILED:
+        raise Refused("dataset", "job.dataset_failed", name=dataset.name)
+    return dataset

@@ -7,8 +7,7 @@ from sqlalchemy import or_, select
 
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
-from cluster.services.operations.execution import end_operation
-from cluster.services.operations.requests import enqueue_operation
+from cluster.services.operations.lifecycle import end_operation, enqueue_operation
 from cluster.store.operations import Operation
 
 ENQUEUE_AGAIN_AFTER = timedelta(seconds=2)

@@ -34,9 +34,12 @@ from cluster.services.placement.queue_heads import (
     read_queue_heads,
     read_workspace_queue,
 )
-from cluster.services.placement.retry_backoff import read_backoffs
-from cluster.services.placement.start_blockers import StartBlockers, read_start_blockers
-from cluster.services.placement.sweep_limits import find_sweep_limited
+from cluster.services.placement.start_blockers import (
+    StartBlockers,
+    find_sweep_limited,
+    read_backoffs,
+    read_start_blockers,
+)
 
 MAX_HEADS = 2000
 """Jobs that one look reads from the fronts of all lines; what is behind them has its turn at the next look."""

@@ -1,32 +1,50 @@
 """Reads what blocks jobs before units are considered: the term of the workspace, the dataset, the environment, a full
-disk."""
+disk, the retry backoff after interruptions, and the limit of a sweep."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, Protocol
 
-from sqlalchemy import Row, select
+from sqlalchemy import Row, func, select
 from sqlalchemy.orm import Session
 
+from cluster.domain.queue import retry_backoff
 from cluster.domain.queue.reasons import (
     DatasetFailed,
     DatasetNotReady,
     EnvironmentFailed,
     EnvironmentNotReady,
+    RetryBackoff,
+    SweepLimitReached,
     WaitingReason,
     WorkspaceExpired,
     WorkspaceNotStarted,
 )
-from cluster.domain.states import DatasetState, EnvironmentState, WorkspaceState
+from cluster.domain.states import DatasetState, EnvironmentState, JobState, WorkspaceState
 from cluster.domain.workspace_terms import starts_at, workspace_state
 from cluster.services.context import Cluster
 from cluster.services.images.environments import load_default_environment
 from cluster.services.images.gpu_support import read_no_gpu_reason
+from cluster.services.placement.queue_heads import QueuedJobRow
 from cluster.services.storage.disk_space import load_disk_shortage
 from cluster.store.datasets import Dataset
 from cluster.store.environments import Environment
+from cluster.store.jobs import Attempt, Job, Sweep
 from cluster.store.operations import Operation
 from cluster.store.workspaces import Workspace
+
+STARTED_STATES = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
+
+
+class HasSweep(Protocol):
+    """A job's row, or the columns of one."""
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def sweep_id(self) -> int | None: ...
 
 
 @dataclass(frozen=True)
@@ -111,3 +129,60 @@ def environment_reason(session: Session, environment: Environment | None) -> Wai
         return EnvironmentNotReady(environment.name)
     now = next((step["code"] for step in operation.steps if step["state"] == "now"), "")
     return EnvironmentNotReady(environment.name, operation.progress, now, operation.id)
+
+
+def read_interruptions_in_a_row(session: Session, job_id: int) -> int:
+    """How many of its last attempts were interrupted as soon as they began; no more than matter."""
+    query = (
+        select(Attempt.end_code, Attempt.created_at, Attempt.ended_at)
+        .where(Attempt.job_id == job_id, Attempt.ended_at.is_not(None))
+        .order_by(Attempt.number.desc())
+        .limit(retry_backoff.MAX_INTERRUPTIONS_IN_A_ROW)
+    )
+    ends = ((code, ended - begun) for code, begun, ended in session.execute(query) if ended is not None)
+    return retry_backoff.count_interruptions_in_a_row(ends)
+
+
+def read_backoffs(session: Session, jobs: Iterable[QueuedJobRow], now: datetime) -> dict[int, RetryBackoff]:
+    """By job, of those whose pause is not over."""
+    ids = [job.id for job in jobs if job.waiting_code == RetryBackoff.code]
+    if not ids:
+        return {}
+    rows = session.execute(select(Job.id, Job.waiting_code, Job.waiting_data).where(Job.id.in_(ids)))
+    found = {job_id: retry_backoff.parse_backoff(code, data, now) for job_id, code, data in rows}
+    return {job_id: pause for job_id, pause in found.items() if pause}
+
+
+def read_sweep_slots(session: Session, sweep_ids: Collection[int]) -> dict[int, tuple[int, int]]:
+    """{sweep: (most at once, how many more may start now)} of those that have a limit."""
+    if not sweep_ids:
+        return {}
+    known = select(Sweep.id, Sweep.most_at_once).where(Sweep.id.in_(sweep_ids))
+    return read_slots_within(
+        session, {row[0]: row[1] for row in session.execute(known) if row[1] is not None}
+    )
+
+
+def read_slots_within(session: Session, limits: Mapping[int, int]) -> dict[int, tuple[int, int]]:
+    """The same, with the limits known: {sweep: most at once}."""
+    if not limits:
+        return {}
+    running = select(Job.sweep_id, func.count()).where(
+        Job.sweep_id.in_(limits), Job.state.in_(STARTED_STATES)
+    )
+    busy = {row[0]: row[1] for row in session.execute(running.group_by(Job.sweep_id))}
+    return {sweep: (most, max(0, most - busy.get(sweep, 0))) for sweep, most in limits.items()}
+
+
+def find_sweep_limited(session: Session, waiting: Iterable[HasSweep]) -> dict[int, SweepLimitReached]:
+    """By job: those that would be one too many of their sweep, with `waiting` in the order of the line."""
+    ours = [(job.id, job.sweep_id) for job in waiting if job.sweep_id is not None]
+    room = read_sweep_slots(session, {sweep_id for _, sweep_id in ours}) if ours else {}
+    left = {sweep_id: free for sweep_id, (_, free) in room.items()}
+    limited: dict[int, SweepLimitReached] = {}
+    for job_id, sweep_id in ours:
+        if sweep_id in room:
+            left[sweep_id] -= 1
+            if left[sweep_id] < 0:
+                limited[job_id] = SweepLimitReached(sweep_id, room[sweep_id][0])
+    return limited

@@ -10,8 +10,7 @@ from sqlalchemy import bindparam, func, insert, select, tuple_, update
 from sqlalchemy.orm import Session
 
 from cluster.domain.placement.types import NodeUnits, NotPlaced, Placement
-from cluster.domain.queue.reasons import AheadInQueue
-from cluster.domain.queue.waiting_data import to_waiting_data
+from cluster.domain.queue.reasons import AheadInQueue, to_waiting_data
 from cluster.domain.states import AttemptState, DesiredState, JobState
 from cluster.services.context import Cluster
 from cluster.services.jobs.events import add_job_events, publish_jobs

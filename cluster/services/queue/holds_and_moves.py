@@ -9,12 +9,10 @@ from sqlalchemy.orm import Session
 from cluster.domain.errors import Conflict, Refused
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import is_allowed, require_permission
-from cluster.domain.queue.reasons import JobOnHold
-from cluster.domain.queue.waiting_data import to_waiting_data
+from cluster.domain.queue.reasons import JobOnHold, to_waiting_data
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
-from cluster.services.jobs.events import add_job_event, publish_jobs
-from cluster.services.jobs.queries import load_job
+from cluster.services.jobs import events, queries
 from cluster.services.people.access import job_relation
 from cluster.services.placement.queue_heads import WAITING_STATE
 from cluster.store.audit import add_audit_entry
@@ -40,9 +38,9 @@ def hold_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
             reason = JobOnHold(actor.name, now)
             job.held_at, job.held_by = now, actor.user_id
             job.waiting_code, job.waiting_data = reason.code, to_waiting_data(reason)
-            add_job_event(session, job, now, JobState.WAITING, "job.held", {"by": actor.name})
+            events.add_job_event(session, job, now, JobState.WAITING, "job.held", {"by": actor.name})
             add_audit_entry(session, now, actor, "job.held", job.id, name=job.name)
-    publish_jobs(cluster, job_id)
+    events.publish_jobs(cluster, job_id)
     return job
 
 
@@ -54,9 +52,9 @@ def release_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
         if job.held_at is not None:
             job.held_at = job.held_by = None
             job.waiting_code = job.waiting_data = None
-            add_job_event(session, job, now, JobState.WAITING, "job.released", {"by": actor.name})
+            events.add_job_event(session, job, now, JobState.WAITING, "job.released", {"by": actor.name})
             add_audit_entry(session, now, actor, "job.released", job.id, name=job.name)
-    publish_jobs(cluster, job_id)
+    events.publish_jobs(cluster, job_id)
     return job
 
 
@@ -73,9 +71,9 @@ def move_job(cluster: Cluster, actor: Actor, job_id: int, step: str, before_id: 
         before = apply_move(session, job, parse_move(step), before_id)
         if place != (job.position, job.priority):
             data = {"by": actor.name, "before": before.id if before else None}
-            add_job_event(session, job, now, JobState.WAITING, "job.moved", data)
+            events.add_job_event(session, job, now, JobState.WAITING, "job.moved", data)
             add_audit_entry(session, now, actor, "job.moved", job.id, name=job.name, before=data["before"])
-    publish_jobs(cluster, job_id)
+    events.publish_jobs(cluster, job_id)
     return job
 
 
@@ -86,7 +84,7 @@ def can_reorder_job(actor: Actor, job: Job) -> bool:
 def load_waiting_job(session: Session, actor: Actor, job_id: int) -> Job:
     """Held against the scheduler, which may be giving it units at the same moment."""
     session.execute(select(Job.id).where(Job.id == job_id).with_for_update())
-    job = load_job(session, actor, job_id)
+    job = queries.load_job(session, actor, job_id)
     require_permission("job.arrange", job_relation(actor, job), job_id)
     if job.state is not JobState.WAITING:
         raise Conflict("job.waits_no_more", id=job.id, state=job.state.value)

@@ -20,7 +20,7 @@ from cluster.domain.queue.retry_backoff import parse_backoff
 from cluster.domain.queue.start_estimate import MAX_AHEAD_COUNTED
 from cluster.domain.states import DatasetState
 from cluster.services.placement.queue_heads import WAITING_STATE
-from cluster.services.placement.sweep_limits import read_slots_within
+from cluster.services.placement.start_blockers import read_slots_within
 from cluster.services.queue.waiting_explanations import QueueSnapshot
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import Job, Sweep

@@ -15,7 +15,13 @@ from cluster.domain.placement.deep_queue_estimate import estimate_start_range
 from cluster.domain.placement.start_forecast import MAX_FORECAST_JOBS, StartForecast, forecast_starts
 from cluster.domain.placement.types import Placement, PlacementDecision
 from cluster.domain.placement.what_if import suggest_changes
-from cluster.domain.queue.reasons import AheadInQueue, JobOnHold, SweepLimitReached, WaitingReason
+from cluster.domain.queue.reasons import (
+    AheadInQueue,
+    JobOnHold,
+    SweepLimitReached,
+    WaitingReason,
+    to_waiting_data,
+)
 from cluster.domain.queue.retry_backoff import parse_backoff
 from cluster.domain.queue.start_estimate import (
     MAX_AHEAD_COUNTED,
@@ -23,12 +29,10 @@ from cluster.domain.queue.start_estimate import (
     StartEstimate,
     with_jobs_ahead,
 )
-from cluster.domain.queue.waiting_data import to_waiting_data
 from cluster.services.context import Cluster
 from cluster.services.placement.queue_heads import JOBS, is_queued
 from cluster.services.placement.snapshot import PlacementSnapshot, read_placement_snapshot
-from cluster.services.placement.start_blockers import read_dataset_reasons
-from cluster.services.placement.sweep_limits import read_sweep_slots
+from cluster.services.placement.start_blockers import read_dataset_reasons, read_sweep_slots
 from cluster.services.queue.totals import read_queue_totals
 from cluster.store.jobs import Job
 from cluster.store.users import User

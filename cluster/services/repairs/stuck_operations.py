@@ -6,10 +6,10 @@ from sqlalchemy import select
 
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
-from cluster.services.operations.requests import enqueue_operation, requeue_operation
+from cluster.services.operations.lifecycle import enqueue_operation, requeue_operation
 from cluster.services.people.users import service_actor
 from cluster.services.repairs.offline_records import CONSOLE_ADDRESS
-from cluster.services.repairs.run_recorder import requester_of
+from cluster.services.repairs.repair_runs import requester_of
 from cluster.store.audit import add_audit_entry
 from cluster.store.base import LARGEST_ID
 from cluster.store.operations import Operation

@@ -15,8 +15,7 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import is_allowed, require_permission
 from cluster.domain.states import LIVE_JOB_STATES, DesiredState, JobState
 from cluster.services.context import Cluster
-from cluster.services.jobs.attempts import mark_sweep_stopped
-from cluster.services.jobs.events import add_job_events_by_query, publish_all_jobs
+from cluster.services.jobs import attempts, events
 from cluster.services.leases import HeldLease, check_lease
 from cluster.services.people.access import sweep_relation
 from cluster.services.sweeps.queries import count_job_states, load_sweep
@@ -53,7 +52,7 @@ def record_nan_loss(cluster: Cluster, held: HeldLease, job_id: int) -> bool:
     with cluster.store.write() as session:
         check_lease(session, held)
         sweep_id = session.scalar(select(Job.sweep_id).where(Job.id == job_id))
-        return sweep_id is not None and mark_sweep_stopped(
+        return sweep_id is not None and attempts.mark_sweep_stopped(
             session, sweep_id, now, "sweep.nan", {"job_id": job_id}
         )
 
@@ -69,7 +68,7 @@ def stop_marked_sweeps(cluster: Cluster, held: HeldLease) -> int:
         stopped = sum(
             stop_remaining_jobs(session, sweep, cluster.clock()) for sweep in session.scalars(marked)
         )
-    publish_all_jobs(cluster)
+    events.publish_all_jobs(cluster)
     return stopped
 
 
@@ -86,12 +85,12 @@ def stop_remaining_jobs(session: Session, sweep: Sweep, now: datetime, by: Actor
     data = {"sweep_id": sweep.id, "cause": sweep.stop_code, **(sweep.stop_data or {})}
     wish = {"desired": DesiredState.STOP, "stopped_by": by.user_id if by else None}
     busy = (*wanted, Job.state.in_(STARTED_STATES))
-    add_job_events_by_query(
+    events.add_job_events_by_query(
         session, select(Job.id).where(*busy), now, JobState.STOPPING, "job.stopped_with_sweep", data
     )
     session.execute(update(Job).where(*busy).values(state=JobState.STOPPING, **wish))
     waiting = (*wanted, Job.state == JobState.WAITING)
-    add_job_events_by_query(
+    events.add_job_events_by_query(
         session, select(Job.id).where(*waiting), now, JobState.STOPPED, "exit.stopped_with_sweep", data
     )
     end = {
@@ -126,7 +125,7 @@ def stop_sweep(cluster: Cluster, actor: Actor, sweep_id: int) -> int:
             raise Conflict("sweep.has_ended", id=sweep_id)
         number = stop_remaining_jobs(session, sweep, now, actor)
         add_audit_entry(session, now, actor, "sweep.stop_requested", sweep_id, jobs=number)
-    publish_all_jobs(cluster)
+    events.publish_all_jobs(cluster)
     return number
 
 

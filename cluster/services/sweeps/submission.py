@@ -12,7 +12,6 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.states import JobState, TrainingKind
 from cluster.domain.sweeps import plan as sweeps
 from cluster.domain.sweeps.job_names import sweep_job_names
-from cluster.domain.sweeps.plan import SweepPlan, SweepRequest
 from cluster.services.context import Cluster
 from cluster.services.jobs import preview, submission
 from cluster.services.jobs.events import add_job_events_by_query, publish_all_jobs
@@ -27,7 +26,7 @@ from cluster.store.sql.bulk_insert import insert_jobs
 class SweepPreview:
     """What would be made; `seconds` is how long one job is expected to run, None where nothing tells it."""
 
-    plan: SweepPlan
+    plan: sweeps.SweepPlan
     names: list[str]
     first: SubmissionPreview
     command: list[str]
@@ -46,7 +45,7 @@ class SweepPreview:
 class CheckedSweep:
     """A sweep that may be made: the first of its jobs, and of each one the columns that are its own."""
 
-    plan: SweepPlan
+    plan: sweeps.SweepPlan
     name: str
     first: JobRequest
     own_columns: list[dict[str, Any]]
@@ -57,7 +56,7 @@ def submit_sweep(
     cluster: Cluster,
     actor: Actor,
     training_id: int,
-    request: SweepRequest,
+    request: sweeps.SweepRequest,
     idempotency: tuple[str, str] | None = None,
 ) -> Sweep:
     """All jobs or none, and one audit entry. Raises what `jobs.submit_job` raises.
@@ -72,9 +71,8 @@ def submit_sweep(
     with cluster.store.write(lock=f"submit {actor.user_id}" if idempotency else None) as session:
         if idempotency and (answered := submission.read_idempotent_answer(session, actor, *idempotency)):
             return session.get_one(Sweep, answered)
-        training, first, _ = submission.check_submission_request(
-            cluster, session, actor, training_id, checked.first
-        )
+        asked = submission.check_submission(cluster, session, actor, training_id, checked.first)
+        training = asked.training
         sweep = Sweep(
             workspace_id=training.workspace_id,
             training_id=training.id,
@@ -88,7 +86,7 @@ def submit_sweep(
         )
         session.add(sweep)
         session.flush()
-        shared = submission.job_columns(training, first, actor, now) | {"sweep_id": sweep.id}
+        shared = submission.job_columns(training, asked.request, actor, now) | {"sweep_id": sweep.id}
         insert_jobs(session, shared, checked.own_columns)
         add_job_events_by_query(
             session, select(Job.id).where(Job.sweep_id == sweep.id), now, JobState.WAITING, "job.submitted"
@@ -101,7 +99,7 @@ def submit_sweep(
 
 
 def check_sweep_request(
-    cluster: Cluster, session: Session, actor: Actor, training_id: int, request: SweepRequest
+    cluster: Cluster, session: Session, actor: Actor, training_id: int, request: sweeps.SweepRequest
 ) -> CheckedSweep:
     """The same checks for preview, form and REST."""
     training = load_training(session, actor, training_id)
@@ -114,7 +112,8 @@ def check_sweep_request(
     else:
         texts = {name: str(value) for name, value in plan.row(1).items()}
         first = replace(request.job, variables={**request.job.variables, **texts})
-    _, checked, warnings = submission.check_submission_request(cluster, session, actor, training_id, first)
+    asked = submission.check_submission(cluster, session, actor, training_id, first)
+    checked = asked.request
     names = sweep_job_names(checked.name, plan)
     own = [
         {
@@ -125,7 +124,7 @@ def check_sweep_request(
         for number, row in enumerate(plan.rows(), start=1)
     ]
     return CheckedSweep(
-        plan, checked.name, first, own, warnings + sweeps.unknown_placeholders(request.job, plan)
+        plan, checked.name, first, own, asked.warnings + sweeps.unknown_placeholders(request.job, plan)
     )
 
 
@@ -137,7 +136,9 @@ def own_job_columns(
     return {"command": command, "variables": {**first.variables, **row}}
 
 
-def preview_sweep(cluster: Cluster, actor: Actor, training_id: int, request: SweepRequest) -> SweepPreview:
+def preview_sweep(
+    cluster: Cluster, actor: Actor, training_id: int, request: sweeps.SweepRequest
+) -> SweepPreview:
     """Previews the sweep and writes nothing. Raises what `submit_sweep` would raise."""
     with cluster.store.read() as session:
         checked = check_sweep_request(cluster, session, actor, training_id, request)

@@ -4,7 +4,7 @@ from typing import Any
 
 from cluster.domain.errors import Refused
 from cluster.domain.jobs.submission import JobRequest, SubmissionPreview, SubmissionWarning
-from cluster.domain.queue.waiting_data import to_waiting_data
+from cluster.domain.queue.reasons import to_waiting_data
 from cluster.domain.sweeps.plan import SweepRequest
 from cluster.services import datasets
 from cluster.services.jobs import preview

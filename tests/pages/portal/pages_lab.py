@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from cluster.domain.states import JobState, TrainingKind, UserRole, Visibility
 from cluster.services.context import Cluster
 from cluster.services.images import environments
-from cluster.services.operations import execution
+from cluster.services.operations import lifecycle
 from cluster.services.people import sessions
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import Attempt, Job, JobEvent
@@ -126,7 +126,7 @@ def lab(light_cluster: Cluster, one_portal: Flask) -> Iterator[Lab]:
     seoyeon, minjun, stranger = (a_user(cluster, name) for name in ("seoyeon", "minjun", "stranger"))
     workspace = a_workspace(cluster, manager, members=(seoyeon, minjun), name="vision", units=2)
     environment = environments.ensure_default_environment(cluster, actor_of(administrator), "digest", "/x")
-    operation = execution.claim_operation(cluster, environment.operation_id or 0, "a worker")
+    operation = lifecycle.claim_operation(cluster, environment.operation_id or 0, "a worker")
     assert operation is not None
     environments.finish_build(cluster, operation.id, operation.fence, [])
     assert seoyeon.role is UserRole.USER

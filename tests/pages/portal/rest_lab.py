@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 
 from cluster.services.context import Cluster
 from cluster.services.images import environments
-from cluster.services.operations import execution
+from cluster.services.operations import lifecycle
 from cluster.services.people import api_tokens
 from cluster.store.datasets import Dataset
 from cluster.store.trainings import Training
@@ -46,7 +46,7 @@ def lab(light_cluster: Cluster) -> Iterator[Lab]:
     a_node(cluster, 2, name="gpu01")
     administrator = actor_of(an_administrator(cluster))
     environment = environments.ensure_default_environment(cluster, administrator, "digest", "/nowhere")
-    operation = execution.claim_operation(cluster, environment.operation_id or 0, "a worker")
+    operation = lifecycle.claim_operation(cluster, environment.operation_id or 0, "a worker")
     assert operation is not None
     environments.finish_build(cluster, operation.id, operation.fence, [])
     training = a_training(cluster, workspace, member, name="digits-lenet")

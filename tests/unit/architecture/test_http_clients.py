@@ -11,7 +11,7 @@ import pytest
 
 from tests.structure.source import Source
 
-WITHOUT_PACKAGES = ("worker/bootstrap/", "worker/bundle/check.py", "worker/inside/")
+WITHOUT_PACKAGES = ("portal/cli/", "worker/bootstrap/", "worker/bundle/check.py", "worker/inside/")
 CLIENTS = ("http.client", "urllib.request", "urllib.error", "urllib3", "requests", "aiohttp")
 ALLOWED = {
     "worker/adapters/docker_engine.py": {"requests"},  # Docker's client is on it and raises its errors.

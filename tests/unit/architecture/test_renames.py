@@ -12,7 +12,6 @@ from typing import cast
 import click
 import pytest
 
-from cluster.domain.repairs.broker_protocol import BrokerRequest
 from cluster.domain.repairs.definition import Repair
 from cluster.event_bus import NullEventBus
 from cluster.services.context import Cluster
@@ -23,6 +22,7 @@ from worker.__main__ import FOR_A_PERSON, SERVICES
 from worker.commands import admin, repair_commands
 from worker.executors.contract import Executor
 from worker.kubernetes.api_client import KubernetesApi
+from worker.repairs.broker_protocol import BrokerRequest
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs/developing/renames.md"

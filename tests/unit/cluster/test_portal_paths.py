@@ -96,6 +96,7 @@ def test_no_other_file_of_the_cluster_and_the_worker_writes_these_paths() -> Non
     assert written == {
         "cluster/portal_paths.py",
         # Sentences with the path in them, as the translators have it.
+        "worker/bootstrap/korean.py",
         "worker/console/password_links.py",
         "worker/embedded/commands/up.py",
     }

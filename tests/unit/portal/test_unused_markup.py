@@ -36,7 +36,7 @@ def quoted_words() -> set[str]:
     markup = re.sub(r'\b(?:_|ngettext)\(\s*"[^"]*"(?:,\s*"[^"]*")?', "", read_templates())
     markup += read_all(*STATIC.glob("front/*.html")) + read_scripts()
     words = set(re.findall(WORD, " ".join(re.findall(r'"[^"]*"|\'[^\']*\'|`[^`]*`', markup))))
-    for module in [*(ROOT / "portal").rglob("*.py"), ROOT / "cluster/services/operations/execution.py"]:
+    for module in [*(ROOT / "portal").rglob("*.py"), ROOT / "cluster/services/operations/lifecycle.py"]:
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 words |= {node.value, node.value.replace("_", "-")}

@@ -24,7 +24,7 @@ from cluster.redaction import list_secrets, redact_settings, redact_text
 from cluster.services.alerts.metrics import read_metrics
 from cluster.services.context import Cluster
 from cluster.services.people.users import service_actor
-from cluster.services.repairs.requests import list_repair_runs
+from cluster.services.repairs.repair_runs import list_repair_runs
 from cluster.settings import VERSION, Settings
 from cluster.store.tables import metadata
 from worker.bootstrap.paths import InstallationPaths, find_installation_paths

@@ -56,9 +56,10 @@ ASK = """
 import json, sys
 from pathlib import Path
 from cluster.domain.errors import GroundcrewError
-from worker.adapters import playbooks, repair_broker_client
+from worker.adapters import playbooks
+from worker.repairs.broker_protocol import ask_broker
 try:
-    repair_broker_client.ask_broker(Path(sys.argv[1]), json.loads(sys.argv[2]))
+    ask_broker(Path(sys.argv[1]), json.loads(sys.argv[2]))
     said = {"done": True}
 except GroundcrewError as error:
     said = {"code": error.code}
@@ -66,7 +67,7 @@ folder = Path(sys.argv[3])
 end = playbooks.read_playbook_end(folder) if folder.exists() else None
 print(json.dumps(said | {
     "end": [end.rc, end.status] if end else None,
-    "events": [event["event"] for event in playbooks.read_events(folder)],
+    "events": [event["event"] for event in playbooks.EventReader(folder).read_new_events()],
     "log": playbooks.log_file(folder).read_text() if playbooks.log_file(folder).exists() else "",
 }))
 """

@@ -16,7 +16,7 @@ from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.services.audit import entries as audit
 from cluster.services.context import Cluster
 from cluster.services.people.passwords import read_password_link
-from cluster.services.repairs import requests
+from cluster.services.repairs import repair_runs
 from cluster.settings import Settings
 from cluster.store.repairs import RepairRun
 from tests.builders import a_node, actor_of, an_administrator
@@ -81,7 +81,7 @@ class House:
         until((self.places.state_dir / "run" / "holding").exists, 60, "a hanging scheduler")
 
     def newest_run(self, reason: str) -> RepairRun:
-        run = requests.list_repair_runs(self.cluster, self.chief)[0]
+        run = repair_runs.list_repair_runs(self.cluster, self.chief)[0]
         assert run.reason == reason
         return run
 

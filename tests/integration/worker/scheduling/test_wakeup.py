@@ -25,7 +25,7 @@ def bell(redis_url: str) -> Iterator[RedisEventBus]:
 @pytest.fixture
 def ears(redis_url: str) -> Iterator[Wakeup]:
     """Their thread listens until the test run ends."""
-    ears = Wakeup(connect_redis(redis_url), frozenset({"queue"}), deaf_to="ourselves")
+    ears = Wakeup(connect_redis(redis_url), frozenset({"queue"}), ignored_origin="ourselves")
     ears.skip_to_newest()
     yield ears
 

@@ -19,7 +19,7 @@ from cluster.services.context import Cluster, utc_now
 from cluster.services.operations import queries
 from cluster.services.operations.stale_operations import requeue_stale_operations
 from cluster.services.repairs import previews
-from cluster.services.repairs import requests as repairs
+from cluster.services.repairs import repair_runs as repairs
 from cluster.store.repairs import RepairRun
 from tests.builders import a_node, actor_of, an_administrator
 from tests.conftest import ANSIBLE
@@ -27,7 +27,7 @@ from tests.integration.worker.executors.conftest import until
 from tests.integration.worker.scheduling.conftest import variables_for
 from worker.adapters import playbooks
 from worker.bootstrap.paths import find_installation_paths
-from worker.tasks import repairs as repair_task
+from worker.repairs import driver
 from worker.tasks.run import run_claimed
 
 PWN = "/tmp/groundcrew-pwn"
@@ -155,7 +155,7 @@ def test_a_backup_is_made_restored_and_counted_by_one_click(garage: Garage) -> N
 def test_the_checks_decide_although_every_task_says_ok(
     garage: Garage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repair_task, "verification_seconds", lambda entry: 0.0)
+    monkeypatch.setattr(driver, "verification_seconds", lambda entry: 0.0)
     folder = garage.cluster.settings.ansible_dir
     assert folder is not None
     lying = SLOW.replace("/bin/sleep", "/bin/true")

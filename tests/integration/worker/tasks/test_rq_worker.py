@@ -204,7 +204,7 @@ def test_an_entry_rung_three_times_is_worked_on_once(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    "point", ["operations.execution.claim_operation committed", "datasets.finish_import committed"]
+    "point", ["operations.lifecycle.claim_operation committed", "datasets.finish_import committed"]
 )
 def test_a_killed_operation_is_taken_up_again_within_fifteen_seconds(shop: Shop, point: str) -> None:
     """The work horse kills itself with its worker's whole group; the next worker finds the row."""

@@ -8,6 +8,7 @@ import pytest
 from flask import Flask
 
 from cluster.domain.states import JobState, Visibility
+from cluster.event_bus import BusEvent
 from cluster.services.context import Cluster
 from cluster.services.people import sessions
 from cluster.services.storage import folders
@@ -15,7 +16,7 @@ from cluster.store.jobs import Attempt, Job
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from portal.live import event_stream
-from portal.live.event_hub import BusEvent, EventHub, TabQueue
+from portal.live.event_hub import EventHub, TabQueue
 from portal.live.event_stream import TabStream
 from portal.live.file_watcher import FileWatcher
 from portal.live.session_checks import SessionChecks

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cluster.services.context import Cluster
-from cluster.services.repairs import previews, requests
+from cluster.services.repairs import previews, repair_runs
 from portal.shared_objects import share_object
 from tests.builders import a_node, a_repair_run, actor_of
 from tests.pages.portal.pages_lab import Lab
@@ -80,7 +80,7 @@ def test_whoever_comes_second_is_shown_the_first_one(lab: Lab) -> None:
 def test_an_operation_of_a_repair_leads_to_its_run(lab: Lab) -> None:
     administrator = lab.browser(lab.administrator)
     answer = administrator.post("/repairs/back-up-now", data=REASON | {"etag": etag(lab, "back-up-now")})
-    run = requests.list_repair_runs(lab.cluster, actor_of(lab.administrator))[0]
+    run = repair_runs.list_repair_runs(lab.cluster, actor_of(lab.administrator))[0]
     assert administrator.get(f"/operations/{run.operation_id}").location == answer.location
 
 

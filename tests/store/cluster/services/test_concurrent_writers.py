@@ -17,7 +17,7 @@ from cluster.services.context import Cluster
 from cluster.services.images import environments
 from cluster.services.jobs import attempts
 from cluster.services.leases import acquire_lease
-from cluster.services.operations import execution
+from cluster.services.operations import lifecycle
 from cluster.services.operations.stale_operations import requeue_stale_operations
 from cluster.services.placement import capacity, snapshot
 from cluster.services.queue import holds_and_moves
@@ -151,12 +151,12 @@ def test_an_operation_that_ends_while_it_is_swept_is_not_begun_anew(cluster: Clu
     person = actor_of(an_administrator(cluster))
     environment = environments.ensure_default_environment(cluster, person, "d1", "/e")
     number = environment.operation_id or 0
-    held = execution.claim_operation(cluster, number, "a slow one")
+    held = lifecycle.claim_operation(cluster, number, "a slow one")
     assert held is not None
-    cluster.clock.now += execution.CLAIM_LASTS + timedelta(seconds=1)  # type: ignore[attr-defined]
+    cluster.clock.now += lifecycle.CLAIM_LASTS + timedelta(seconds=1)  # type: ignore[attr-defined]
     sweep = threading.Thread(target=lambda: requeue_stale_operations(cluster))
     with cluster.store.write() as session:
-        execution.finish_operation(session, number, held.fence, cluster.clock())
+        lifecycle.finish_operation(session, number, held.fence, cluster.clock())
         session.flush()
         sweep.start()
         wait_until_somebody_waits(cluster)

@@ -9,7 +9,7 @@ from cluster.domain.errors import Forbidden, NotFound, Refused
 from cluster.domain.states import DatasetKind, DatasetState, JobState
 from cluster.services import datasets
 from cluster.services.context import Cluster
-from cluster.services.operations import execution, queries
+from cluster.services.operations import lifecycle, queries
 from cluster.services.storage import folders
 from cluster.store.datasets import Dataset
 from tests.builders import a_dataset, a_job, a_training, a_user, a_workspace, actor_of
@@ -24,7 +24,7 @@ def an_archive(cluster: Cluster, content: bytes = b"PK") -> Path:
 
 def finish(cluster: Cluster, dataset: Dataset, classes: list[tuple[str, int]] | None = None) -> None:
     assert dataset.operation_id is not None
-    operation = execution.claim_operation(cluster, dataset.operation_id, "a worker")
+    operation = lifecycle.claim_operation(cluster, dataset.operation_id, "a worker")
     assert operation is not None
     assert datasets.read_dataset_of_operation(cluster, operation).id == dataset.id
     datasets.finish_import(cluster, operation.id, operation.fence, 2, 1234, classes)
@@ -149,9 +149,9 @@ def test_deleted_files_go_by_an_operation(cluster: Cluster) -> None:
     dataset = datasets.create_sample(cluster, actor, workspace.id)
     datasets.delete_dataset(cluster, actor, dataset.id)
     newest = queries.list_operations(cluster, actor)[0]
-    claimed = execution.claim_operation(cluster, newest.id, "a worker")
+    claimed = lifecycle.claim_operation(cluster, newest.id, "a worker")
     assert claimed is not None
-    datasets.finish_delete(cluster, claimed.id, claimed.fence)
+    lifecycle.finish_claimed_operation(cluster, claimed)
     assert queries.read_operation(cluster, actor, newest.id).progress == 1.0
 
 

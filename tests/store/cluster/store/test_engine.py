@@ -1,5 +1,6 @@
 """What is written is committed whole or not at all; what is read writes nothing; one page reads over one connection."""
 
+import sqlite3
 import threading
 import time
 from contextlib import closing
@@ -123,3 +124,34 @@ def test_a_database_that_is_held_open_keeps_its_write_ahead_log(store: Store, cl
     assert log.stat().st_size > 0
     store.close()
     assert not log.exists()
+
+
+@on_sqlite
+def test_a_connection_is_kept_only_once_the_database_is_held_open(store: Store, clock: Clock) -> None:
+    def read_once() -> object:
+        with store.read() as session:
+            return session.connection().connection.driver_connection
+
+    first = read_once()
+    assert isinstance(first, sqlite3.Connection)
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        first.execute("SELECT 1")
+    store.hold_open()
+    kept = read_once()
+    assert kept is read_once()
+    with closing(Store(store.address)) as other, other.write() as session:
+        session.add(a_lease(clock))
+    with store.read() as session:
+        assert session.get(Lease, "scheduler") is not None
+
+
+@on_sqlite
+def test_a_failed_writer_leaves_no_transaction_in_a_kept_connection(store: Store, clock: Clock) -> None:
+    store.hold_open()
+    with pytest.raises(RuntimeError), store.write() as session:
+        session.add(a_lease(clock))
+        session.flush()
+        raise RuntimeError
+    with store.write() as session:
+        assert session.get(Lease, "scheduler") is None
+        session.add(a_lease(clock))

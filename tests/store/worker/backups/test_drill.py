@@ -186,10 +186,9 @@ def test_a_role_that_may_make_no_database_uses_the_one_that_it_was_given(
     assert none.value.code == "backup.no_scratch"
 
 
-def test_what_a_drill_reads_back_is_in_no_log_of_the_server(lab: Cluster, database_kind: str) -> None:
+@pytest.mark.parametrize("database_kind", ["postgresql"])
+def test_what_a_drill_reads_back_is_in_no_log_of_the_server(lab: Cluster) -> None:
     """Whose commits would wait for it; what is to stay has to be in it."""
-    if database_kind == "sqlite":
-        return
     kinds = "SELECT DISTINCT relpersistence FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'"
     seen: list[object] = []
 
@@ -213,11 +212,10 @@ def test_a_row_that_reads_like_a_table_stays_as_it_is() -> None:
     assert b"".join(lines).replace(b"UNLOGGED ", b"") == text
 
 
+@pytest.mark.parametrize("database_kind", ["postgresql"])
 def test_a_pg_dump_of_another_version_writes_nothing(
-    lab: Cluster, database_kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    lab: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    if database_kind == "sqlite":
-        return
     old = tmp_path / "pg_dump"
     old.write_text("#!/bin/sh\necho 'pg_dump (PostgreSQL) 9.6.24'\n")
     old.chmod(0o755)

@@ -12,19 +12,16 @@ from tests.store.restore_setup import lab as lab
 from worker.backups import postgresql as pg
 
 
-def test_while_somebody_uses_the_database_nothing_is_put_back(lab: Cluster, database_kind: str) -> None:
+@pytest.mark.parametrize("database_kind", ["postgresql"])
+def test_while_somebody_uses_the_database_nothing_is_put_back(lab: Cluster) -> None:
+    """SQLite's file does not know; make restore asks the process manager."""
     file = backed_up(lab)
-    if database_kind == "sqlite":
-        return  # A file does not know; make restore asks the process manager.
     with pg.connect_psycopg(make_url(lab.settings.database_url)):
         assert refusal(lab, file) == "restore.in_use"
 
 
-def test_who_was_stopped_a_moment_ago_is_waited_for(
-    lab: Cluster, database_kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if database_kind == "sqlite":
-        return  # Nobody serves a file.
+@pytest.mark.parametrize("database_kind", ["postgresql"])
+def test_who_was_stopped_a_moment_ago_is_waited_for(lab: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     file = backed_up(lab)
     lab.store.close()
     last = pg.connect_psycopg(make_url(lab.settings.database_url))

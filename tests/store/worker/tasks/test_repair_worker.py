@@ -4,10 +4,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 from cluster.services.context import Cluster
-from cluster.services.operations import execution
+from cluster.services.operations import lifecycle
 from cluster.services.operations.stale_operations import MAX_CLAIMS, requeue_stale_operations
 from cluster.services.repairs import previews
-from cluster.services.repairs import requests as repairs
+from cluster.services.repairs import repair_runs as repairs
 from cluster.services.repairs.offline_records import write_offline_record
 from tests.builders import a_node, actor_of, an_administrator
 from tests.conftest import Clock, RecordingBell
@@ -42,9 +42,9 @@ def test_a_repair_is_found_without_redis_and_never_queued_there(
 def test_one_that_is_held_is_left_alone_until_its_holder_falls_silent(cluster: Cluster, clock: Clock) -> None:
     servers = on_servers(cluster)
     operation_id = ask(servers)
-    assert execution.claim_operation(servers, operation_id, "first") is not None
+    assert lifecycle.claim_operation(servers, operation_id, "first") is not None
     assert list_claimable_repairs(servers) == []
-    clock.now += execution.CLAIM_LASTS + timedelta(seconds=1)
+    clock.now += lifecycle.CLAIM_LASTS + timedelta(seconds=1)
     assert list_claimable_repairs(servers) == [operation_id]
 
 
@@ -53,8 +53,8 @@ def test_one_that_was_dropped_too_often_is_a_persons_affair(cluster: Cluster, cl
     operation_id = ask(servers)
     for _ in range(MAX_CLAIMS):
         assert list_claimable_repairs(servers) == [operation_id]
-        execution.claim_operation(servers, operation_id, "somebody")
-        clock.now += execution.CLAIM_LASTS + timedelta(seconds=1)
+        lifecycle.claim_operation(servers, operation_id, "somebody")
+        clock.now += lifecycle.CLAIM_LASTS + timedelta(seconds=1)
     assert list_claimable_repairs(servers) == []
 
 

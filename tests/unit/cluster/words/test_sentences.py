@@ -9,9 +9,8 @@ import pytest
 from cluster import words
 from cluster.domain.jobs import exits
 from cluster.domain.queue import reasons
-from cluster.domain.queue.reasons import WaitingReason
+from cluster.domain.queue.reasons import WaitingReason, to_waiting_data
 from cluster.domain.queue.start_estimate import StartEstimate
-from cluster.domain.queue.waiting_data import to_waiting_data
 from cluster.domain.states import JobState, UnitKind
 from cluster.words import sentences
 

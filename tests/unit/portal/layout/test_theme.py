@@ -30,7 +30,9 @@ def test_addresses_of_static_files_carry_the_version(bare_app: Flask) -> None:
     theme.init_app(bare_app)
     with bare_app.test_request_context("/"):
         assert "?v=" in url_for("static", filename="app.css")
-        assert theme.icon_sprite_url() is theme.icon_sprite_url()
+        urls = theme.StaticUrls()
+        assert urls.icon_sprite_url() == url_for("static", filename=theme.ICON_SPRITE)
+        assert urls.url("app.css") is urls.url("app.css")
 
 
 def test_a_stream_begins_a_second_before_its_page(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,10 +15,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from cluster.domain.repairs.broker_protocol import BrokerRequest
 from tests.conftest import ANSIBLE
-from worker.adapters.repair_broker_client import read_json_line, write_json_line
 from worker.commands.repair_broker import REPAIR_COMMAND, BrokerPaths, read_repair_files, serve_connection
+from worker.repairs.broker_protocol import BrokerRequest, read_json_line, write_json_line
 
 OWN = os.getuid()
 INVENTORY = """all:

@@ -12,7 +12,7 @@ from cluster.domain.repairs.definition import Repair
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.domain.states import OperationState
 from cluster.services.context import Cluster
-from cluster.services.repairs import requests
+from cluster.services.repairs import repair_runs
 from cluster.services.repairs.catalogue import find_catalogue_entry
 from cluster.services.repairs.offline_records import list_offline_records
 from cluster.store.operations import Operation
@@ -57,7 +57,7 @@ def repair(console: ConsoleMenu, name: str) -> Repair:
 
 
 def runs(console: ConsoleMenu) -> list[RepairRun]:
-    return requests.list_repair_runs(console.cluster, actor_of(an_administrator(console.cluster)))
+    return repair_runs.list_repair_runs(console.cluster, actor_of(an_administrator(console.cluster)))
 
 
 def test_a_repair_of_nodes_runs_on_those_that_the_person_names(console: ConsoleMenu, types: Types) -> None:

@@ -8,9 +8,9 @@ import pytest
 from cluster.domain.people.actor import Actor
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.services.context import Cluster
-from cluster.services.operations import execution
-from cluster.services.repairs import previews, run_recorder
-from cluster.services.repairs import requests as repairs
+from cluster.services.operations import lifecycle
+from cluster.services.repairs import previews
+from cluster.services.repairs import repair_runs as repairs
 from cluster.store.repairs import RepairRun
 from tests.builders import a_node, actor_of, an_administrator
 from worker.console import online_run
@@ -32,11 +32,11 @@ def does(cluster: Cluster) -> Callable[[Cluster, int], None]:
     """In place of Ansible: claims it and ends it well."""
 
     def work(cluster: Cluster, operation_id: int) -> None:
-        operation = execution.claim_operation(cluster, operation_id, "the console")
+        operation = lifecycle.claim_operation(cluster, operation_id, "the console")
         assert operation is not None
         checks = [{"is_ok": True, "code": "check.portal_answers.ok", "data": {}}]
-        run_recorder.record_run_start(cluster, operation, [])
-        run_recorder.record_run_end(cluster, operation, RepairVerdict.VERIFIED, 0, checks)
+        repairs.record_run_start(cluster, operation, [])
+        repairs.record_run_end(cluster, operation, RepairVerdict.VERIFIED, 0, checks)
 
     return work
 
@@ -63,11 +63,11 @@ def test_a_task_worker_has_the_first_turn(light_cluster: Cluster, chief: Actor) 
     assert not following.needs_own_thread()
     light_cluster.clock.move(seconds=6)  # type: ignore[attr-defined]
     assert following.needs_own_thread()
-    operation = execution.claim_operation(light_cluster, run.operation_id or 0, "a task worker")
+    operation = lifecycle.claim_operation(light_cluster, run.operation_id or 0, "a task worker")
     assert operation is not None
     following.run = repairs.read_repair_run(light_cluster, chief, run.id)
     assert not following.needs_own_thread()
-    light_cluster.clock.now += execution.CLAIM_LASTS + timedelta(seconds=6)  # type: ignore[attr-defined]
+    light_cluster.clock.now += lifecycle.CLAIM_LASTS + timedelta(seconds=6)  # type: ignore[attr-defined]
     assert following.needs_own_thread(), "whoever held it has died"
 
 

@@ -2,23 +2,20 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
-from cluster.domain.executors import ExecutorKind
 from cluster.domain.jobs.unix_ids import JobUnixIds
 from cluster.files.safe_files import UnsafeFile
 from tests.start_plans import change_plan
-from tests.unit.worker.executors.fake_api import USER, FewObjects
+from tests.unit.worker.executors.fake_api import USER
 from worker.adapters.docker_engine import DockerEngine
-from worker.executors import container_folders, factory
+from worker.executors import container_folders
 from worker.executors.contract import Executor, NotStarted, StartPlan
 from worker.executors.docker import DockerExecutor
 from worker.executors.kubernetes import KubernetesExecutor
-from worker.executors.process import ProcessExecutor
 
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be led astray")
 NO_ENGINE = cast(DockerEngine, None)
@@ -38,25 +35,6 @@ def test_a_foreign_number_is_refused_before_anything_is_made(
     with pytest.raises(NotStarted, match="number_outside"):
         asked.start(change_plan(plan, nodes=plan.placement.nodes[:1], **who))
     assert not plan.folder.exists()
-
-
-@pytest.mark.parametrize("name", ["process", "docker", "kubernetes"])
-def test_the_executor_of_an_installation_knows_its_numbers(
-    light_cluster: Any, tmp_path: Path, name: str
-) -> None:
-    settings = replace(
-        light_cluster.settings,
-        executor=ExecutorKind(name),
-        uid_base=300_000,
-        gid_base=400_000,
-        kubeconfig=tmp_path / "kubeconfig",
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(factory, "KubernetesApi", lambda kubeconfig: FewObjects())
-        patch.setattr("worker.adapters.docker_engine.DockerEngine", lambda socket: NO_ENGINE)
-        opened = factory.open_executor(replace(light_cluster, settings=settings), tmp_path)
-    assert isinstance(opened, ProcessExecutor | DockerExecutor | KubernetesExecutor)
-    assert opened.job_ids == JobUnixIds(300_000, 400_000)
 
 
 @pytest.fixture

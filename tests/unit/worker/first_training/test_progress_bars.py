@@ -5,7 +5,7 @@ import pytest
 from cluster.domain.states import EnvironmentState, OperationState
 from cluster.services.context import Cluster
 from cluster.services.images.environments import ensure_default_environment
-from cluster.services.operations import requests
+from cluster.services.operations import lifecycle
 from cluster.services.people.users import service_actor
 from cluster.store.environments import Environment
 from tests.builders import a_node
@@ -31,7 +31,7 @@ def test_an_environment_that_cannot_be_built_is_said_with_its_page(
     environment = ensure_default_environment(light_cluster, pilot, "d1", "/cache/training-d1")
     assert environment.operation_id is not None
     with light_cluster.store.write() as session:
-        operation = session.get_one(requests.Operation, environment.operation_id)
+        operation = session.get_one(lifecycle.Operation, environment.operation_id)
         operation.state, operation.error_code = OperationState.FAILED, "environment.no_network"
         session.get_one(Environment, environment.id).state = EnvironmentState.FAILED
     with pytest.raises(FirstTrainingFailed):

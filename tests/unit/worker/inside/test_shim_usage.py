@@ -13,7 +13,7 @@ import pytest
 from cluster.domain.jobs.exits import ExitRecord
 from worker.inside import shim_files, shim_usage
 from worker.inside.shim_usage import RANK_USAGE_FIELDS
-from worker.scheduling.gang_usage import with_rank_usage
+from worker.scheduling.usage import with_rank_usage
 
 INSIDE = Path(__file__).parents[4] / "worker" / "inside"
 RANK = INSIDE / "shim_rank.py"

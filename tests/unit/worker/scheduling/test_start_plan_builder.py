@@ -11,6 +11,7 @@ from cluster.domain.executors import ExecutorKind
 from cluster.domain.jobs.resume_points import ResumePoint
 from cluster.domain.states import DatasetKind, Launcher, TrainingKind, UnitKind
 from cluster.services.context import Cluster
+from cluster.services.storage import folders
 from cluster.settings import Settings
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node
@@ -18,7 +19,7 @@ from cluster.store.users import User
 from cluster.store.workspaces import Workspace
 from tests.builders import a_dataset, a_job, a_node, a_training, a_workspace, add
 from tests.integration.worker.scheduling.conftest import as_environment
-from worker.executors.contract import StartPlan
+from worker.executors.contract import ProgramPlan, StartPlan
 from worker.scheduling import program_plan
 from worker.scheduling.start_plan_builder import build_start_plan
 
@@ -140,7 +141,7 @@ def test_a_job_gets_the_memory_that_it_asks_for_within_what_its_units_may(
 def test_a_processs_sandbox_shows_what_it_was_given_and_hides_the_rest(
     light_cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(program_plan, "WE_ARE_ROOT", True)
+    monkeypatch.setattr(folders, "IS_ROOT", True)
     plan = plan_of(light_cluster, "process", resume=ResumePoint(1, "epoch-0004.weights.h5", 4))
     settings = light_cluster.settings
     assert plan.sandbox and plan.sandbox.hidden == (settings.state_dir, settings.backups)
@@ -161,7 +162,7 @@ def test_a_processs_sandbox_shows_what_it_was_given_and_hides_the_rest(
 def test_only_a_root_shim_makes_a_sandbox(
     light_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, executor: str, are_root: bool
 ) -> None:
-    monkeypatch.setattr(program_plan, "WE_ARE_ROOT", are_root)
+    monkeypatch.setattr(folders, "IS_ROOT", are_root)
     assert plan_of(light_cluster, executor).to_json()["sandbox"] is None
 
 
@@ -242,8 +243,8 @@ def test_a_row_of_somebody_who_is_none_of_our_users_starts_nothing(number: int, 
     )
     settings = Settings(Path("/"), Path("/"), "", "", "")
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Refused) as refused:
-        patch.setattr(program_plan, "WE_ARE_ROOT", True)
-        program_plan.job_identity(settings, job)
+        patch.setattr(folders, "IS_ROOT", True)
+        program_plan.as_job_user(settings, job, ProgramPlan(("true",), {}))
     assert (refused.value.code, refused.value.data["number"]) == (code, 100_000 + number)
 
 

@@ -23,7 +23,7 @@ from cluster.domain.states import (
 )
 from cluster.services.alerts import outbox
 from cluster.services.context import Cluster
-from cluster.services.operations.requests import request_operation
+from cluster.services.operations.lifecycle import request_operation
 from cluster.services.people.users import service_actor
 from cluster.store.alerts import AlertOccurrence, Notification
 from cluster.store.operations import Operation
@@ -32,6 +32,7 @@ from tests.builders import add, an_administrator
 from tests.unit.worker.tasks.notice_receivers import PASSWORD, Ear, Postbox, a_postbox, a_webhook
 from worker.adapters.mail import send_mail, write_mail
 from worker.adapters.portal_certificates import ensure_authority, ensure_certificate
+from worker.tasks.notices import message_id
 from worker.tasks.run import run_claimed
 
 WEBHOOK_SECRET = "canary-of-the-webhook"
@@ -287,3 +288,12 @@ def test_who_is_no_administrator_any_more_gets_nothing(
         session.execute(update(User).where(User.id == person.id).values(**change))
     work(lab)
     assert postbox[0].mails == [] and state_of(lab, notice) is NotificationState.SENT
+
+
+def test_a_mail_that_is_sent_again_has_its_old_number(light_cluster: Cluster) -> None:
+    """A receiver that took it the first time throws the second one away."""
+    settings = replace(light_cluster.settings, public_url="https://lab.example:8443/groundcrew")
+    cluster = replace(light_cluster, settings=settings)
+    notices = [Notification(id=number) for number in (7, 8, 12)]
+    assert message_id(cluster, notices) == "notices-7-12@lab.example"
+    assert message_id(cluster, notices[:1]) == "notices-7-7@lab.example"

@@ -7,17 +7,19 @@ from typing import Any
 
 import pytest
 
+from cluster.domain.errors import Unavailable
 from cluster.domain.people.actor import Actor
 from cluster.domain.repairs.check_results import CheckResult
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.services.context import Cluster
 from cluster.services.operations import queries
 from cluster.services.repairs import previews
-from cluster.services.repairs import requests as repairs
+from cluster.services.repairs import repair_runs as repairs
 from cluster.store.repairs import RepairRun
 from tests.builders import a_node, actor_of, an_administrator
 from worker.adapters import playbooks
-from worker.tasks import repairs as repair_task
+from worker.repairs import driver, playbook_runs
+from worker.tasks.repairs import WEIGHTS
 from worker.tasks.run import run_claimed
 
 
@@ -26,9 +28,9 @@ def chief(light_cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Actor:
     """Of an installation whose checks are red, and where no playbook runs."""
     for folder in ("log", "run"):
         (light_cluster.settings.state_dir / folder).mkdir(exist_ok=True)
-    monkeypatch.setattr(repair_task, "ensure_ansible", lambda cluster, log: Path("/bin/python"))
+    monkeypatch.setattr(playbook_runs, "ensure_ansible", lambda cluster, log: Path("/bin/python"))
     monkeypatch.setattr(
-        repair_task,
+        driver,
         "run_checks",
         lambda *_: [CheckResult(False, "check.portal_answers.not", {"status": None})],
     )
@@ -54,7 +56,7 @@ def work(cluster: Cluster, chief: Actor, run: RepairRun) -> tuple[RepairVerdict 
 
 def left_behind(cluster: Cluster, run: RepairRun) -> None:
     """As a playbook that ended well leaves it."""
-    folder = repair_task.repair_run_folder(cluster, run)
+    folder = playbook_runs.repair_run_folder(cluster, run)
     folder.mkdir(parents=True)
     (folder / "started").touch()
     (folder / "exit.json").write_text(json.dumps({"end": "ran", "rc": 0, "status": "successful"}))
@@ -74,7 +76,7 @@ def cancelling(cluster: Cluster, chief: Actor, run: RepairRun, answer: Any) -> C
 def test_one_that_is_cancelled_before_anybody_takes_it_up_is_not_even_prepared(
     light_cluster: Cluster, chief: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repair_task, "ensure_ansible", begins_nothing)
+    monkeypatch.setattr(playbook_runs, "ensure_ansible", begins_nothing)
     run = ask(light_cluster, chief)
     repairs.cancel_repair(light_cluster, chief, run.id)
     assert work(light_cluster, chief, run) == (RepairVerdict.CANCELLED, "repair.cancelled_before")
@@ -86,7 +88,7 @@ def test_one_that_is_cancelled_while_it_is_prepared_never_begins(
 ) -> None:
     run = ask(light_cluster, chief)
     step = cancelling(light_cluster, chief, run, Path("/bin/python"))
-    monkeypatch.setattr(repair_task, "ensure_ansible", step)
+    monkeypatch.setattr(playbook_runs, "ensure_ansible", step)
     assert work(light_cluster, chief, run) == (RepairVerdict.CANCELLED, "repair.cancelled_before")
 
 
@@ -95,11 +97,12 @@ def test_what_lies_in_its_folder_from_a_life_that_a_restore_has_left_is_not_take
 ) -> None:
     begun: list[Any] = []
     monkeypatch.setattr(playbooks, "start_playbook_process", begun.append)
-    monkeypatch.setattr(repair_task, "watch_playbook", lambda *_: playbooks.PlaybookEnd(None, "vanished"))
+    vanished = playbooks.PlaybookEnd(None, "vanished")
+    monkeypatch.setattr(driver.RepairDriver, "watch_playbook", lambda _: vanished)
     run = ask(light_cluster, chief)
     left_behind(light_cluster, run)
     assert work(light_cluster, chief, run) == (RepairVerdict.BROKEN, "repair.vanished")
-    assert [play.folder for play in begun] == [repair_task.repair_run_folder(light_cluster, run)]
+    assert [play.folder for play in begun] == [playbook_runs.repair_run_folder(light_cluster, run)]
     assert not (begun[0].folder / "exit.json").exists()
 
 
@@ -111,24 +114,52 @@ def test_nobody_waits_for_checks_after_a_cancellation(
     with light_cluster.store.write() as session:
         session.get_one(RepairRun, run.id).started_at = light_cluster.clock()
     red = [CheckResult(False, "check.portal_answers.not", {"status": None})]
-    monkeypatch.setattr(repair_task, "run_checks", cancelling(light_cluster, chief, run, red))
-    monkeypatch.setattr(repair_task, "verification_seconds", lambda entry: 3600.0)
-    monkeypatch.setattr(repair_task.time, "sleep", begins_nothing)
+    monkeypatch.setattr(driver, "run_checks", cancelling(light_cluster, chief, run, red))
+    monkeypatch.setattr(driver, "verification_seconds", lambda entry: 3600.0)
+    monkeypatch.setattr(driver.time, "sleep", begins_nothing)
     assert work(light_cluster, chief, run) == (RepairVerdict.CANCELLED, "repair.cancelled")
 
 
-@pytest.mark.parametrize("kind", ["link", "second name"])
-def test_the_log_of_a_run_is_copied_through_no_link(tmp_path: Path, kind: str) -> None:
-    """The folder of logs belongs to other services than the one that watches repairs."""
-    run, target, elsewhere = tmp_path / "run", tmp_path / "operation-1.log", tmp_path / "elsewhere"
-    elsewhere.write_text("of somebody else")
-    target.symlink_to(elsewhere) if kind == "link" else target.hardlink_to(elsewhere)
-    source = playbooks.log_file(run)
-    source.parent.mkdir(parents=True)
-    source.write_text("TASK [one]\n")
-    repair_task.copy_log(run, target)
-    assert elsewhere.read_text() == "of somebody else"
-    assert target.read_text() == "TASK [one]\n" and not target.is_symlink()
-    source.write_text("TASK [one]\nTASK [two]\n")
-    repair_task.copy_log(run, target)
-    assert target.read_text() == "TASK [one]\nTASK [two]\n"
+def test_the_row_has_each_step_the_checks_that_are_waited_for_and_the_log(
+    light_cluster: Cluster, chief: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = ask(light_cluster, chief)
+    red, green = CheckResult(False, "check.not_read", {}), CheckResult(True, "check.portal_answers.ok", {})
+    results = [[red], [red], [green]]
+    waited: list[Any] = []
+
+    def begin(play: Any) -> None:
+        left_behind(light_cluster, run)
+        playbooks.log_file(play.folder).parent.mkdir(parents=True)
+        playbooks.log_file(play.folder).write_text("PLAY RECAP\n")
+
+    def wait(_: float) -> None:
+        waited.append(repairs.read_repair_run(light_cluster, chief, run.id).checks)
+
+    monkeypatch.setattr(playbooks, "start_playbook_process", begin)
+    monkeypatch.setattr(driver, "run_checks", lambda *_: results.pop(0))
+    monkeypatch.setattr(driver.time, "sleep", wait)
+    assert work(light_cluster, chief, run) == (RepairVerdict.VERIFIED, None)
+    operation = queries.read_operation(light_cluster, chief, run.operation_id or 0)
+    assert [(step["code"], step["state"]) for step in operation.steps] == [(step, "done") for step in WEIGHTS]
+    assert all("started_at" in step for step in operation.steps)
+    assert waited == [[red.to_data()]]
+    log = light_cluster.settings.state_dir / "log" / f"operation-{operation.id}.log"
+    assert log.read_text() == "PLAY RECAP\n"
+
+
+def test_steps_begin_when_the_driver_comes_to_them(
+    light_cluster: Cluster, chief: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = ask(light_cluster, chief)
+    seen: list[str] = []
+
+    def look(*_: Any) -> Path:
+        operation = queries.read_operation(light_cluster, chief, run.operation_id or 0)
+        seen.extend(step["code"] for step in operation.steps if step["state"] == "now")
+        raise Unavailable("repair.no_ansible", line="no network")
+
+    monkeypatch.setattr(playbook_runs, "ensure_ansible", look)
+    assert work(light_cluster, chief, run) == (RepairVerdict.BROKEN, "repair.no_ansible")
+    assert seen == [driver.STEP_PREPARE]
+    ask(light_cluster, chief)  # Its target is free again.

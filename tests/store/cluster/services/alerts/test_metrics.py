@@ -15,7 +15,7 @@ from cluster.services.alerts.metrics import (
     seconds_since,
 )
 from cluster.services.context import Cluster
-from cluster.services.operations.requests import request_operation
+from cluster.services.operations.lifecycle import request_operation
 from cluster.store.operations import Operation
 from cluster.store.queue_totals import QueueTotal
 from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, add, an_administrator, holding

@@ -9,7 +9,7 @@ from cluster.domain.states import OperationState
 from cluster.services.backups import manifests, requests
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, acquire_lease
-from cluster.services.operations import execution
+from cluster.services.operations import lifecycle
 from cluster.store.audit import add_audit_entry
 from tests.builders import actor_of, an_administrator
 from tests.conftest import Clock
@@ -43,10 +43,10 @@ def test_the_newest_night_that_failed_is_known(nightly: Cluster, held: HeldLease
     clock.move(days=1)
     operation = requests.request_nightly_backup(nightly, held)
     assert operation is not None
-    claimed = execution.claim_operation(nightly, operation.id, "a worker")
+    claimed = lifecycle.claim_operation(nightly, operation.id, "a worker")
     assert claimed is not None
     with nightly.store.write() as session:
-        execution.fail_operation(session, claimed.id, claimed.fence, clock(), "backup.none", {"folder": "/x"})
+        lifecycle.fail_operation(session, claimed.id, claimed.fence, clock(), "backup.none", {"folder": "/x"})
     failed = manifests.read_backup_status(nightly).failed
     assert failed is not None and failed.state is OperationState.FAILED
     clock.move(days=1)

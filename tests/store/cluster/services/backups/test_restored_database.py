@@ -26,7 +26,7 @@ from cluster.services.backups.restored_database import (
     skip_ids,
 )
 from cluster.services.context import Cluster
-from cluster.services.operations import requests
+from cluster.services.operations import lifecycle
 from cluster.services.people.users import service_actor
 from cluster.services.repairs.stuck_operations import count_stuck_operations, release_stuck_operations
 from cluster.store.alerts import AlertOccurrence, Notification
@@ -124,7 +124,7 @@ def test_a_repair_that_was_under_way_is_no_stuck_operation_that_nobody_can_relea
     run = a_repair_run(lab, person)
     with lab.store.write() as session:
         row = session.get_one(RepairRun, run.id)
-        asked = requests.request_operation(
+        asked = lifecycle.request_operation(
             session, OperationKind.REPAIR, run.id, actor_of(person), lab.clock()
         )
         row.operation_id = asked.id
@@ -151,7 +151,7 @@ def test_the_backup_that_is_put_back_was_under_way_itself_and_nobody_has_to_ask_
     actor = actor_of(an_administrator(lab))
     with lab.store.write() as session:
         for kind in (OperationKind.BACKUP, OperationKind.NOTICES, OperationKind.DATASET_DELETE):
-            requests.request_operation(session, kind, None, actor, lab.clock())
+            lifecycle.request_operation(session, kind, None, actor, lab.clock())
     restored(lab, backed_up(lab))
     with lab.store.read() as session:
         states = {operation.kind: operation.state for operation in session.scalars(select(Operation))}
@@ -176,7 +176,7 @@ def test_no_number_is_given_out_twice(lab: Cluster) -> None:
     assert training.id > 1000 and a_dataset(lab, workspace).id > 1000
     actor = actor_of(an_administrator(lab))
     with lab.store.write() as session:
-        asked = requests.request_operation(session, OperationKind.DATASET_DELETE, 1, actor, lab.clock())
+        asked = lifecycle.request_operation(session, OperationKind.DATASET_DELETE, 1, actor, lab.clock())
         assert asked.id > 1000
     if not lab.store.is_sqlite:
         assert a_repair_run(lab, an_administrator(lab, "second")).id > 1000

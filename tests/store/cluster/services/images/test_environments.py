@@ -15,7 +15,7 @@ from cluster.services.images.environments import (
     read_default_environment,
     rebuild_default_environment,
 )
-from cluster.services.operations.execution import claim_operation
+from cluster.services.operations.lifecycle import claim_operation
 from cluster.store.environments import Environment
 from cluster.store.operations import Operation
 from tests.builders import actor_of, an_administrator

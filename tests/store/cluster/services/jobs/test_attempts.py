@@ -13,9 +13,9 @@ from cluster.services.jobs import attempts
 from cluster.services.jobs.live_attempts import list_live_attempts
 from cluster.services.leases import HeldLease, acquire_lease
 from cluster.services.queue.dispatch import place_waiting_jobs
-from cluster.store.jobs import Attempt, Job, JobEvent
+from cluster.store.jobs import Attempt, Job, JobEvent, Sweep
 from cluster.store.nodes import Allocation
-from tests.builders import a_job, a_node, a_training, a_workspace
+from tests.builders import a_job, a_node, a_training, a_workspace, add
 from tests.conftest import Clock
 from tests.store.conftest import FINISHED, job_of
 
@@ -118,3 +118,27 @@ def test_what_a_fenced_attempt_says_later_changes_nothing(
     assert job_of(cluster, job).state is JobState.RUNNING
     assert [living.attempt_id for living in list_live_attempts(cluster)] == [second]
     assert acquire_lease(cluster, "scheduler", "one", timedelta(seconds=10))
+
+
+@pytest.mark.parametrize(("stops_on_trouble", "expected"), [(True, [True, False]), (False, [False, False])])
+def test_a_sweep_is_stopped_once_by_its_first_trouble(
+    cluster: Cluster, stops_on_trouble: bool, expected: list[bool]
+) -> None:
+    training = a_training(cluster, a_workspace(cluster))
+    sweep = Sweep(
+        workspace_id=training.workspace_id, training_id=training.id, user_id=training.owner_id, name="many",
+        plan={}, jobs=2, stop_on_trouble=stops_on_trouble, submitted_at=cluster.clock(),
+    )  # fmt: skip
+    add(cluster, sweep)
+    with cluster.store.write() as session:
+        marked = [
+            attempts.mark_sweep_stopped(session, sweep.id, cluster.clock(), cause, {"job": 7})
+            for cause in ("sweep.crash", "sweep.nan")
+        ]
+    assert marked == expected
+    with cluster.store.read() as session:
+        row = session.get_one(Sweep, sweep.id)
+        stopped = ("sweep.crash", {"job": 7}, cluster.clock(), True)
+        assert (row.stop_code, row.stop_data, row.stopped_at, row.stopping) == (
+            stopped if stops_on_trouble else (None, None, None, False)
+        )

@@ -5,7 +5,7 @@ from datetime import timedelta
 from cluster.domain.states import OperationState
 from cluster.services.context import Cluster
 from cluster.services.images import environments
-from cluster.services.operations import execution, requests
+from cluster.services.operations import lifecycle
 from cluster.services.operations.stale_operations import MAX_CLAIMS, requeue_stale_operations
 from cluster.store.operations import Operation
 from tests.builders import actor_of, an_administrator
@@ -26,7 +26,7 @@ def read(cluster: Cluster, operation_id: int) -> Operation:
 
 
 def claim(cluster: Cluster, operation_id: int, holder: str = "first") -> Operation:
-    operation = execution.claim_operation(cluster, operation_id, holder)
+    operation = lifecycle.claim_operation(cluster, operation_id, holder)
     assert operation is not None
     return operation
 
@@ -35,11 +35,11 @@ def test_one_that_is_dropped_again_and_again_waits_for_a_person(cluster: Cluster
     operation_id = a_build(cluster)
     for _ in range(MAX_CLAIMS):
         claim(cluster, operation_id)
-        clock.now += execution.CLAIM_LASTS + timedelta(seconds=1)
+        clock.now += lifecycle.CLAIM_LASTS + timedelta(seconds=1)
         requeue_stale_operations(cluster)
     dropped = read(cluster, operation_id)
     assert (dropped.state, dropped.error_code) == (OperationState.INTERRUPTED, "operation.dropped")
-    requests.retry_operation(cluster, actor_of(an_administrator(cluster)), operation_id)
+    lifecycle.retry_operation(cluster, actor_of(an_administrator(cluster)), operation_id)
     assert claim(cluster, operation_id).fence == MAX_CLAIMS + 1
 
 

@@ -2,12 +2,21 @@
 
 from datetime import datetime, timedelta
 
+import pytest
+
 from cluster.domain.jobs.progress import ProgressEstimate
 from cluster.domain.queue.start_estimate import EstimateSource
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
 from cluster.services.jobs.progress import record_progress
 from cluster.services.leases import HeldLease
+from cluster.services.placement.past_durations import (
+    RUNS_PER_KIND,
+    DurationRange,
+    ExpectedDuration,
+    expected_duration,
+    read_durations_of_kind,
+)
 from cluster.services.queue import queries
 from cluster.services.queue.dispatch import place_waiting_jobs
 from cluster.store.jobs import Attempt, Job
@@ -70,3 +79,37 @@ def test_earlier_runs_of_different_lengths_make_a_range(
 def a_training_of(cluster: Cluster, job: Job) -> Training:
     with cluster.store.read() as session:
         return session.get_one(Job, job.id).training
+
+
+RUNS = DurationRange(100.0, 200.0, 400.0)
+
+
+@pytest.mark.parametrize(
+    ("runs", "limit", "expected"),
+    [
+        (None, None, ExpectedDuration()),
+        (None, 300, ExpectedDuration(300, None, 300, EstimateSource.TIME_LIMITS)),
+        (RUNS, None, ExpectedDuration(200.0, 100.0, 400.0, EstimateSource.HISTORY)),
+        (RUNS, 300, ExpectedDuration(200.0, 100.0, 300, EstimateSource.HISTORY)),
+        # The limit cuts off what usually takes longer.
+        (RUNS, 150, ExpectedDuration(150, 100.0, 150, EstimateSource.TIME_LIMITS)),
+        (RUNS, 50, ExpectedDuration(50, 50, 50, EstimateSource.TIME_LIMITS)),
+    ],
+)
+def test_measured_durations_go_before_the_time_limit_which_only_cuts_off(
+    runs: DurationRange | None, limit: int | None, expected: ExpectedDuration
+) -> None:
+    assert expected_duration(runs, limit) == expected
+
+
+def test_only_the_newest_finished_jobs_of_a_kind_are_looked_at(cluster: Cluster) -> None:
+    training = a_training(cluster, a_workspace(cluster))
+    now = cluster.clock()
+    for seconds in (9000, *range(10, 10 + RUNS_PER_KIND)):
+        ran = {"started_at": now - timedelta(seconds=seconds), "ended_at": now}
+        a_job(cluster, training, state=JobState.FINISHED, **ran)
+    failed = {"started_at": now - timedelta(hours=5), "ended_at": now}
+    a_job(cluster, training, state=JobState.FAILED, **failed)
+    with cluster.store.read() as session:
+        assert read_durations_of_kind(session, training.id, 1) == DurationRange(10.0, 12.0, 14.0)
+        assert read_durations_of_kind(session, training.id, 2) is None

@@ -2,11 +2,14 @@
 
 from sqlalchemy import insert, select, update
 
+from cluster.domain.queue.reasons import AheadInQueue, to_waiting_data
+from cluster.domain.queue.start_estimate import StartEstimate
 from cluster.domain.states import DatasetState, DesiredState, JobState, Launcher
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease
 from cluster.services.queue import queries as queue
 from cluster.services.queue.totals import refresh_queue_totals
+from cluster.services.queue.waiting_explanations import WaitingExplanation, read_queue_snapshot
 from cluster.store.jobs import Job
 from cluster.store.trainings import Training
 from tests.builders import (
@@ -74,3 +77,30 @@ def test_who_stands_behind_jobs_without_data_alone_is_the_front_in_lists_too(
         "waiting.ahead_in_queue",
         front.id,
     )
+
+
+def test_a_job_whose_turn_has_come_waits_for_nothing() -> None:
+    explanation = WaitingExplanation(None)
+    assert (explanation.code, explanation.data) == (None, {})
+
+
+def test_an_explanation_is_the_reason_with_the_estimate() -> None:
+    explanation = WaitingExplanation(AheadInQueue(3, 1055), StartEstimate(ahead=3))
+    assert explanation.code == AheadInQueue.code
+    assert explanation.data == to_waiting_data(AheadInQueue(3, 1055), StartEstimate(ahead=3))
+
+
+def test_the_head_of_a_line_is_the_first_job_that_nothing_of_its_own_keeps(
+    cluster: Cluster, held: HeldLease
+) -> None:
+    a_node(cluster, 1)
+    workspace = a_workspace(cluster, units=1)
+    training = a_training(cluster, workspace)
+    late = a_dataset(cluster, workspace, state=DatasetState.PREPARING)
+    kept = a_job(cluster, training, dataset_id=late.id, priority=5)
+    head = a_job(cluster, training)
+    with cluster.store.read() as session:
+        snapshot = read_queue_snapshot(cluster, session)
+    assert snapshot.first_jobs == {workspace.id: kept.id}
+    assert snapshot.heads == {workspace.id: head.id}
+    assert snapshot.blocked == {kept.id}

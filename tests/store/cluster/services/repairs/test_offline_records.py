@@ -6,7 +6,7 @@ from cluster import failpoints
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.services.audit import entries as audit
 from cluster.services.context import Cluster
-from cluster.services.repairs import requests
+from cluster.services.repairs import repair_runs
 from cluster.services.repairs.offline_records import (
     import_offline_records,
     list_offline_records,
@@ -45,7 +45,7 @@ def test_a_record_becomes_one_row_with_its_audit_entries(cluster: Cluster) -> No
     write_offline_record(cluster, a_run(cluster))
     (run_id,) = import_offline_records(cluster)
     chief = actor_of(an_administrator(cluster))
-    run = requests.read_repair_run(cluster, chief, run_id)
+    run = repair_runs.read_repair_run(cluster, chief, run_id)
     assert (run.who, run.verdict, run.requested_at, run.number) == (
         "root",
         RepairVerdict.VERIFIED,
@@ -78,7 +78,7 @@ def test_a_reader_that_dies_before_it_deletes_the_file_is_followed_by_one_that_a
         failpoints.listener = None
     assert offline_record_file(cluster, a_run(cluster)).exists()
     assert import_offline_records(cluster) == []
-    assert len(requests.list_repair_runs(cluster, actor_of(an_administrator(cluster)))) == 1
+    assert len(repair_runs.list_repair_runs(cluster, actor_of(an_administrator(cluster)))) == 1
     assert list_offline_records(cluster) == []
 
 

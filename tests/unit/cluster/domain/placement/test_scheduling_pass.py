@@ -6,6 +6,7 @@ from datetime import datetime
 import pytest
 
 from cluster.domain.placement.queue_order import sort_queue
+from cluster.domain.placement.scheduling_pass import PlacementInput
 from cluster.domain.placement.types import (
     JobToPlace,
     NodeUnits,
@@ -273,3 +274,15 @@ def test_two_unknown_ends_are_two_moments() -> None:
     )
     assert isinstance(decisions[1], NotPlaced)
     assert decisions[1].reason == ReservedForAnother(1, "gc1")
+
+
+def test_a_job_that_is_only_asked_about_takes_the_place_of_the_own_ones() -> None:
+    own = [JobToPlace(1, 1, 4)]
+    board = PlacementInput(own, [node(1, free=4)], {1: WorkspaceQuota(4, 0)}, [], minutes(0))
+    (placed,) = board.decide()
+    assert isinstance(placed, Placement) and placed.job_id == 1
+    (asked,) = board.decide([JobToPlace(2, 1, 2)])
+    assert isinstance(asked, Placement) and (asked.job_id, len(asked.unit_ids)) == (2, 2)
+    (refused,) = board.decide(quotas={1: WorkspaceQuota(2, 0)})
+    assert not isinstance(refused, Placement)
+    assert board.decide() == [placed]

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cluster.domain.queue.reasons import AttemptInterrupted, RetryBackoff
+from cluster.domain.queue.reasons import AttemptInterrupted, RetryBackoff, to_waiting_data
 from cluster.domain.queue.retry_backoff import (
     MAX_INTERRUPTIONS_IN_A_ROW,
     SHORTEST_HEALTHY_ATTEMPT,
@@ -12,7 +12,6 @@ from cluster.domain.queue.retry_backoff import (
     count_interruptions_in_a_row,
     parse_backoff,
 )
-from cluster.domain.queue.waiting_data import to_waiting_data
 
 NOW = datetime(2026, 11, 20, 5, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

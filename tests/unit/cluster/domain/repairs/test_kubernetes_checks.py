@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.repairs.broker_protocol import KUBERNETES_CHECKS, probe_variables
 from cluster.domain.repairs.check_results import CheckFacts
 from cluster.domain.repairs.checks import evaluate_check
-from cluster.domain.repairs.definition import CheckKind, RepairCheck
+from cluster.domain.repairs.definition import KUBERNETES_CHECKS, CheckKind, RepairCheck
+from cluster.domain.repairs.kubernetes_checks import control_certificates_last, has_all_pods
 
 SINCE = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 READY = {"is_ready": True, "is_open": True, "reason": "KubeletReady"}
@@ -74,7 +74,19 @@ def test_a_host_that_said_nothing_is_never_green(kind: CheckKind) -> None:
         assert not evaluate_check(CHECKS[kind], facts, SINCE).is_ok
 
 
-def test_the_cluster_is_asked_only_where_a_check_wants_to_know() -> None:
+def test_each_check_of_a_cluster_is_tried_here() -> None:
     assert set(CHECKS) == KUBERNETES_CHECKS
-    assert probe_variables([CHECKS[CheckKind.NODE_READY]], 443)["look_kubernetes"] == "yes"
-    assert probe_variables([RepairCheck(CheckKind.GPUS_ANSWER)], 443)["look_kubernetes"] == "no"
+
+
+def test_the_certificate_that_ends_first_is_named_with_its_whole_days() -> None:
+    certificates = {"ca": 900.0, "apiserver": 29.9, "etcd": 12.7}
+    facts = CheckFacts(hosts={"gpu01": {"kubernetes": WELL | {"certificates": certificates}}})
+    result = control_certificates_last(CHECKS[CheckKind.CONTROL_CERTIFICATES_LAST], facts, SINCE)
+    assert result.data == {"host": "gpu01", "name": "etcd", "days": 12}
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"), [((2, 2), True), ((3, 2), True), ((1, 2), False), ((0, 0), True)]
+)
+def test_a_workload_is_ready_with_all_its_pods(count: tuple[int, int], expected: bool) -> None:
+    assert has_all_pods(count) is expected

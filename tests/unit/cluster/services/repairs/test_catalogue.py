@@ -11,8 +11,7 @@ import pytest
 import yaml
 
 from cluster.domain.installation import InstallationKind
-from cluster.domain.repairs.broker_protocol import OF_SERVERS
-from cluster.domain.repairs.definition import HOST_CHECKS, CatalogueInvalid, CheckKind
+from cluster.domain.repairs.definition import HOST_CHECKS, OF_SERVERS, CatalogueInvalid, CheckKind
 from cluster.services.context import Cluster
 from cluster.services.repairs.catalogue import (
     CatalogueEntry,

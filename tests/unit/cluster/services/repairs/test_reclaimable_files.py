@@ -151,7 +151,10 @@ def test_a_folder_goes_whole_and_a_link_in_it_leads_nowhere(site: Site) -> None:
     listed = [leftover.path for leftover in list_reclaimable_paths(cluster)]
     (listed[0] / "bin" / "link").symlink_to(site.home / "current")
     run = a_repair_run(
-        cluster, an_administrator(cluster), "free-disk-space", listed=[[str(path), 1] for path in listed]
+        cluster,
+        an_administrator(cluster),
+        "free-disk-space",
+        reclaimable_paths=[[str(path), 1] for path in listed],
     )
     assert {leftover.path for leftover in delete_reclaimable_of_run(cluster, run.id)} == set(listed)
     assert site.listed() == {} and not any(path.exists() for path in listed)
@@ -163,7 +166,9 @@ def test_a_deletion_that_is_killed_leaves_nothing_that_looks_whole(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster, path = site.cluster, site.cache / f"training-{DIGESTS[0]}"
-    run = a_repair_run(cluster, an_administrator(cluster), "free-disk-space", listed=[[str(path), 1]])
+    run = a_repair_run(
+        cluster, an_administrator(cluster), "free-disk-space", reclaimable_paths=[[str(path), 1]]
+    )
 
     def killed(*_: object) -> None:
         raise KeyboardInterrupt

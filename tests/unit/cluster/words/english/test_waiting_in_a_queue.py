@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.queue.reasons import AheadInQueue, QuotaInUse
+from cluster.domain.queue.reasons import AheadInQueue, QuotaInUse, to_waiting_data
 from cluster.domain.queue.start_estimate import EstimateSource, StartEstimate
-from cluster.domain.queue.waiting_data import to_waiting_data
 from cluster.domain.states import UnitKind
 from cluster.words import sentence as say
-from tests.unit.cluster.domain.queue.test_waiting_data import REASONS
+from tests.unit.cluster.domain.queue.test_reasons import REASONS
 
 AT = datetime(2026, 11, 20, 5, 38, tzinfo=UTC)
 WITHOUT = {"waiting.no_nodes", "waiting.submitted"}

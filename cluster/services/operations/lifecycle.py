@@ -1,0 +1,266 @@
+"""The life of an operation's row: it is requested and enqueued, claimed by a task worker under a lease, reports its
+steps, and is finished, failed or retried."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import or_, select, update
+from sqlalchemy.orm import Session
+
+from cluster.domain.errors import Conflict, Forbidden
+from cluster.domain.people.actor import Actor
+from cluster.domain.people.permissions import ALLOWED_RELATIONS, require_administrator, require_scope
+from cluster.domain.states import DatasetState, EnvironmentState, OperationKind, OperationState, TaskQueue
+from cluster.services.context import Cluster
+from cluster.services.operations.queries import read_operation
+from cluster.store.audit import add_audit_entry
+from cluster.store.datasets import Dataset
+from cluster.store.environments import Environment
+from cluster.store.operations import Operation
+from cluster.store.workspaces import Workspace
+
+QUEUE_OF_KIND = {
+    OperationKind.ENVIRONMENT_BUILD: TaskQueue.IMAGES,
+    OperationKind.DATASET_IMPORT: TaskQueue.GENERAL,
+    OperationKind.DATASET_SAMPLE: TaskQueue.GENERAL,
+    OperationKind.DATASET_DELETE: TaskQueue.GENERAL,
+    OperationKind.REPAIR: TaskQueue.REPAIR,
+    OperationKind.BACKUP: TaskQueue.BACKUPS,
+    OperationKind.NOTICES: TaskQueue.GENERAL,
+}
+CLAIM_LASTS = timedelta(seconds=10)
+
+
+def request_operation(
+    session: Session,
+    kind: OperationKind,
+    subject_id: int | None,
+    actor: Actor,
+    now: datetime,
+    workspace_id: int | None = None,
+) -> Operation:
+    """Records the intent in the caller's transaction; the caller calls `enqueue_operation` after its commit."""
+    operation = Operation(
+        kind=kind,
+        queue=QUEUE_OF_KIND[kind],
+        subject_id=subject_id,
+        workspace_id=workspace_id,
+        requested_by=actor.user_id,
+        requested_at=now,
+        enqueued_at=now,
+    )
+    session.add(operation)
+    session.flush()
+    return operation
+
+
+def enqueue_operation(cluster: Cluster, operation: Operation) -> None:
+    """Enqueues the operation in Redis and publishes the change. On servers repairs are not enqueued: their task
+    worker polls the rows, because Redis may be what is repaired."""
+    polls_repairs = cluster.settings.installation_kind.capabilities.polls_repairs
+    if operation.queue is not TaskQueue.REPAIR or not polls_repairs:
+        cluster.events.enqueue(operation.queue.value, operation.id)
+    cluster.events.publish("operations", operation.id)
+
+
+def enqueue_requested_operations(cluster: Cluster, kind: OperationKind) -> None:
+    """Enqueues all of this kind that nobody has claimed: what they waited for is there."""
+    query = select(Operation).where(Operation.kind == kind, Operation.state == OperationState.REQUESTED)
+    with cluster.store.read() as session:
+        requested = list(session.scalars(query))
+    for operation in requested:
+        enqueue_operation(cluster, operation)
+
+
+def claim_operation(cluster: Cluster, operation_id: int, holder: str) -> Operation | None:
+    """None: somebody else holds it, or it has ended; the caller has nothing to do."""
+    now = cluster.clock()
+    claimable = or_(
+        Operation.state == OperationState.REQUESTED,
+        (Operation.state == OperationState.RUNNING) & (Operation.lease_until < now),
+    )
+    with cluster.store.write() as session:
+        operation = session.scalar(
+            select(Operation).where(Operation.id == operation_id, claimable).with_for_update()
+        )
+        if operation is None:
+            return None
+        operation.state = OperationState.RUNNING
+        operation.holder = holder
+        operation.fence += 1
+        operation.claims += 1
+        operation.lease_until = now + CLAIM_LASTS
+        operation.started_at = operation.started_at or now
+        operation.steps = []
+        operation.progress = 0.0
+    cluster.events.publish("operations", operation_id)
+    return operation
+
+
+def renew_operation(cluster: Cluster, operation_id: int, fence: int) -> bool:
+    """False: the lease went to somebody else; the holder must stop without another change."""
+    with cluster.store.write() as session:
+        renewed = session.execute(
+            update(Operation)
+            .where(is_claimed_under(operation_id, fence))
+            .values(lease_until=cluster.clock() + CLAIM_LASTS)
+            .returning(Operation.id)
+        )
+        return renewed.first() is not None
+
+
+def is_claimed_under(operation_id: int, fence: int) -> Any:
+    return (
+        (Operation.id == operation_id)
+        & (Operation.fence == fence)
+        & (Operation.state == OperationState.RUNNING)
+    )
+
+
+def load_claimed_operation(session: Session, operation_id: int, fence: int) -> Operation:
+    """Raises Conflict where the fence is stale."""
+    operation = session.scalar(
+        select(Operation).where(is_claimed_under(operation_id, fence)).with_for_update()
+    )
+    if operation is None:
+        raise Conflict("operation.stale", id=operation_id, fence=fence)
+    return operation
+
+
+def plan_steps(cluster: Cluster, operation_id: int, fence: int, codes: list[str]) -> None:
+    """Names all steps before the first begins, so that the page can show what is to come."""
+    with cluster.store.write() as session:
+        operation = load_claimed_operation(session, operation_id, fence)
+        operation.steps = [{"code": code, "state": "to_come"} for code in codes]
+    cluster.events.publish("operations", operation_id)
+
+
+def report_step(
+    cluster: Cluster, operation_id: int, fence: int, code: str, progress: float, detail: str = ""
+) -> None:
+    """`progress` is that of the whole operation, 0 to 1. Steps before `code` become done."""
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        operation = load_claimed_operation(session, operation_id, fence)
+        steps: list[dict[str, Any]] = [dict(step) for step in operation.steps]
+        if code not in [step["code"] for step in steps]:
+            steps.append({"code": code, "state": "to_come"})
+        for step in steps:
+            if step["code"] == code:
+                step.setdefault("started_at", now.isoformat())
+                step.update(state="now", detail=detail)
+                break
+            close_step(step, "done", now)
+        operation.steps = steps
+        operation.progress = min(1.0, max(0.0, progress))
+    cluster.events.publish("operations", operation_id)
+
+
+def close_step(step: dict[str, Any], state: str, now: datetime) -> None:
+    if step["state"] in ("to_come", "now"):
+        step.setdefault("started_at", now.isoformat())
+        step["state"] = state
+        step["ended_at"] = now.isoformat()
+
+
+def finish_operation(session: Session, operation_id: int, fence: int, now: datetime) -> Operation:
+    """Ends it well inside the caller's transaction, which also writes what the operation was for."""
+    operation = load_claimed_operation(session, operation_id, fence)
+    steps = [dict(step) for step in operation.steps]
+    for step in steps:
+        close_step(step, "done", now)
+    operation.steps = steps
+    operation.progress = 1.0
+    return end_operation(operation, OperationState.FINISHED, now)
+
+
+def fail_operation(
+    session: Session, operation_id: int, fence: int, now: datetime, code: str, data: dict[str, Any]
+) -> Operation:
+    operation = load_claimed_operation(session, operation_id, fence)
+    steps = [dict(step) for step in operation.steps]
+    for step in steps:
+        if step["state"] == "now":
+            close_step(step, "failed", now)
+    operation.steps = steps
+    operation.error_code = code
+    operation.error_data = data
+    return end_operation(operation, OperationState.FAILED, now)
+
+
+def finish_claimed_operation(cluster: Cluster, operation: Operation) -> None:
+    """Ends it well in a transaction of its own. Raises Conflict where the fence is stale."""
+    with cluster.store.write() as session:
+        finish_operation(session, operation.id, operation.fence, cluster.clock())
+    cluster.events.publish("operations", operation.id)
+
+
+def fail_claimed_operation(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
+    """Records the failure of an operation that is for no other row. Raises Conflict where the fence is stale."""
+    with cluster.store.write() as session:
+        fail_operation(session, operation.id, operation.fence, cluster.clock(), code, data)
+    cluster.events.publish("operations", operation.id)
+
+
+def end_operation(operation: Operation, state: OperationState, now: datetime) -> Operation:
+    operation.state = state
+    operation.ended_at = now
+    operation.lease_until = None
+    return operation
+
+
+def can_retry_operation(cluster: Cluster, actor: Actor, operation: Operation) -> bool:
+    """Its requester, the manager of its workspace and administrators may retry it; nobody retries a repair, see
+    `retry_operation`."""
+    if operation.kind == OperationKind.REPAIR:
+        return False
+    if actor.is_administrator or operation.requested_by == actor.user_id:
+        return True
+    if operation.workspace_id is None:
+        return False
+    with cluster.store.read() as session:
+        return session.get_one(Workspace, operation.workspace_id).manager_id == actor.user_id
+
+
+def retry_operation(cluster: Cluster, actor: Actor, operation_id: int) -> Operation:
+    """Asks again for one that failed or was dropped. Raises Conflict where it is still under way or done.
+
+    A repair asks for everything anew: administrator, forecast, typed name, drained nodes. Its form does that.
+    """
+    asked = read_operation(cluster, actor, operation_id)
+    if asked.kind == OperationKind.REPAIR:
+        require_administrator(actor)
+        require_scope(actor, "repair")
+        raise Conflict("repair.ask_again")
+    if not can_retry_operation(cluster, actor, asked):
+        raise Forbidden("forbidden.operation.retry", allowed=sorted(ALLOWED_RELATIONS["operation.retry"]))
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        operation = session.get_one(Operation, operation_id, with_for_update=True)
+        if operation.state not in (OperationState.FAILED, OperationState.INTERRUPTED):
+            raise Conflict("operation.not_ended_badly", id=operation_id)
+        requeue_operation(session, operation, now)
+        add_audit_entry(session, now, actor, "operation.retried", operation_id, kind=operation.kind)
+    enqueue_operation(cluster, operation)
+    return operation
+
+
+def requeue_operation(session: Session, operation: Operation, now: datetime) -> None:
+    """The caller rings after its commit. Raises Conflict for a repair."""
+    operation.state = OperationState.REQUESTED
+    operation.error_code = operation.error_data = operation.ended_at = None
+    operation.claims = 0
+    operation.requested_at = operation.enqueued_at = now
+    restart_subject(session, operation)
+
+
+def restart_subject(session: Session, operation: Operation) -> None:
+    """Sets the dataset or environment of the operation back to its in-progress state."""
+    if operation.kind == OperationKind.ENVIRONMENT_BUILD:
+        session.get_one(Environment, operation.subject_id).state = EnvironmentState.BUILDING
+    elif operation.kind in (OperationKind.DATASET_IMPORT, OperationKind.DATASET_SAMPLE):
+        dataset = session.get_one(Dataset, operation.subject_id)
+        dataset.state = DatasetState.PREPARING
+        dataset.error_code = dataset.error_data = None
+    elif operation.kind == OperationKind.REPAIR:
+        raise Conflict("repair.ask_again")

@@ -1,0 +1,48 @@
+"""Statements of pages that look at too much of a table that grows: each list may only become shorter.
+
+`python -m tests.bench.page_costs.query_plans [--database postgresql]` prints them.
+"""
+
+SQLITE = {
+    "administrator /jobs?state=living: jobs",
+    "administrator /accounting: allocations",
+    "administrator /accounting: attempts",
+    "administrator /accounting?workspace: allocations",
+    "administrator /accounting?workspace: attempts",
+    "member /jobs?state=living: jobs",
+    "member /accounting: allocations",
+    "member /accounting: attempts",
+    "member /accounting?workspace: allocations",
+    "member /accounting?workspace: attempts",
+    "administrator /access-log?kind=backup: audit_entries",
+    "administrator /access-log?kind=sweep: audit_entries",
+    "administrator /access-log?kind=backup&before: audit_entries",
+    "administrator /access-log?who=none: audit_entries",
+    "administrator /access-log?outcome=failed: audit_entries",
+    "administrator /access-log?day: audit_entries",
+    "administrator /metrics: allocations",
+}
+
+POSTGRESQL = {
+    "administrator /jobs?training: jobs",
+    "administrator /jobs?workspace&state=failed: jobs",
+    "administrator /jobs?user&state=stopped: jobs",
+    "administrator /accounting: allocations",
+    "administrator /accounting: attempts",
+    "administrator /accounting: jobs",
+    "administrator /accounting?workspace: allocations",
+    "administrator /accounting?workspace: attempts",
+    "administrator /accounting?workspace: jobs",
+    "member /jobs?training: jobs",
+    "member /jobs?workspace&state=failed: jobs",
+    "member /accounting: allocations",
+    "member /accounting: attempts",
+    "member /accounting: jobs",
+    "member /accounting?workspace: allocations",
+    "member /accounting?workspace: attempts",
+    "administrator /access-log?kind=backup: audit_entries",
+    "administrator /access-log?kind=sweep: audit_entries",
+    "administrator /access-log?kind=backup&before: audit_entries",
+    "administrator /access-log?who=none: audit_entries",
+    "administrator /access-log?outcome=failed: audit_entries",
+}

@@ -1,0 +1,37 @@
+"""The scheduler takes in what shims say of their programs' way, and nothing that makes no sense."""
+
+import json
+from datetime import timedelta
+
+from cluster.domain.states import JobState
+from cluster.services.context import Cluster
+from cluster.services.leases import acquire_lease
+from cluster.services.storage import folders
+from cluster.store.jobs import Attempt
+from tests.builders import a_job, a_node, a_training, a_workspace, holding
+from worker.scheduling.usage import watch_progress
+
+
+def test_a_running_job_says_when_it_ends(light_cluster: Cluster) -> None:
+    cluster = light_cluster
+    held = acquire_lease(cluster, "scheduler", "one", timedelta(seconds=10))
+    assert held
+    training, now = a_training(cluster, a_workspace(cluster)), cluster.clock()
+    told, silly = (
+        holding(cluster, a_job(cluster, training, state=JobState.RUNNING), [unit])
+        for unit in a_node(cluster).units
+    )
+    marks = [[epoch, now.timestamp() - 60 * (4 - epoch)] for epoch in range(1, 5)]
+    for attempt, course in ((told, {"epochs": 10, "marks": marks}), (silly, {"epochs": "∞", "marks": 7})):
+        folder = (
+            folders.attempt_folder(cluster.settings, training.workspace_id, attempt.job_id, 1) / "control"
+        )
+        folder.mkdir(parents=True)
+        (folder / "usage.json").write_text(json.dumps({"course": course}))
+    assert watch_progress(cluster, held) == 1
+    assert watch_progress(cluster, held) == 0
+    with cluster.store.read() as session:
+        known, unknown = (session.get_one(Attempt, attempt.id) for attempt in (told, silly))
+    assert known.progress == 0.4
+    assert known.expected_end_at == now + timedelta(minutes=6)
+    assert (unknown.progress, unknown.expected_end_at) == (None, None)
