@@ -101,8 +101,8 @@ def read_newest_attempts(cluster: Cluster, actor: Actor, job_ids: Collection[int
         return {}
     query = newest_attempts_query(actor.user_id, actor.is_administrator)
     with cluster.store.read() as session:
-        rows = session.execute(query, {"job_ids": list(job_ids)})
-        return {row[0]: JobAttempt(*row) for row in rows.tuples()}
+        rows = session.execute(query, {"job_ids": list(job_ids)}).all()
+    return {job_id: JobAttempt(job_id, workspace_id, number) for job_id, workspace_id, number in rows}
 
 
 @lru_cache(maxsize=256)
