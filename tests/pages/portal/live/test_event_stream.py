@@ -86,7 +86,7 @@ class WatchedStream:
         return name, json.loads(data)
 
     def publish(self, topic: str, row_id: int) -> None:
-        self.tab.events.put(BusEvent("1-1", topic, row_id))
+        self.tab.events.put(BusEvent("1-1", topic, row_id, "a test"))
 
 
 @pytest.fixture
@@ -148,4 +148,4 @@ def test_other_jobs_do_not_make_a_stream_check_its_own(
     stream = WatchedStream(light_cluster, member, job.id, monkeypatch).stream
     cases = {("jobs", job.id): True, ("jobs", 0): True, ("jobs", job.id + 1): False, ("queue", job.id): False}
     for (topic, row_id), checks in cases.items():
-        assert stream.may_change_watched_jobs(BusEvent("1-1", topic, row_id)) == checks, topic
+        assert stream.may_change_watched_jobs(BusEvent("1-1", topic, row_id, "a test")) == checks, topic
