@@ -47,7 +47,7 @@ def hit(point: str) -> None:
 
 @contextmanager
 def external_call(call: str) -> Iterator[None]:
-    """Around whatever leaves a trace outside the database: an executor, the event bus, a file that stands for a row."""
+    """Wraps a call that leaves a trace outside the database: of an executor, the event bus, or a file."""
     hit(f"{call} asking")
     yield
     hit(f"{call} answered")

@@ -255,7 +255,7 @@ def is_frozen(part: CgroupFolder) -> bool:
 
 
 def is_in_group(pid: int, name: str) -> bool:
-    """Reads it from /proc, because another process may have got a pid that was read a moment ago."""
+    """Whether the process is in the group now; another process may have got a pid that was read a moment ago."""
     try:
         with open("/proc/%d/cgroup" % pid) as file:
             return any(name in line.rstrip("\n").split("/") for line in file)

@@ -100,7 +100,7 @@ class SchedulingPass:
         return self.infeasible_reasons[key]
 
     def can_backfill(self, head: JobToPlace) -> bool:
-        """Whether the job is the first of its workspace, or the first one has a reservation, which the job cannot delay."""
+        """Whether the job is the first of its workspace, or the first one has a reservation that it cannot delay."""
         return not self.lines.get(head.workspace_id) or head.workspace_id in self.workspaces_with_reservation
 
     def _start(self, head: JobToPlace) -> Placement | None:

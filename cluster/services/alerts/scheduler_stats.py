@@ -19,7 +19,7 @@ SCHEDULER_STATS_FACT = "scheduler_stats"
 
 @dataclass(frozen=True)
 class SchedulerStats:
-    """`slowest_seconds` is the slowest pass since the record before; `ended` counts ended attempts by end code."""
+    """`slowest_seconds` is the slowest pass since the record before; `ended` counts all ended attempts by end code."""
 
     at: datetime
     last_seconds: float

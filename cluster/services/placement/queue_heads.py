@@ -68,7 +68,7 @@ def read_queue_heads(
 
 
 def read_workspace_queue(session: Session, workspace_id: int, first: int) -> list[QueuedJobRow]:
-    """The first `first` jobs of one workspace's queue."""
+    """At most `first` jobs from the head of one workspace's queue."""
     return fetch_rows(session, workspace_queue_query(), workspace=workspace_id, first=first)
 
 
