@@ -21,7 +21,7 @@ Thing = TypeVar("Thing")
 
 
 class FailpointKiller:
-    """Kills this very process when it comes to the point for the given time."""
+    """Kills this process when it reaches the failpoint for the n-th time; `wanted` is `point:n`."""
 
     def __init__(self, wanted: str) -> None:
         self.point, _, number = wanted.partition(":")
@@ -47,7 +47,7 @@ def hit(point: str) -> None:
 
 @contextmanager
 def external_call(call: str) -> Iterator[None]:
-    """Around whatever leaves a trace outside the database: an executor, a bell, a file that counts."""
+    """Wraps a call that leaves a trace outside the database: of an executor, the event bus, or a file."""
     hit(f"{call} asking")
     yield
     hit(f"{call} answered")
@@ -56,12 +56,14 @@ def external_call(call: str) -> Iterator[None]:
 def wrap_calls(thing: Thing, name: str, besides: frozenset[str] = frozenset()) -> Thing:
     """The thing itself; while a listener is set, one whose every method is a call to the outside.
 
-    `besides` are methods that only look: dying before or after them is the same.
+    `besides` are methods that only read: a kill before them and one after them have the same effect.
     """
-    return thing if listener is None else cast(Thing, _Around(thing, name, besides))
+    return thing if listener is None else cast(Thing, _FailpointProxy(thing, name, besides))
 
 
-class _Around:
+class _FailpointProxy:
+    """Calls the methods of `thing`, each between two failpoints, except those named in `besides`."""
+
     def __init__(self, thing: object, name: str, besides: frozenset[str]) -> None:
         self._thing, self._name, self._besides = thing, name, besides
 

@@ -17,7 +17,7 @@ def csv_line(row: Sequence[CsvCell]) -> str:
 
 
 def escape_formula(cell: CsvCell) -> CsvCell:
-    """A text that begins like a formula gets an apostrophe; a number is none, also where it is text."""
+    """Puts an apostrophe before a text that begins like a formula; a number, also one as text, stays as it is."""
     if isinstance(cell, str) and cell.startswith(FORMULA_PREFIXES) and not is_plain_number(cell):
         return "'" + cell
     return cell

@@ -10,8 +10,8 @@ from typing import BinaryIO
 from cluster.domain.errors import GroundcrewError
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-WAY = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-"""Through a folder that one may pass and not list, as the state directory of servers is to everybody but root."""
+PASS_THROUGH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+"""Opens a folder that this user may enter but not list: on servers only root may list the state directory."""
 # O_NONBLOCK: opening a named pipe without a writer would hold the page forever.
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
@@ -44,10 +44,13 @@ def open_component(name: str, flags: int, parent: int | None) -> int:
 @contextmanager
 def open_folder_beneath(root: Path, *names: str) -> Iterator[int]:
     """A descriptor of `root/names…`; only `root` itself may be a link (the administrator's choice)."""
-    current = open_component(str(root), (WAY if names else FOLDER) & ~os.O_NOFOLLOW, None)
+    current = open_component(str(root), (PASS_THROUGH if names else FOLDER) & ~os.O_NOFOLLOW, None)
     try:
         for number, name in enumerate(names, 1):
-            parent, current = current, open_component(name, FOLDER if number == len(names) else WAY, current)
+            parent, current = (
+                current,
+                open_component(name, FOLDER if number == len(names) else PASS_THROUGH, current),
+            )
             os.close(parent)
         yield current
     finally:
@@ -72,7 +75,7 @@ def open_file_beneath(root: Path, *names: str) -> Iterator[BinaryIO]:
 
 
 def read_small_file(root: Path, *names: str, limit: int = 64 * 1024) -> bytes | None:
-    """The whole of a small file, or None where it is missing, larger than `limit` bytes or not plain."""
+    """The whole of a small file, or None if it is missing, larger than `limit` bytes or not plain."""
     try:
         with open_file_beneath(root, *names) as file:
             text = file.read(limit + 1)

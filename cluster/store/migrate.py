@@ -49,14 +49,9 @@ def upgrade_database(settings_or_url: Settings | str, copy_to: Path | None = Non
     engine = open_for_migration(url)
     try:
         before = read_revision(engine)
-        known = known_revisions()
-        head = known[-1]
+        head = check_revision(before)
         if before == head:
             return UpgradeResult(before, head)
-        if before is not None and before not in known:
-            if before < known[0]:
-                raise GroundcrewError("database.too_old", found=before, oldest=known[0])
-            raise GroundcrewError("database.newer", found=before, known=head)
         copy = None
         if before is not None and engine.dialect.name == "sqlite":
             copy = copy_sqlite(url, copy_to)
@@ -67,6 +62,29 @@ def upgrade_database(settings_or_url: Settings | str, copy_to: Path | None = Non
         return UpgradeResult(before, head, copy)
     finally:
         engine.dispose()
+
+
+def check_database(settings_or_url: Settings | str) -> None:
+    """Raises GroundcrewError as `upgrade_database` would; a database that is not there yet is well. Makes no file."""
+    url = database_url_of(settings_or_url)
+    path = sqlite_file(url)
+    if path is not None and not path.exists():
+        return
+    engine = open_for_migration(url)
+    try:
+        check_revision(read_revision(engine))
+    finally:
+        engine.dispose()
+
+
+def check_revision(found: str | None) -> str:
+    """The newest revision that this code knows. Raises GroundcrewError if `found` cannot be migrated to it."""
+    known = known_revisions()
+    if found is not None and found not in known:
+        if found < known[0]:
+            raise GroundcrewError("database.too_old", found=found, oldest=known[0])
+        raise GroundcrewError("database.newer", found=found, known=known[-1])
+    return known[-1]
 
 
 def is_schema_current(settings_or_url: Settings | str) -> bool:

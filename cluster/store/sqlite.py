@@ -65,7 +65,8 @@ def close_connection(connection: object, record: ConnectionPoolEntry) -> None:
 
 def keep_connections(engine: Engine) -> None:
     """From now on a connection is used again: making one costs as much as ten queries."""
-    event.remove(engine, "checkin", close_connection)
+    if event.contains(engine, "checkin", close_connection):
+        event.remove(engine, "checkin", close_connection)
 
 
 def use_write_ahead_log(connection: sqlite3.Connection, busy_ms: int = BUSY_TIMEOUT_MS) -> None:

@@ -20,7 +20,7 @@ def config_path() -> Path:
 
 
 def read_config() -> Config:
-    """A missing file is an empty one. GROUNDCREW_URL, GROUNDCREW_TOKEN and GROUNDCREW_CA_FILE win."""
+    """A missing file counts as an empty one. GROUNDCREW_URL, GROUNDCREW_TOKEN and GROUNDCREW_CA_FILE win."""
     path = config_path()
     saved = parse_toml(path.read_text()) if path.exists() else {}
 
@@ -31,13 +31,13 @@ def read_config() -> Config:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    import tomllib  # Half of the installations name the server in variables.
+    import tomllib  # Imported only if there is a file: many users set the environment variables alone.
 
     return tomllib.loads(text)
 
 
 def save_config(config: Config) -> Path:
-    """Mode 600 from its first byte on."""
+    """Writes the file, which is created with mode 600, and returns its path."""
     path = config_path()
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     lines = [f'{name} = "{escape(text)}"\n' for name, text in vars(config).items() if text]

@@ -108,8 +108,14 @@ def open_csv_export(files: AttemptFiles, user_id: int) -> Iterable[str]:
     names = sorted(metrics.series) if metrics.is_whole else None
     try:
         with open_file_beneath(files.root, *files.out, METRICS_FILE) as file:
+            export_file = duplicate_file(file)
+        try:
+            # Taken last: what fails before it costs nobody a slot.
             slot = shared_object(CsvExportSlots).take(user_id)
-            return CsvExport(duplicate_file(file), names, shared_object(MetricsCache).time_slicer, slot)
+        except BaseException:
+            export_file.close()
+            raise
+        return CsvExport(export_file, names, shared_object(MetricsCache).time_slicer, slot)
     except (FileMissing, FileNotPlain):
         return [csv_line(HEAD)]
 

@@ -34,12 +34,15 @@ class StaticUrls:
     """The addresses of static files, made once: a page names thirty of them, and the icons a hundred times."""
 
     def __init__(self) -> None:
-        self.made: dict[str, str] = {}
+        self.made: dict[tuple[str, str], str] = {}
 
     def url(self, filename: str) -> str:
-        found = self.made.get(filename)
+        named = (request.script_root, filename)
+        found = self.made.get(named)
         if found is None:
-            found = self.made[filename] = url_for("static", filename=filename)
+            found = url_for("static", filename=filename)
+            if not request.script_root:
+                self.made[named] = found
         return found
 
     def icon_sprite_url(self) -> str:

@@ -32,7 +32,7 @@ Repairs = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class HealthLine:
-    """`kind` is a state of the macros; `repairs` are titles and forecasts, for who may ask for them."""
+    """`kind` is a state of the macros; `repairs` are titles and previews, for who may ask for them."""
 
     label: str
     kind: str

@@ -31,7 +31,7 @@ class NodeProblem:
     undrain_url: str | None = None
     """Where a drained node is opened again, for who may."""
     repairs: list[tuple[str, str]] = field(default_factory=list)
-    """Titles and forecasts of repairs that help, the gentlest first, for administrators."""
+    """Titles and previews of repairs that help, the gentlest first, for administrators."""
     further_sentences: list[str] = field(default_factory=list)
     """Further sentences, each for itself."""
 

@@ -28,7 +28,7 @@ class TranscriptLine:
 
 
 def task_rows(run: RepairRun, repair: Repair | None) -> list[dict[str, Any]]:
-    """With names in the reader's language; a task that never began shows every host as not run."""
+    """One row per task, named in the reader's language; a task that never began has `not_run` for every host."""
     titles = {task.en: localized_text(task) for task in repair.tasks} if repair else {}
     hosts = run.hosts
     return [
@@ -54,7 +54,10 @@ def first_failure(run: RepairRun) -> int | None:
 
 
 def failed_nodes(run: RepairRun) -> list[int]:
-    """Of a run on several nodes that did not end well: those on which a task failed, for a second try there alone."""
+    """The ids of the nodes on which a task failed, so that the repair can be repeated there alone.
+
+    Empty while the run goes on, for a run on one host, and if it failed on every host.
+    """
     if run.ended_at is None or len(run.hosts) < 2:
         return []
     bad = {host for task in run.tasks for host, cell in task["hosts"].items() if cell in FAILED_STATES}
@@ -62,7 +65,10 @@ def failed_nodes(run: RepairRun) -> list[int]:
 
 
 def next_repairs(run: RepairRun) -> list[tuple[Repair, list[int]]]:
-    """After one that did not help: those for which it was to be tried first, and the nodes where it did not."""
+    """The repairs to try after a run that did not help, each with the ids of the nodes where it did not help.
+
+    They are the repairs that name the one that ran as gentler.
+    """
     if run.verdict is not RepairVerdict.NOT_VERIFIED:
         return []
     cluster = current_cluster()

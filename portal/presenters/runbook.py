@@ -20,7 +20,7 @@ TAIL_BYTES = 16 * 1024
 
 @dataclass(frozen=True)
 class KnownProblem:
-    """`href` leads to the repair's forecast where this person may ask for it, else it is empty."""
+    """`href` leads to the repair's preview where this person may ask for it, else it is empty."""
 
     cause: str
     line: str

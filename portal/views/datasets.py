@@ -29,7 +29,7 @@ blueprint = Blueprint("datasets", __name__)
 
 @blueprint.get("/datasets")
 def overall() -> Response:
-    """Of every workspace that the person sees."""
+    """Lists the datasets of every workspace that the person may see."""
     rows = datasets.list_datasets(current_cluster(), current_actor())
     return render_page_or_fragment("datasets/list.html", "datasets/_list.html", datasets=rows, workspace=None)
 
@@ -132,7 +132,7 @@ def confirm_delete(dataset_id: int) -> str:
 
 
 def render_delete_dataset(dataset_id: int, errors: dict[str, str]) -> str:
-    """While a living job reads it there is no red button: the page says which jobs they are."""
+    """While a live job reads the dataset, the page names the job and has no delete button."""
     cluster, actor = current_cluster(), current_actor()
     dataset = datasets.read_dataset(cluster, actor, dataset_id)
     readers = datasets.list_reading_jobs(cluster, actor, dataset_id)

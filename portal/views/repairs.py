@@ -1,4 +1,4 @@
-"""Repair pages: the catalogue, the forecast before a run, the request and the run with its task matrix."""
+"""Repair pages: the catalogue, the preview before a run, the request and the run with its task matrix."""
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -65,7 +65,7 @@ def render_forecast(name: str, errors: dict[str, str], node_ids: list[int]) -> s
 
 @blueprint.post("/repairs/<repair>")
 def ask(repair: str) -> ResponseReturnValue:
-    """A forecast that is no longer true runs nothing; the new one is shown with what was typed."""
+    """A preview that is no longer true runs nothing; the new one is shown with what was typed."""
     nodes = parse_chosen_nodes(request.form.getlist("nodes"))
     try:
         forms.require_known_fields(*FIELDS, "nodes", "look_ahead")

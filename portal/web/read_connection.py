@@ -20,7 +20,7 @@ def open_read_connection() -> None:
 
 
 def close_read_connection(_problem: BaseException | None) -> None:
-    """Before anything is streamed: a response that takes long holds no connection."""
+    """Flask calls this before it streams the response, so that a long response holds no connection."""
     reading: ExitStack | None = g.pop("reading", None)
     if reading is not None:
         reading.close()

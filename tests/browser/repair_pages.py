@@ -68,9 +68,9 @@ class RepairPages:
         page, address = self.page, f"/repairs/{repair}"
         page.goto("/repairs")
         line = page.get_by_role("listitem").filter(has=page.locator(f'a[href="{address}"]'))
-        line.get_by_role("link", name="See forecast").click()
+        line.get_by_role("link", name="See preview").click()
         page.wait_for_url(re.compile(f"{address}$"))
-        choose = page.get_by_role("button", name="Forecast for these nodes")
+        choose = page.get_by_role("button", name="Preview for these nodes")
         if not hosts or choose.count() == 0:
             return
         for choice in page.locator("label:has(input[name=nodes])").all():

@@ -85,19 +85,19 @@ def sign() -> list[dict[str, Any]]:
             "sentence": Markup("<b>gpu07</b> ") + _("has not answered for 4 minutes"),
             "detail": _("job-1044 keeps its 8 GPUs booked"),
             "href": "#a",
-            "button_label": _("See forecast"),
+            "button_label": _("See preview"),
         },
         {
             "kind": "broken",
             "sentence": Markup("<b>gpu03 · GPU 5</b> Xid 79"),
             "href": "#b",
-            "button_label": _("See forecast"),
+            "button_label": _("See preview"),
         },
         {
             "kind": "caution",
             "sentence": Markup("<b>/data</b> 88 %"),
             "href": "#c",
-            "button_label": _("See forecast"),
+            "button_label": _("See preview"),
         },
     ]
 

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from worker.bootstrap.system_packages import PackageRequirement, read_requirements
+from worker.bootstrap.system_packages import SystemRequirement, read_requirements
 
 FILE = Path(__file__).with_suffix(".json")
 
 
-def packages_for(purpose: str) -> tuple[PackageRequirement, ...]:
+def packages_for(purpose: str) -> tuple[SystemRequirement, ...]:
     """`test`, `container_engine`, or `bench`: a scheduler to compare with, whose services stay off."""
     return read_requirements(FILE, purpose)

@@ -21,7 +21,7 @@ def sign_body(secret: str, timestamp: str, body: bytes) -> str:
 
 
 def call_webhook(url: str, secret: str, delivery: int, timestamp: str, content: Mapping[str, Any]) -> None:
-    """Taken by any 2xx; a redirect would carry what is meant for one place to another.
+    """Taken by any 2xx, whose body is not read; a redirect would carry what is meant for one place to another.
 
     Raises Unavailable, without the address, which may be a secret.
     """
@@ -33,22 +33,26 @@ def call_webhook(url: str, secret: str, delivery: int, timestamp: str, content: 
         "X-Groundcrew-Signature": f"sha256={sign_body(secret, timestamp, body)}",
     }
     try:
-        answer = httpx.post(
-            url,
-            content=body,
-            headers=headers,
-            timeout=PATIENCE,
-            verify=ssl.create_default_context(),  # The authorities that the machine trusts, a site's own among them.
-            follow_redirects=False,
-        )
+        with (
+            httpx.stream(
+                "POST",
+                url,
+                content=body,
+                headers=headers,
+                timeout=PATIENCE,
+                verify=ssl.create_default_context(),  # What the machine trusts, a site's own authority too.
+                follow_redirects=False,
+            ) as answer
+        ):
+            is_taken, status = answer.is_success, answer.status_code
     except httpx.TransportError as error:
         reason = root_cause(error)
         raise Unavailable("webhook.not_taken", error=f"{type(reason).__name__}: {reason}"[:300]) from error
     except (httpx.HTTPError, httpx.InvalidURL, ImportError, OSError, ValueError) as error:
         # Of an address that cannot be called these quote it.
         raise Unavailable("webhook.not_taken", error=type(error).__name__) from error
-    if not answer.is_success:
-        raise Unavailable("webhook.not_taken", error=f"HTTP {answer.status_code}")
+    if not is_taken:
+        raise Unavailable("webhook.not_taken", error=f"HTTP {status}")
 
 
 def root_cause(error: BaseException) -> BaseException:

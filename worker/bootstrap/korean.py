@@ -251,7 +251,7 @@ KOREAN = {
     ),
     "Ansible is in {programs}": "Ansible 위치: {programs}",
     "  For this terminal:  export PATH={programs}:$PATH:/usr/local/sbin:/usr/sbin:/sbin": (
-        "  이 터미널에서:  export PATH={programs}:$PATH"
+        "  이 터미널에서:  export PATH={programs}:$PATH:/usr/local/sbin:/usr/sbin:/sbin"
     ),
     "  Then:               ansible-playbook site.yml": "  그다음:         ansible-playbook site.yml",
     "The bundle is {path}": "묶음 파일: {path}",

@@ -35,8 +35,8 @@ NETWORK_ERROR_SIGNS = (
 
 
 @dataclass(frozen=True)
-class PackageRequirement:
-    """Something the machine must have: the packages that bring it, the best first, and how it is seen."""
+class SystemRequirement:
+    """Something the machine must have: the packages that provide it, the best first, and how it is detected."""
 
     packages: tuple[str, ...]
     programs: tuple[str, ...] = ()
@@ -53,39 +53,39 @@ PYTHON_HEADER = "usr/include/python{}.{}/Python.h".format(*sys.version_info)
 PYTHON_VENV = "usr/lib/python{}.{}/ensurepip/__init__.py".format(*sys.version_info)
 
 EMBEDDED_PACKAGES = (
-    PackageRequirement(
+    SystemRequirement(
         ("redis-server", "valkey-server"), programs=("redis-server", "valkey-server"), has_service=True
     ),
-    PackageRequirement(("nginx",), programs=("nginx",), has_service=True),
-    PackageRequirement(("openssl",), programs=("openssl",)),
-    PackageRequirement(("zstd",), programs=("zstd",)),
-    PackageRequirement(("g++",), programs=("g++",)),
-    PackageRequirement(("make",), programs=("make",)),
-    PackageRequirement(("cmake",), programs=("cmake",)),
-    PackageRequirement(("python3-dev",), files=(PYTHON_HEADER,)),
-    PackageRequirement(("python3-venv",), files=(PYTHON_VENV,)),
+    SystemRequirement(("nginx",), programs=("nginx",), has_service=True),
+    SystemRequirement(("openssl",), programs=("openssl",)),
+    SystemRequirement(("zstd",), programs=("zstd",)),
+    SystemRequirement(("g++",), programs=("g++",)),
+    SystemRequirement(("make",), programs=("make",)),
+    SystemRequirement(("cmake",), programs=("cmake",)),
+    SystemRequirement(("python3-dev",), files=(PYTHON_HEADER,)),
+    SystemRequirement(("python3-venv",), files=(PYTHON_VENV,)),
 )
-IMAGE_COPY_PACKAGES = (PackageRequirement(("skopeo",), programs=("skopeo",)),)
+IMAGE_COPY_PACKAGES = (SystemRequirement(("skopeo",), programs=("skopeo",)),)
 ANSIBLE_PACKAGES = (
-    PackageRequirement(("python3-venv",), files=(PYTHON_VENV,)),
-    PackageRequirement(("openssh-client",), programs=("ssh",)),
-    PackageRequirement(("zstd",), programs=("zstd",)),
+    SystemRequirement(("python3-venv",), files=(PYTHON_VENV,)),
+    SystemRequirement(("openssh-client",), programs=("ssh",)),
+    SystemRequirement(("zstd",), programs=("zstd",)),
 )
 IMAGE_BUILD_PACKAGES = (
-    PackageRequirement(("mmdebstrap",), programs=("mmdebstrap",)),
-    PackageRequirement(("iproute2",), programs=("ip",)),
+    SystemRequirement(("mmdebstrap",), programs=("mmdebstrap",)),
+    SystemRequirement(("iproute2",), programs=("ip",)),
 )
 
 
-def read_requirements(file: Path, purpose: str) -> tuple[PackageRequirement, ...]:
+def read_requirements(file: Path, purpose: str) -> tuple[SystemRequirement, ...]:
     """Those for one purpose of a JSON file: {purpose: [{packages, programs, files, has_service}]}."""
     return parse_requirements(json.loads(file.read_text())[purpose])
 
 
-def parse_requirements(values: Sequence[Mapping[str, Any]]) -> tuple[PackageRequirement, ...]:
+def parse_requirements(values: Sequence[Mapping[str, Any]]) -> tuple[SystemRequirement, ...]:
     """Raises KeyError."""
     return tuple(
-        PackageRequirement(
+        SystemRequirement(
             tuple(each["packages"]),
             tuple(each.get("programs", ())),
             tuple(each.get("files", ())),
@@ -95,7 +95,7 @@ def parse_requirements(values: Sequence[Mapping[str, Any]]) -> tuple[PackageRequ
     )
 
 
-def list_unmet(needs: Sequence[PackageRequirement]) -> list[PackageRequirement]:
+def list_unmet(needs: Sequence[SystemRequirement]) -> list[SystemRequirement]:
     """The needs that this machine does not meet yet.
 
     A package whose installation was killed has its files already, but is not ready to use.
@@ -124,7 +124,7 @@ def is_dpkg_interrupted() -> bool:
     return bool(audit.stdout.strip())
 
 
-def ensure_packages(needs: Sequence[PackageRequirement], log: Path) -> None:
+def ensure_packages(needs: Sequence[SystemRequirement], log: Path) -> None:
     """Install what is missing; say before what will be installed, and without the right what to type."""
     wanted = list_unmet(needs)
     if not wanted:
@@ -244,7 +244,7 @@ def disable_service(service: str) -> None:
         subprocess.run(command, env=apt_variables(), capture_output=True, check=False)
 
 
-def install_packages(needs: Sequence[PackageRequirement]) -> int:
+def install_packages(needs: Sequence[SystemRequirement]) -> int:
     """As root: install the packages, take the second best where the first is unknown, leave services off."""
     with forbid_service_starts() as lock:
         configure_unpacked_packages()

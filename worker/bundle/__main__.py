@@ -13,7 +13,7 @@ from worker.bootstrap.paths import find_installation_paths
 from worker.bootstrap.system_packages import (
     IMAGE_BUILD_PACKAGES,
     IMAGE_COPY_PACKAGES,
-    PackageRequirement,
+    SystemRequirement,
     ensure_packages,
 )
 from worker.bootstrap.terminal import print_error, print_sentence
@@ -151,7 +151,7 @@ def summary_facts(manifest: BundleManifest) -> dict[str, object]:
     return {"version": manifest.version, "count": len(manifest.files), "size": size}
 
 
-def open_build_cache(parts: Sequence[str], needs: Mapping[str, Sequence[PackageRequirement]]) -> BuildCache:
+def open_build_cache(parts: Sequence[str], needs: Mapping[str, Sequence[SystemRequirement]]) -> BuildCache:
     """Programs, packages and wheels are those of the machine that collects. Raises CollectingFailed.
 
     What a part needs of the system is there before the first one begins: an hour may lie between them.

@@ -7,6 +7,7 @@ import shutil
 import time
 from pathlib import Path
 
+from cluster.files.atomic import UNFINISHED
 from worker.bundle.build_cache import CollectingFailed
 from worker.bundle.mirrors import TRIES, MirrorClient
 from worker.oci.image_archive import write_docker_archive
@@ -31,6 +32,8 @@ def download_image(reference: str, target: Path, client: MirrorClient) -> str:
         unpack_layer(blob_path(folder, layer["digest"]), diff_id, layer["mediaType"])
         for layer, diff_id in zip(manifest["layers"], diff_ids, strict=True)
     ]
+    for left_by_a_killed_run in target.parent.glob(f".{target.name}.*{UNFINISHED}"):
+        left_by_a_killed_run.unlink()
     write_docker_archive(target, reference, layers, configuration)
     shutil.rmtree(folder)
     return f"sha256:{hashlib.sha256(content).hexdigest()}"

@@ -219,7 +219,7 @@ class ConsoleMenu:
         OfflineRepairRun(self.cluster, run).start()
 
     def offer_online_run(self, repair: Repair) -> None:
-        """What has changed since the forecast runs nothing; the new one is shown."""
+        """What has changed since the preview runs nothing; the new one is shown."""
         nodes = self.choose_nodes(repair)
         if nodes is None:
             return
@@ -278,7 +278,7 @@ class ConsoleMenu:
             # Its target is held until somebody closes it: nothing else begins there.
             if (
                 ask_for_line(
-                    console_text("It was given up half-way. Close it and see a new forecast? y or nothing:")
+                    console_text("It was given up half-way. Close it and see a new preview? y or nothing:")
                 )
                 != "y"
             ):

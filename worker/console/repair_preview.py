@@ -23,7 +23,7 @@ def describe_last_run(cluster: Cluster, shown: RepairSummary) -> str:
 
 
 def show_repair_steps(repair: Repair, host: str) -> None:
-    """What its two files say: known whatever is away."""
+    """Prints what the repair's two files say; it needs neither the database nor Redis."""
     print_title(bilingual_text(repair.title))
     print_line(bilingual_text(repair.text))
     print_line(console_text("On {host}, in this order:", host=host))

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
-from cluster.files.atomic import write_atomically
+from cluster.files.atomic import UNFINISHED, write_atomically
 from cluster.settings import MissingSettings, Settings
 from worker.bootstrap.paths import InstallationPaths, find_installation_paths
 from worker.bootstrap.terminal import exit_with_error
@@ -81,6 +81,8 @@ def write_settings_file(file: Path, changed: Mapping[str, str]) -> None:
         name = line.partition("=")[0].strip()
         lines.append(f"{name}={left.pop(name)}\n" if name in left else line)
     lines += [f"{name}={value}\n" for name, value in left.items()]
+    for left_by_a_killed_run in file.parent.glob(f".{file.name}.*{UNFINISHED}"):
+        left_by_a_killed_run.unlink(missing_ok=True)
     write_atomically(file, "".join(lines))
 
 

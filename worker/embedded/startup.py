@@ -20,7 +20,7 @@ from cluster import words
 from cluster.domain.errors import GroundcrewError
 from cluster.portal_paths import HEALTH
 from cluster.settings import MissingSettings, Settings
-from cluster.store.migrate import upgrade_database
+from cluster.store.migrate import check_database, upgrade_database
 from worker.adapters.job_runtime import install_runtime
 from worker.adapters.portal_certificates import ensure_authority, ensure_certificate
 from worker.bootstrap.paths import InstallationPaths
@@ -102,6 +102,8 @@ def start_services(places: InstallationPaths, settings: Settings) -> None:
         if remembered.exists() and remembered.read_text() == now:
             supervisor.start_stopped_services()
             return
+        with refused_database(settings):
+            check_database(settings)
         print_sentence("The code or a setting has changed: starting the services anew. Trainings go on.")
         supervisor.stop_all()
         end_processes(list_installation_processes(places), patience=5)
@@ -156,8 +158,17 @@ def tls_context(settings: Settings) -> ssl.SSLContext:
 
 def migrate_database(settings: Settings) -> None:
     """Ends with a sentence where this code is older than the database, or where it is somebody else's."""
-    try:
+    with refused_database(settings):
         done = upgrade_database(settings)
+    if done.copy is not None:
+        print_sentence("The database was copied to {copy} and brought to this version.", copy=done.copy)
+
+
+@contextmanager
+def refused_database(settings: Settings) -> Iterator[None]:
+    """Ends with a sentence where the database cannot be migrated."""
+    try:
+        yield
     except GroundcrewError as error:
         exit_with_error(
             "{reason} Nothing was changed. The database, and the copies made before each migration, "
@@ -165,8 +176,6 @@ def migrate_database(settings: Settings) -> None:
             reason=words.sentence(error.code, error.data, language_of_terminal()),
             folder=settings.state_dir / "database",
         )
-    if done.copy is not None:
-        print_sentence("The database was copied to {copy} and brought to this version.", copy=done.copy)
 
 
 def check_port_free(port: int, host: str = "127.0.0.1") -> None:

@@ -45,7 +45,7 @@ def build_environment(
     log.parent.mkdir(parents=True, exist_ok=True)
     with hold_build_lock(cache, report) as mark, disk_full_as_no_space(cache, log):
         if not is_environment_ready(target):
-            shop = installation.EnvironmentBuild(
+            build = installation.EnvironmentBuild(
                 description=description,
                 wheels=WheelFolder(wheel_folder_path(description, machine, cache), offered),
                 folder=target.with_name(f"{target.name}.building"),
@@ -53,75 +53,75 @@ def build_environment(
                 python=python,
                 commands=CommandRunner(log, mark),
             )
-            _build_new(shop, target, training_environment_digest(description, machine), report)
+            _build_new(build, target, training_environment_digest(description, machine), report)
     return target
 
 
 def _build_new(
-    shop: installation.EnvironmentBuild, target: Path, digest: str, report: ProgressCallback
+    build: installation.EnvironmentBuild, target: Path, digest: str, report: ProgressCallback
 ) -> None:
-    if shop.folder.exists():
-        shutil.rmtree(shop.folder)
+    if build.folder.exists():
+        shutil.rmtree(build.folder)
     progress = BuildStepProgress(report, BuildStep.CHECK_TOOLS)
     progress.advance(0.0)
-    has_wheels = _check(shop, target.parent)
+    has_wheels = _check(build, target.parent)
     progress.advance(1.0)
-    shop.folder.mkdir(mode=0o755)
+    build.folder.mkdir(mode=0o755)
     progress = BuildStepProgress(report, BuildStep.DOWNLOAD)
     progress.advance(0.0)
     if has_wheels:
-        shutil.rmtree(shop.wheels.partial, ignore_errors=True)
+        shutil.rmtree(build.wheels.partial, ignore_errors=True)
     else:
-        download_wheels(shop.description, shop.wheels, shop.python, shop.commands, progress)
+        download_wheels(build.description, build.wheels, build.python, build.commands, progress)
     progress.advance(1.0)
     progress = BuildStepProgress(report, BuildStep.INSTALL)
-    installation.install_wheels(shop, progress)
+    installation.install_wheels(build, progress)
     progress = BuildStepProgress(report, BuildStep.COMPILE)
     progress.advance(0.0)
-    package = shop.description.compiled.package
-    wheel = shop.wheels.find_compiled(package)
-    if wheel is None and (offered := shop.wheels.find_offered(package)):
-        wheel = shop.wheels.store_compiled(offered)
-    wheel = wheel or installation.compile_wheel(shop, progress)
-    installation.install_compiled_wheel(shop, wheel, progress)
+    package = build.description.compiled.package
+    wheel = build.wheels.find_compiled(package)
+    if wheel is None and (offered := build.wheels.find_offered(package)):
+        wheel = build.wheels.store_compiled(offered)
+    wheel = wheel or installation.compile_wheel(build, progress)
+    installation.install_compiled_wheel(build, wheel, progress)
     progress = BuildStepProgress(report, BuildStep.VERIFY)
     progress.advance(0.0)
-    installation.make_readable_to_all(shop.environment)
-    verification.verify_environment(shop, progress)
+    installation.make_readable_to_all(build.environment)
+    verification.verify_environment(build, progress)
     progress = BuildStepProgress(report, BuildStep.CONTENTS)
-    contents = verification.list_environment_contents(shop, progress)
+    contents = verification.list_environment_contents(build, progress)
     write_environment_manifest(
-        shop.environment, EnvironmentManifest(digest, shop.description.variables, contents)
+        build.environment, EnvironmentManifest(digest, build.description.variables, contents)
     )
-    _put_in_place(shop, target)
+    _put_in_place(build, target)
     progress.advance(1.0)
 
 
-def _check(shop: installation.EnvironmentBuild, cache: Path) -> bool:
+def _check(build: installation.EnvironmentBuild, cache: Path) -> bool:
     """Whether the wheels are all there; raises ToolsMissing or NoDiskSpace for what is still to be made."""
-    disk = shop.description.disk
-    has_wheels = shop.wheels.is_intact()
+    disk = build.description.disk
+    has_wheels = build.wheels.is_intact()
     needed = disk.environment
     if not has_wheels:
-        prerequisites.check_ensurepip(shop.python)
+        prerequisites.check_ensurepip(build.python)
         needed += disk.wheels
-    package = shop.description.compiled.package
-    is_compiled = (has_wheels and shop.wheels.find_compiled(package)) or shop.wheels.find_offered(package)
+    package = build.description.compiled.package
+    is_compiled = (has_wheels and build.wheels.find_compiled(package)) or build.wheels.find_offered(package)
     if not is_compiled:
-        prerequisites.check_compiler(shop.description, shop.python)
+        prerequisites.check_compiler(build.description, build.python)
         needed += disk.compilation
     prerequisites.check_free_space(cache, needed)
     return has_wheels
 
 
-def _put_in_place(shop: installation.EnvironmentBuild, target: Path) -> None:
-    for left in shop.folder.iterdir():
-        if left.is_dir() and left != shop.environment:
+def _put_in_place(build: installation.EnvironmentBuild, target: Path) -> None:
+    for left in build.folder.iterdir():
+        if left.is_dir() and left != build.environment:
             shutil.rmtree(left)
-    sync_filesystem(shop.folder)
+    sync_filesystem(build.folder)
     if target.exists():
         # Damaged, or its interpreter is gone: nothing can be running in it.
         shutil.rmtree(target)
-    shop.environment.rename(target)
+    build.environment.rename(target)
     sync_filesystem(target)
-    shutil.rmtree(shop.folder)
+    shutil.rmtree(build.folder)

@@ -15,7 +15,7 @@ from worker.environments.wheels import WheelFolder, sha256_of_file
 
 @dataclass(frozen=True)
 class EnvironmentBuild:
-    """Where one build happens: a folder that the next build throws away where this one does not end."""
+    """The inputs and the folder of one build. If the build does not finish, the next one deletes the folder."""
 
     description: EnvironmentDescription
     wheels: WheelFolder
@@ -26,56 +26,56 @@ class EnvironmentBuild:
 
     @property
     def environment(self) -> Path:
-        """What is renamed to its place once it is whole."""
+        """The environment under construction; the caller renames it to its final path once it is complete."""
         return self.folder / "environment"
 
 
-def install_wheels(shop: EnvironmentBuild, progress: BuildStepProgress) -> None:
-    """A virtual environment of the distribution's interpreter that may be renamed as a whole."""
-    shop.commands.run(
+def install_wheels(build: EnvironmentBuild, progress: BuildStepProgress) -> None:
+    """Create a relocatable virtual environment with the distribution's interpreter and install the wheels there."""
+    build.commands.run(
         [
-            *(shop.uv, "venv", "--no-config", "--no-project", "--relocatable"),
-            *("--python", shop.python, shop.environment),
+            *(build.uv, "venv", "--no-config", "--no-project", "--relocatable"),
+            *("--python", build.python, build.environment),
         ],
-        variables=_settings(shop),
+        variables=_settings(build),
     )
     progress.advance(0.1)
-    _pip_install(shop, shop.description.requirements, progress)
+    _pip_install(build, build.description.requirements, progress)
     progress.advance(1.0)
 
 
-def compile_wheel(shop: EnvironmentBuild, progress: BuildStepProgress) -> Path:
+def compile_wheel(build: EnvironmentBuild, progress: BuildStepProgress) -> Path:
     """Build the wheel inside the environment, against whose TensorFlow it is compiled; takes minutes."""
-    temporary, made = shop.folder / "tmp", shop.folder / "compiled"
+    temporary, made = build.folder / "tmp", build.folder / "compiled"
     temporary.mkdir()
     variables = {
-        **shop.description.compiled.variables,
+        **build.description.compiled.variables,
         "MAKEFLAGS": f"-j{count_parallel_compilers()}",
         "TMPDIR": str(temporary),
         "HOME": str(temporary),
-        "PATH": f"{shop.environment / 'bin'}:{PATH}",
+        "PATH": f"{build.environment / 'bin'}:{PATH}",
     }
     options = ["--no-deps", "--no-build-isolation", "--no-index", "--no-cache-dir", "--isolated"]
-    source = shop.wheels.find_source(shop.description.compiled.package)
-    shop.commands.run(
-        [shop.environment / "bin" / "python", "-m", "pip", "wheel", "-v", *options, "-w", made, source],
+    source = build.wheels.find_source(build.description.compiled.package)
+    build.commands.run(
+        [build.environment / "bin" / "python", "-m", "pip", "wheel", "-v", *options, "-w", made, source],
         variables=variables,
         on_line=MakeProgressParser(progress),
         on_tick=progress.report_again,
     )
-    return shop.wheels.store_compiled(next(made.glob("*.whl")))
+    return build.wheels.store_compiled(next(made.glob("*.whl")))
 
 
-def install_compiled_wheel(shop: EnvironmentBuild, wheel: Path, progress: BuildStepProgress) -> None:
+def install_compiled_wheel(build: EnvironmentBuild, wheel: Path, progress: BuildStepProgress) -> None:
     name, version = wheel.name.split("-")[:2]
-    pin = shop.folder / "compiled.txt"
+    pin = build.folder / "compiled.txt"
     pin.write_text(f"{name}=={version} --hash=sha256:{sha256_of_file(wheel)}\n")
-    _pip_install(shop, pin, progress)
+    _pip_install(build, pin, progress)
     progress.advance(1.0)
 
 
 def make_readable_to_all(place: Path) -> None:
-    """Every user may read and run what root built: a job runs as a user of its own."""
+    """Let every user read and run what root built, because each job runs as a user of its own."""
     for path in (place, *place.rglob("*")):
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode):
@@ -85,29 +85,29 @@ def make_readable_to_all(place: Path) -> None:
             path.chmod(wanted)
 
 
-def _pip_install(shop: EnvironmentBuild, requirements: Path, progress: BuildStepProgress) -> None:
-    shop.commands.run(
+def _pip_install(build: EnvironmentBuild, requirements: Path, progress: BuildStepProgress) -> None:
+    build.commands.run(
         [
-            *(shop.uv, "pip", "install", "--no-config", "--offline", "--no-index"),
-            *("--find-links", shop.wheels.path, "--no-deps", "--require-hashes", "--compile-bytecode"),
-            *("--python", shop.environment, "--requirements", requirements),
+            *(build.uv, "pip", "install", "--no-config", "--offline", "--no-index"),
+            *("--find-links", build.wheels.path, "--no-deps", "--require-hashes", "--compile-bytecode"),
+            *("--python", build.environment, "--requirements", requirements),
         ],
-        variables=_settings(shop),
+        variables=_settings(build),
         on_tick=progress.report_again,
     )
 
 
-def _settings(shop: EnvironmentBuild) -> dict[str, str]:
-    """uv's own cache lies beside the environment, so that files are linked there and not written twice."""
+def _settings(build: EnvironmentBuild) -> dict[str, str]:
+    """Environment variables of uv, whose cache is beside the environment so that uv links files and copies none."""
     return {
-        "UV_CACHE_DIR": str(shop.folder / "uv"),
+        "UV_CACHE_DIR": str(build.folder / "uv"),
         "UV_PYTHON_DOWNLOADS": "never",
         "UV_NO_PROGRESS": "1",
-        "HOME": str(shop.folder),
+        "HOME": str(build.folder),
     }
 
 
 def count_parallel_compilers() -> int:
-    """As many as the cores and the free memory carry: one takes 1.5 GB of this code."""
+    """How many compilers the cores and the free memory allow; one compiler needs 1.5 GB for Horovod."""
     free = psutil.virtual_memory().available
     return max(1, min(len(os.sched_getaffinity(0)), free // 1_500_000_000))

@@ -41,9 +41,9 @@ ObjectKey = tuple[str, str, str]
 
 
 class SharedObjects:
-    """In memory is only when each of them was last seen to be there.
+    """Creates the Kubernetes objects that the runs of one workspace share, and remembers when it last saw each.
 
-    Several starts ask at once: one of a workspace makes what is missing, the others wait for it.
+    If several starts of a workspace ask at once, one creates what is missing and the others wait for it.
     """
 
     def __init__(self, api: KubernetesApi, runtime: RuntimeConfigMaps) -> None:

@@ -1,11 +1,11 @@
 """Holds an attempt's program in a cgroup of its own, which limits it, ends it as a whole and counts refusals.
 
-    python3 -I -S shim_cgroup.py end <attempt folder>      ends what a killed shim has left; exit code 0: nothing lives
+    python3 -I -S shim_cgroup.py end <attempt folder>      ends what a killed shim has left; exit code 0: none is alive
 
 The shim stays outside, so that it can freeze and kill. Each controller is used where the machine has it: in its own
-hierarchy (version 1), in the unified one (version 2), or mixed. Only root makes groups; without one, whoever ends a
-program looks through /proc (shim_process_tree.kill_descendants), which is weaker. Sources: Linux, Documentation/
-admin-guide/cgroup-v1/*.rst and cgroup-v2.rst; systemd, docs/CGROUP_DELEGATION.md.
+hierarchy (version 1), in the unified one (version 2), or mixed. Only root can make groups; without one, a
+program is ended by a search in /proc (shim_process_tree.kill_descendants), which can miss processes. Sources: Linux,
+Documentation/admin-guide/cgroup-v1/*.rst and cgroup-v2.rst; systemd, docs/CGROUP_DELEGATION.md.
 """
 
 import errno
@@ -32,7 +32,7 @@ UNIFIED_LIMITS = ("memory", "pids")
 
 
 class CgroupHierarchy:
-    """A mounted hierarchy: `top` is where, `own` the folder of this process's own group."""
+    """A mounted hierarchy: `top` is the mount point, `own` the folder of this process's own group."""
 
     def __init__(self, version: int, controllers: FrozenSet[str], top: str, own: str) -> None:
         self.version, self.controllers, self.top, self.own = version, controllers, top, own
@@ -48,7 +48,7 @@ class CgroupFolder:
         self.version, self.uses, self.path = version, uses, path
 
     def read(self, name: str) -> str:
-        """Empty where there is no such file (any more)."""
+        """The file's text; empty if there is no such file (any more)."""
         try:
             with open(os.path.join(self.path, name)) as file:
                 return file.read(MOST_BYTES * 16)
@@ -56,7 +56,7 @@ class CgroupFolder:
             return ""
 
     def write(self, name: str, text: str) -> None:
-        """Nothing outside of a group with a name of ours is ever written."""
+        """Writes a file of the group. Raises ValueError if the folder's name is none that Groundcrew gives."""
         if not NAME.match(os.path.basename(self.path)) or os.path.normpath(self.path) != self.path:
             raise ValueError("not a group of Groundcrew: %s" % self.path)
         write_kernel_file(os.path.join(self.path, name), text)
@@ -65,7 +65,7 @@ class CgroupFolder:
         return {int(pid) for pid in self.read("cgroup.procs").split()} - {0, os.getpid()}
 
     def count(self, name: str, word: str) -> int:
-        """The number after this word in a file of counters; 0 where it is not told."""
+        """The number after this word in a file of counters; 0 if the file does not have the word."""
         for line in self.read(name).splitlines():
             words = line.split()
             if len(words) == 2 and words[0] == word and words[1].isdigit():
@@ -74,7 +74,8 @@ class CgroupFolder:
 
 
 class Cgroup:
-    """All parts of one attempt's group. `refused_limits` says what the machine did not take, by its power."""
+    """The folders of one attempt's group in all hierarchies. `refused_limits` has the error of each limit that the
+    kernel refused, by controller."""
 
     def __init__(self, name: str, parts: List[CgroupFolder]) -> None:
         if not NAME.match(name):
@@ -90,7 +91,7 @@ class Cgroup:
     # Making it.
 
     def make(self) -> None:
-        """What has the name already was left by a shim that died before its program began. Raises OSError."""
+        """Makes the folders. One that exists was left by a shim that died before its program began. Raises OSError."""
         for part in self.folders:
             try:
                 os.mkdir(part.path, 0o755)
@@ -100,7 +101,7 @@ class Cgroup:
             os.stat(os.path.join(part.path, "cgroup.procs"))
 
     def limit(self, memory_bytes: Optional[int], most_processes: Optional[int]) -> None:
-        """As much with swap as without: a training that swaps only looks alive."""
+        """Sets the limits. The memory limit allows no swap, because a training that swaps makes no progress."""
         if memory_bytes:
             names = (
                 ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"),
@@ -136,7 +137,7 @@ class Cgroup:
             pass
 
     def enter(self) -> None:
-        """This very process, which is about to become the program. Raises OSError."""
+        """Moves this process, which is about to execute the program, into the group. Raises OSError."""
         for part in self.folders:
             part.write("cgroup.procs", "0")
 
@@ -149,7 +150,10 @@ class Cgroup:
         return found
 
     def end(self, seconds: float = EMPTY_SECONDS) -> Set[int]:
-        """Freezes, kills, thaws, and waits for a moment; who still lives then. Call it until nobody does."""
+        """Freezes, kills and thaws the processes, waits up to `seconds`, and returns the pids that are still alive.
+
+        The caller repeats it until the set is empty.
+        """
         until = time.monotonic() + seconds
         while True:
             if not self.pids():
@@ -164,7 +168,7 @@ class Cgroup:
                 return left
 
     def _freeze(self, wanted: bool) -> None:
-        """What is frozen starts nothing, and nobody gets its number; a fork that was under way is born frozen."""
+        """A frozen process forks no more and keeps its pid; the child of a fork that was under way begins frozen."""
         part = self.folder_for("stop")
         if part is None:
             return
@@ -182,7 +186,8 @@ class Cgroup:
     def _kill(self) -> None:
         part = self.folder_for("stop")
         if part is not None and part.version == 2:
-            self._try(part, "cgroup.kill", "1")  # From Linux 5.14 on; the others below cost nothing.
+            # From Linux 5.14 on; killing each pid below as well costs nothing.
+            self._try(part, "cgroup.kill", "1")
         for pid in self.pids():
             if is_in_group(pid, self.name):
                 try:
@@ -198,7 +203,7 @@ class Cgroup:
             time.sleep(PAUSE_SECONDS)
 
     def remove(self) -> bool:
-        """Whether nothing of it is there any more."""
+        """Removes the folders and returns whether all of them are gone."""
         is_gone = True
         for part in self.folders:
             try:
@@ -209,10 +214,10 @@ class Cgroup:
                 is_gone = False
         return is_gone
 
-    # What it was refused.
+    # What the kernel refused.
 
     def memory_kills(self) -> int:
-        """How many processes the kernel has ended in it for want of memory."""
+        """How many processes of the group the kernel killed because memory ran out."""
         part = self.folder_for("memory")
         return (
             part.count("memory.oom_control" if part.version == 1 else "memory.events", "oom_kill")
@@ -221,7 +226,7 @@ class Cgroup:
         )
 
     def refused_processes(self) -> int:
-        """How often it was refused one more."""
+        """How often the kernel refused the group another process."""
         part = self.folder_for("pids")
         return part.count("pids.events", "max") if part else 0
 
@@ -250,7 +255,7 @@ def is_frozen(part: CgroupFolder) -> bool:
 
 
 def is_in_group(pid: int, name: str) -> bool:
-    """By the kernel's own word: a number that was read a moment ago may be somebody else's now."""
+    """Whether the process is in the group now; another process may have got a pid that was read a moment ago."""
     try:
         with open("/proc/%d/cgroup" % pid) as file:
             return any(name in line.rstrip("\n").split("/") for line in file)
@@ -262,7 +267,7 @@ def is_in_group(pid: int, name: str) -> bool:
 
 
 def read_hierarchies(root: str = "") -> List[CgroupHierarchy]:
-    """Those that this process sees; `root` is put before every path, for a recorded machine."""
+    """The hierarchies that this process sees; `root` is put before every path, for a machine recorded by tests."""
     try:
         with open(root + "/proc/self/mountinfo") as file:
             mounts = [line.split() for line in file]
@@ -293,7 +298,7 @@ def read_hierarchies(root: str = "") -> List[CgroupHierarchy]:
 
 
 def mount_path(top: str, shown: str, path: str) -> str:
-    """`shown` is the part of the hierarchy that is mounted: in a container its own, and nothing above it."""
+    """`shown` is the part of the hierarchy that is mounted: a container has its own part mounted and nothing above."""
     if shown != "/":
         path = path[len(shown) :] if path == shown or path.startswith(shown + "/") else "/"
     inside = os.path.normpath(path).lstrip("/")
@@ -349,7 +354,10 @@ def read_cgroup_features(root: str = "") -> Dict[str, Any]:
 
 
 def is_controller_delegated(tree: Optional[CgroupHierarchy], controller: str) -> bool:
-    """In a container of version 2 whose top has processes of its own, nothing can be handed further down."""
+    """Whether groups that we make get the controller.
+
+    In a container with version 2, a top group that has processes of its own cannot pass controllers on.
+    """
     if tree is None or tree.version == 1:
         return tree is not None
     parent = parent_cgroup(tree)
@@ -359,9 +367,9 @@ def is_controller_delegated(tree: Optional[CgroupHierarchy], controller: str) ->
 
 
 def parent_cgroup(tree: CgroupHierarchy) -> str:
-    """Where a group is made: beneath our own, but in version 2 only a unit of ours may be divided.
+    """The folder in which a group is made: our own group, or, in version 2, our own only if it is a unit of ours.
 
-    Any other group there holds processes itself, and only the top may do that and have others beneath it.
+    Otherwise it is the top: in version 2 no other group may have both processes and groups beneath it.
     """
     if tree.version == 1:
         return tree.own
@@ -370,7 +378,7 @@ def parent_cgroup(tree: CgroupHierarchy) -> str:
 
 
 def plan_cgroup(name: str, trees: List[CgroupHierarchy], wants_unified: bool = False) -> Optional[Cgroup]:
-    """Changes nothing. None where nothing could stop it as a whole."""
+    """The group that `make_cgroup` would make; None if no hierarchy could stop it as a whole. Changes nothing."""
     chosen = choose_hierarchies([tree for tree in trees if tree.can_write()], wants_unified)
     if "stop" not in chosen:
         return None
@@ -398,7 +406,7 @@ def delegate_controllers(trees: List[CgroupHierarchy], group: Cgroup) -> None:
             if missing:
                 make_leaf(parent)
         except OSError:
-            pass  # The kernel's word about the first controller says the same.
+            pass  # Writing the first controller fails with the same error.
         for use in missing:
             try:
                 write_kernel_file(os.path.join(parent, "cgroup.subtree_control"), "+" + use)
@@ -408,7 +416,7 @@ def delegate_controllers(trees: List[CgroupHierarchy], group: Cgroup) -> None:
 
 
 def make_leaf(parent: str) -> None:
-    """Whoever started us may still be there for an instant. Raises OSError."""
+    """Moves the unit's processes into a leaf group; our parent process may still be among them. Raises OSError."""
     if not UNIT.match(os.path.basename(parent)):
         return
     leaf = os.path.join(parent, SHIM_LEAF)
@@ -422,9 +430,11 @@ def make_leaf(parent: str) -> None:
 
 
 def make_cgroup(control: str, plan: Dict[str, Any], wants_unified: bool = False) -> Optional[Cgroup]:
-    """The group that `plan` names, with its limits; None without root, or where nothing could stop it as a whole.
+    """The group that `plan` names, with its limits; None without root, or if no hierarchy could stop it
+    as a whole.
 
-    Where it lies is written down before it is made, so that it is found when we are killed. Raises OSError.
+    Its record is written before the group is made, so that the group is found if this process is killed. Raises
+    OSError.
     """
     name = plan.get("group")
     if not name or os.geteuid() != 0:
@@ -444,7 +454,7 @@ def make_cgroup(control: str, plan: Dict[str, Any], wants_unified: bool = False)
     return group
 
 
-# A group is found again.
+# Finding a group again.
 
 
 def write_cgroup_record(control: str, group: Cgroup) -> None:
@@ -455,9 +465,9 @@ def write_cgroup_record(control: str, group: Cgroup) -> None:
 
 
 def read_cgroup_record(control: str, trees: Optional[List[CgroupHierarchy]] = None) -> Optional[Cgroup]:
-    """None where none was made, or somebody else wrote it: by it we end processes.
+    """The group of the record; None if there is none, or if another user wrote it: the group's processes get killed.
 
-    What is no folder with a name of ours in a hierarchy of this machine is passed over.
+    Folders that have no name of ours, or are in no hierarchy of this machine, are skipped.
     """
     try:
         descriptor = os.open(os.path.join(control, RECORD_FILE), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -484,7 +494,7 @@ def is_cgroup_path(path: str, name: str, tops: List[str]) -> bool:
 
 
 def list_cgroups(prefix: str, trees: Optional[List[CgroupHierarchy]] = None) -> Iterator[Cgroup]:
-    """Those beside which a shim that we start would have its own, by the beginning of their names."""
+    """The groups whose names begin with `prefix`, in the folders in which a shim that we start would make its own."""
     chosen = choose_hierarchies(read_hierarchies() if trees is None else trees)
     parts: Dict[str, List[CgroupFolder]] = {}
     for use, tree in chosen.items():
@@ -500,9 +510,9 @@ def list_cgroups(prefix: str, trees: Optional[List[CgroupHierarchy]] = None) -> 
 
 
 def end_recorded_cgroup(control: str) -> int:
-    """Ends and removes the group that stands in this folder; returns how many processes it had.
+    """Ends and removes the group whose record is in this folder; returns how many processes it had.
 
-    Raises OSError; BlockingIOError if something of it does not end.
+    Raises OSError; BlockingIOError if a process of it does not end.
     """
     group = read_cgroup_record(control)
     if group is None:

@@ -44,8 +44,9 @@ class LiveRun:
 
 
 @dataclass(frozen=True)
-class WriteMeasurement:
-    """Sizes in bytes; `rate` in bytes a second since the measurement before."""
+class AttemptDiskUse:
+    """How much one attempt has on disk (`size`) and has written in all, in bytes; rates in bytes per second since the
+    measurement before."""
 
     at: float
     size: int
@@ -66,7 +67,7 @@ class DiskWatch:
         """By attempt: why it is being ended."""
         self.unwritten: set[int] = set()
         """Attempts whose cause no row has yet."""
-        self.measured: dict[int, WriteMeasurement] = {}
+        self.measured: dict[int, AttemptDiskUse] = {}
         self.sizes: dict[int, int] = {}
         """Of what running jobs have written, in bytes by job."""
         self.recorded_state: str | None = None
@@ -169,13 +170,13 @@ class DiskWatch:
         return stop_cause_of(volume, DiskWriter(0, size or 0, 0, 1.0))
 
 
-def measure_run(run: LiveRun, former: WriteMeasurement | None, now: float) -> WriteMeasurement:
+def measure_run(run: LiveRun, former: AttemptDiskUse | None, now: float) -> AttemptDiskUse:
     """The first time all that is there counts as grown since the attempt was placed."""
     size = shim_disk.folder_size(str(run.folder / "out"), MOST_ENTRIES) or 0
     written = shim_disk.bytes_written_by(run_pids(run.handle))
     passed = max(now - (former.at if former else run.since), 0.001)
     grown, sent = (size - former.size, written - former.written) if former else (size, written)
-    return WriteMeasurement(now, size, written, max(0, grown) / passed, max(0, sent) / passed)
+    return AttemptDiskUse(now, size, written, max(0, grown) / passed, max(0, sent) / passed)
 
 
 def run_pids(handle: Handle) -> list[int]:

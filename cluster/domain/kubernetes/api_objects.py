@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 ApiObject = Mapping[str, Any]
-"""As the API server answers: apiVersion, kind, metadata, spec, status."""
+"""An object as the API server returns it: apiVersion, kind, metadata, spec, status."""
 
 SUFFIXES = {
     "n": Decimal("1e-9"),
@@ -18,7 +18,7 @@ SUFFIXES = {
 
 
 def conditions_of(thing: ApiObject) -> dict[str, ApiObject]:
-    """By type."""
+    """The conditions of an object's status, by their type."""
     return {str(each.get("type", "")): each for each in (thing.get("status") or {}).get("conditions") or ()}
 
 
@@ -27,23 +27,23 @@ def is_condition_true(condition: ApiObject | None) -> bool:
 
 
 def true_since(condition: ApiObject) -> datetime | None:
-    """When it became so; aware UTC."""
-    told = condition.get("lastTransitionTime")
-    return parse_api_time(told) if told else None
+    """When the condition got its present status; aware UTC."""
+    changed_at = condition.get("lastTransitionTime")
+    return parse_api_time(changed_at) if changed_at else None
 
 
-def parse_api_time(told: object) -> datetime:
-    """`2026-11-21T10:00:00Z`, as the API writes them."""
-    return datetime.fromisoformat(str(told))
+def parse_api_time(text: object) -> datetime:
+    """Parses a time as the API writes it: `2026-11-21T10:00:00Z`."""
+    return datetime.fromisoformat(str(text))
 
 
 def namespaced_name(thing: ApiObject) -> str:
-    """namespace/name."""
+    """`namespace/name`, or `name` for an object of the whole cluster."""
     return f"{thing['metadata'].get('namespace', '')}/{thing['metadata']['name']}".lstrip("/")
 
 
 def parse_quantity(value: object) -> Decimal:
-    """`500m`, `2`, `4Gi` as a number; 0 where it is none.
+    """Parses `500m`, `2` or `4Gi` to a number; 0 if the value is no quantity.
 
     https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
     """
@@ -56,12 +56,12 @@ def parse_quantity(value: object) -> Decimal:
 
 
 def requested_units(pod: ApiObject, resource: str) -> int:
-    """Whole units that a pod asks for."""
+    """The whole units that a pod requests."""
     return int(requested_amount(pod, resource))
 
 
 def requested_amount(pod: ApiObject, resource: str) -> Decimal:
-    """What a pod asks for: the sum of its containers, or its largest single step of preparation.
+    """The amount that a pod requests: the sum of its containers, or its largest init container if that is more.
 
     https://kubernetes.io/docs/concepts/workloads/pods/init-containers/#resource-sharing-within-containers
     """

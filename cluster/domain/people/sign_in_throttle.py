@@ -7,7 +7,7 @@ WINDOW = timedelta(minutes=15)
 """Older tries are forgotten; also the longest lock."""
 FREE_FAILURES_BY_NAME = 5
 FREE_FAILURES_BY_ADDRESS = 30
-"""A laboratory behind one address has many people with slow fingers."""
+"""Many people of one laboratory share an address, and each of them may mistype a password."""
 FIRST_DELAY = timedelta(seconds=30)
 
 
@@ -30,7 +30,10 @@ def throttled_until(
 def sign_in_throttled_until(
     tries_of_name: Sequence[datetime], tries_of_address: Sequence[datetime], now: datetime
 ) -> datetime | None:
-    """The later of the two locks: guessing one name from many places, many names from one place."""
+    """The later end of two delays.
+
+    One is for a name that is tried from many addresses, one for an address that tries many names.
+    """
     locks = (
         throttled_until(tries_of_name, now, FREE_FAILURES_BY_NAME),
         throttled_until(tries_of_address, now, FREE_FAILURES_BY_ADDRESS),

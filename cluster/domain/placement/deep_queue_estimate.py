@@ -25,7 +25,7 @@ def estimate_start_range(
     quota: int,
     now: datetime,
 ) -> StartForecast | None:
-    """None where somebody's length is unknown, or where the quota is too small for what stands before.
+    """None if the length of any job ahead is unknown, or if a job ahead needs more units than the quota.
 
     Earliest: the quota is full all the time. Latest: while the largest job waits, fewer units than it needs
     are idle, so the rest work (Graham's bound for a list); then the longest one has to end.

@@ -49,9 +49,9 @@ class SchedulingPass:
         self.lines: dict[int, list[int]] = {}
         """Waiting jobs per workspace, the foremost first."""
         self.workspaces_with_reservation: set[int] = set()
-        """Workspaces whose foremost job has a promise, so that others can pass it without delaying it."""
+        """Workspaces whose first waiting job has a reservation, so that later ones can start without delaying it."""
         self.refused_shapes: set[tuple[int, JobShape]] = set()
-        """By workspace: there is no room within its quota, or on no node."""
+        """(workspace, shape): the quota of the workspace or the free units of all nodes are too few for it."""
         self.shapes_without_room: set[JobShape] = set()
         self.infeasible_reasons: dict[tuple[int, int], WaitingReason | None] = {}
 
@@ -79,7 +79,7 @@ class SchedulingPass:
         return NotPlaced(head.job_id, reason, self._outlook(head, helps, *self._promise(head)))
 
     def start(self, head: JobToPlace) -> Placement | None:
-        """`decide` for those who do not ask why."""
+        """`decide` without a reason: None if the job does not start."""
         if not self.can_ever_start(head):
             return None
         placed = self._start(head)
@@ -100,7 +100,7 @@ class SchedulingPass:
         return self.infeasible_reasons[key]
 
     def can_backfill(self, head: JobToPlace) -> bool:
-        """Whether it is the foremost of its workspace, or that one has a promise which it cannot break."""
+        """Whether the job is the first of its workspace, or the first one has a reservation that it cannot delay."""
         return not self.lines.get(head.workspace_id) or head.workspace_id in self.workspaces_with_reservation
 
     def _start(self, head: JobToPlace) -> Placement | None:
@@ -134,7 +134,7 @@ class SchedulingPass:
         return ReservedForAnother(table.node_units[node.node_id].reservations[0].job_id, node.name)
 
     def _promise(self, head: JobToPlace) -> tuple[float, list[NodeUnitCount]]:
-        """Keeps units for it from the first moment at which they are there; infinite where nothing tells it."""
+        """Reserves units from the first moment at which they are free; the moment is infinite if it is unknown."""
         table, share = self.capacity, self.capacity.share(head.workspace_id)
         moment, nodes = table.earliest_fit_for(head.units, share.earliest_with(head.units))
         if moment < inf:

@@ -12,58 +12,68 @@ from cluster.domain.queue.start_estimate import StartEstimate
 
 @dataclass(frozen=True)
 class StartSuggestion:
-    """Either of them alone is enough."""
+    """Each of the two changes is enough on its own."""
 
     units: int | None = None
     time_limit_seconds: int | None = None
 
-    def added_to_estimate(self, outlook: StartEstimate) -> StartEstimate:
-        return replace(outlook, helps_units=self.units, helps_seconds=self.time_limit_seconds)
+    def added_to_estimate(self, estimate: StartEstimate) -> StartEstimate:
+        return replace(estimate, helps_units=self.units, helps_seconds=self.time_limit_seconds)
 
 
-def suggest_changes(board: PlacementInput, head: JobToPlace, grace: float = 0.0) -> StartSuggestion | None:
-    """`head` is one of the board's. `grace`: seconds that a job holds its units after its time limit.
+def suggest_changes(
+    placement_input: PlacementInput, job: JobToPlace, grace: float = 0.0
+) -> StartSuggestion | None:
+    """`job` is one of `placement_input`'s. `grace`: seconds that a job holds its units after its time limit.
 
-    None where neither fewer units nor a time limit would help, or where it starts anyway.
+    None if neither fewer units nor a time limit would help, or if the job starts anyway.
     """
-    table = FreeCapacity(board.nodes, board.quotas, board.running, board.now, board.can_spread)
-    look = SchedulingPass(table)
-    small = replace(head, units=1)  # What could never start stands elsewhere in the order.
-    for other in look.sort_by_turn(
-        [small if each.job_id == head.job_id else each for each in board.jobs_to_place]
-    ):
-        if other.job_id == head.job_id:
-            break
-        look.start(other)
-    if head.blocked_by or not look.can_backfill(head):
-        return None
-    units, seconds = table.most_units_now(head), table.longest_free_seconds(head) - grace
-    if look.start(head):
-        return None
-    advice = StartSuggestion(
-        units if units and would_start_now(board, replace(head, units=units)) else None,
-        suggest_time_limit(board, head, seconds, grace),
+    capacity = FreeCapacity(
+        placement_input.nodes,
+        placement_input.quotas,
+        placement_input.running,
+        placement_input.now,
+        placement_input.can_spread,
     )
-    return advice if advice != StartSuggestion() else None
+    scheduling_pass = SchedulingPass(capacity)
+    small = replace(job, units=1)  # A job that can never start has another position in the order.
+    for other in scheduling_pass.sort_by_turn(
+        [small if each.job_id == job.job_id else each for each in placement_input.jobs_to_place]
+    ):
+        if other.job_id == job.job_id:
+            break
+        scheduling_pass.start(other)
+    if job.blocked_by or not scheduling_pass.can_backfill(job):
+        return None
+    units, seconds = capacity.most_units_now(job), capacity.longest_free_seconds(job) - grace
+    if scheduling_pass.start(job):
+        return None
+    suggestion = StartSuggestion(
+        units if units and would_start_now(placement_input, replace(job, units=units)) else None,
+        suggest_time_limit(placement_input, job, seconds, grace),
+    )
+    return suggestion if suggestion != StartSuggestion() else None
 
 
-def suggest_time_limit(board: PlacementInput, head: JobToPlace, length: float, grace: float) -> int | None:
-    """The longest one, in whole minutes, that is over before a promised start; none that would cut it off.
+def suggest_time_limit(
+    placement_input: PlacementInput, job: JobToPlace, length: float, grace: float
+) -> int | None:
+    """The longest time limit, in whole minutes, that delays no reservation.
 
-    `length`: for how many seconds its units are free.
+    `length`: for how many seconds the job's units are free. None if no limit is long enough for the job.
     """
     if not isfinite(length) or length < SHORTEST_TIME_LIMIT:
         return None
     seconds = min(int(length) // 60 * 60, LONGEST_TIME_LIMIT)
-    if head.seconds is not None and head.seconds > seconds:
+    if job.seconds is not None and job.seconds > seconds:
         return None
-    return seconds if would_start_now(board, replace(head, limit_seconds=seconds + grace)) else None
+    return seconds if would_start_now(placement_input, replace(job, limit_seconds=seconds + grace)) else None
 
 
-def would_start_now(board: PlacementInput, changed: JobToPlace) -> bool:
-    """Whether the job would start at once, were it so."""
-    heads = [changed if head.job_id == changed.job_id else head for head in board.jobs_to_place]
+def would_start_now(placement_input: PlacementInput, changed: JobToPlace) -> bool:
+    """Whether the job would start now with these changes."""
+    jobs = [changed if job.job_id == changed.job_id else job for job in placement_input.jobs_to_place]
     return any(
         isinstance(decision, Placement) and decision.job_id == changed.job_id
-        for decision in board.decide(heads)
+        for decision in placement_input.decide(jobs)
     )

@@ -19,7 +19,7 @@ SCHEDULER_STATS_FACT = "scheduler_stats"
 
 @dataclass(frozen=True)
 class SchedulerStats:
-    """`slowest_seconds` is that of all looks since the pulse before; `ended` only grows, by the exit's meaning."""
+    """`slowest_seconds` is the slowest pass since the record before; `ended` counts all ended attempts by end code."""
 
     at: datetime
     last_seconds: float
@@ -28,18 +28,18 @@ class SchedulerStats:
 
 
 def parse_scheduler_stats(fact: InstallationFact | None) -> SchedulerStats | None:
-    """None before the first one."""
+    """None before the first record."""
     if fact is None:
         return None
-    said = fact.value
-    at = datetime.fromisoformat(said["at"])
-    return SchedulerStats(at, said["last_seconds"], said["slowest_seconds"], said["ended"])
+    value = fact.value
+    at = datetime.fromisoformat(value["at"])
+    return SchedulerStats(at, value["last_seconds"], value["slowest_seconds"], value["ended"])
 
 
 def record_scheduler_stats(
     cluster: Cluster, held: HeldLease, last_seconds: float, slowest_seconds: float
 ) -> None:
-    """Only the scheduler ends attempts, so that none is missed between two pulses. Raises LeaseLost."""
+    """Writes one record. Only the scheduler ends attempts, so no end falls between two records. Raises LeaseLost."""
     now = cluster.clock()
     with cluster.store.read() as session:
         before = parse_scheduler_stats(session.get(InstallationFact, SCHEDULER_STATS_FACT))
@@ -58,9 +58,10 @@ def record_scheduler_stats(
 
 
 def count_ended_attempts(session: Session, since: datetime, until: datetime) -> dict[str, int]:
-    """By when their units came free, which is when it was written down: the shim may have told of an earlier end.
+    """Attempts by end code whose units were freed after `since` and not after `until`.
 
-    By the index of those moments, so that only what ended in between is read.
+    Units are freed when the end is recorded; the end that the shim reports may be earlier. The index on that
+    moment lets the query read these rows alone.
     """
     freed = select(Allocation.attempt_id).where(Allocation.ended_at > since, Allocation.ended_at <= until)
     query = select(Attempt.end_code, func.count()).where(Attempt.id.in_(freed)).group_by(Attempt.end_code)

@@ -26,7 +26,7 @@ OPEN_STATES = (OperationState.REQUESTED, OperationState.RUNNING)
 def request_nightly_backup(cluster: Cluster, held: HeldLease) -> Operation | None:
     """Requests the nightly backup once per night; returns None if it was requested already. Raises LeaseLost.
 
-    Missed nights are caught up by one backup. A new installation owes none before its first night.
+    Missed nights are caught up by one backup. A new installation makes no backup before its first night.
     """
     settings, now = cluster.settings, cluster.clock()
     if settings.backup_at is None:
@@ -52,7 +52,10 @@ def request_nightly_backup(cluster: Cluster, held: HeldLease) -> Operation | Non
 
 
 def request_backup(cluster: Cluster, actor: Actor) -> Operation:
-    """Made and proved as those of the nights are. Raises Forbidden, Conflict where one is under way."""
+    """Requests a backup, which is made and verified as a nightly one is.
+
+    Raises Forbidden, and Conflict if one is under way.
+    """
     require_administrator(actor)
     require_person(actor)
     now = cluster.clock()

@@ -25,7 +25,7 @@ from cluster.store.jobs import Job
 from cluster.store.workspaces import Workspace
 
 WAITING_STATE: ColumnElement[JobState] = literal_column("'waiting'")
-"""Written into the statement: with a parameter neither database would use the partial indexes."""
+"""A literal in the statement: neither database uses the partial indexes for a parameter."""
 FINISHED_STATE: ColumnElement[JobState] = literal_column("'finished'")
 JOBS = Job.__table__
 WORKSPACES = Workspace.__table__
@@ -60,7 +60,7 @@ def is_queued(jobs: FromClause) -> ColumnElement[bool]:
 def read_queue_heads(
     session: Session, each: int, workspace_ids: Collection[int] | None = None
 ) -> list[QueuedJobRow]:
-    """The first `slice_items` jobs of every workspace's line, or of these workspaces' lines."""
+    """The first `each` jobs of every workspace's queue, or of the queues of `workspace_ids`."""
     dialect = dialect_of(session)
     if workspace_ids is None:
         return fetch_rows(session, heads_query(dialect), each=each)
@@ -68,16 +68,16 @@ def read_queue_heads(
 
 
 def read_workspace_queue(session: Session, workspace_id: int, first: int) -> list[QueuedJobRow]:
-    """The first jobs of one line."""
+    """At most `first` jobs from the head of one workspace's queue."""
     return fetch_rows(session, workspace_queue_query(), workspace=workspace_id, first=first)
 
 
 def read_heads_by_shape(
     session: Session, workspace_ids: Collection[int], each: int, largest: int, most: int, smallest: int = 1
 ) -> list[QueuedJobRow]:
-    """The first `slice_items` of every shape that needs `smallest` to `largest` units; `most` shapes are looked at.
+    """The first `each` jobs of every shape that needs `smallest` to `largest` units, for at most `most` shapes.
 
-    Behind a front that waits for its data or for more units there may be jobs that can go now.
+    Jobs behind a queue head that waits for its dataset or for more units may be able to start now.
     """
     query, ids = shapes_query(dialect_of(session)), list(workspace_ids)
     ends = {"begin": shape_above(smallest - 1), "above": shape_above(largest)}
@@ -154,7 +154,7 @@ def first_of_each(
 ) -> Query:
     """The first `:each` jobs of every group, by one index search per group.
 
-    The two databases say "for each" differently; joined plainly, both would rather read the whole table.
+    SQLite needs a subquery and PostgreSQL a lateral join; with a plain join both would read the whole table.
     """
     near = JOBS.alias("near")
     wanted = select(near.c.id).where(is_queued(near), of_group(near))

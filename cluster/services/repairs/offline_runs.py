@@ -24,7 +24,7 @@ Data = Sequence[dict[str, Any]]
 
 
 def new_offline_run(cluster: Cluster, entry: CatalogueEntry, host: str, reason: str, login: str) -> RepairRun:
-    """Of the master, whose name is `host`. Raises Refused for a reason that says nothing."""
+    """A new run on the master, whose name is `host`. Raises Refused if reason or name is not acceptable."""
     return RepairRun(
         offline_record=str(uuid.uuid4().int % 10**15 + 10**15),
         name=entry.repair.name,
@@ -43,7 +43,7 @@ def new_offline_run(cluster: Cluster, entry: CatalogueEntry, host: str, reason: 
 
 @contextmanager
 def hold_offline_run(cluster: Cluster, run: RepairRun) -> Iterator[bool]:
-    """Whether it is this process's alone to work on; the lock goes with the process that holds it."""
+    """Locks the run and yields whether this process got the lock; the kernel frees it when the process ends."""
     path = offline_record_file(cluster, run).with_suffix(".lock")
     with external_call("repair_record.lock"):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -60,7 +60,7 @@ def hold_offline_run(cluster: Cluster, run: RepairRun) -> Iterator[bool]:
 
 
 def is_offline_run_unfinished(cluster: Cluster, run: RepairRun) -> bool:
-    """Whether nobody has ended it since it was read."""
+    """Whether the run's file still has no end."""
     return any(
         each.offline_record == run.offline_record and each.ended_at is None
         for each in list_offline_records(cluster)
@@ -68,7 +68,7 @@ def is_offline_run_unfinished(cluster: Cluster, run: RepairRun) -> bool:
 
 
 def request_offline_cancel(cluster: Cluster, run: RepairRun) -> None:
-    """The first time the playbook is asked to end, the second time it is ended."""
+    """The first request asks the playbook to end, the second one kills it."""
     run.is_forced = run.cancel_requested_at is not None
     run.cancel_requested_at = run.cancel_requested_at or cluster.clock()
 
@@ -93,11 +93,11 @@ class FileRecorder:
         self.write()
 
     def record_tasks(self, tasks: Data, share: float) -> None:
-        """Written with the end: only this process reads them until then."""
+        """Keeps the tasks in memory; `record_end` writes them, and only this process reads them until then."""
         self.run.tasks = list(tasks)
 
     def record_checks(self, checks: Data) -> None:
-        """Written with the end, as the tasks are."""
+        """Keeps the checks in memory until `record_end` writes them."""
         self.run.checks = list(checks)
 
     def record_end(self, verdict: RepairVerdict, rc: int | None, checks: Data, code: str = "") -> None:

@@ -24,13 +24,13 @@ from cluster.store.sql.bulk_insert import insert_jobs
 
 @dataclass(frozen=True)
 class SweepPreview:
-    """What would be made; `seconds` is how long one job is expected to run, None where nothing tells it."""
+    """The jobs that a sweep would make; `seconds` is the expected run time of one job, None if it is unknown."""
 
     plan: sweeps.SweepPlan
     names: list[str]
     first: SubmissionPreview
     command: list[str]
-    """The first job's, with its values; empty for a model."""
+    """The command of the first job with its values; empty for a built-in model."""
     seconds: float | None
     is_limit: bool
     """The expectation is only the time limit: no job of this training has ended yet."""
@@ -43,7 +43,7 @@ class SweepPreview:
 
 @dataclass(frozen=True)
 class CheckedSweep:
-    """A sweep that may be made: the first of its jobs, and of each one the columns that are its own."""
+    """A sweep that passed all checks; `own_columns` has, for each job, the columns in which the jobs differ."""
 
     plan: sweeps.SweepPlan
     name: str
@@ -61,7 +61,7 @@ def submit_sweep(
 ) -> Sweep:
     """All jobs or none, and one audit entry. Raises what `jobs.submit_job` raises.
 
-    The list is made before the transaction begins, so that others wait for the writing alone.
+    The jobs are computed before the transaction begins, so that the transaction is short.
     """
     now = cluster.clock()
     with cluster.store.read() as session:
@@ -131,7 +131,7 @@ def check_sweep_request(
 def own_job_columns(
     job: JobRequest, first: JobRequest, is_own_code: bool, row: dict[str, VariableValue]
 ) -> dict[str, Any]:
-    """Own code reads its values from the command, or by name as a model does."""
+    """The columns in which a sweep's jobs differ. A person's own code reads values from its command or by name."""
     command = sweeps.fill_command(job.command, row) if is_own_code else []
     return {"command": command, "variables": {**first.variables, **row}}
 

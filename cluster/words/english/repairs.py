@@ -3,23 +3,23 @@
 SENTENCES = {
     "repair.reason_missing": "Write why: the access log keeps it.",
     "repair.reason_too_long": "A reason has at most {most:number} characters.",
-    "repair.other_name": "{typed} is not the name of this forecast. Type {name}.",
+    "repair.other_name": "{typed} is not the name of this preview. Type {name}.",
     "repair.host_unusable": "{name} is no name under which Ansible could reach a machine.",
     "repair.catalogue_broken": "A repair is left out, for its file cannot be read: {file}: {what}.",
     "repair.forecast_changed": (
-        "Something changed since this forecast was made. Nothing was done; this is the new one."
+        "Something changed since this preview was made. Nothing was done; this is the new one."
     ),
     "repair.under_way": "Repair {run} runs on {host}: {who} asked for it at {at:clock}. One at a time.",
     "repair.over": "This repair is over.",
     "repair.ask_again": (
-        "A repair is not tried again as it was: ask for it again from a new forecast. One that was given up half-way "
+        "A repair is not tried again as it was: ask for it again from a new preview. One that was given up half-way "
         "is closed first, on its own page."
     ),
     "repair.dropped": "Begun {times:times} and dropped each time: whoever worked on it disappeared.",
     "repair.closed": "It was begun several times and given up half-way; somebody has closed it.",
     "repair.no_ansible": "The Ansible environment could not be built: {line}",
     "repair.files_changed": (
-        "The files of {name} are not the ones that the forecast showed. Nothing was done."
+        "The files of {name} are not the ones that the preview showed. Nothing was done."
     ),
     "repair.locked": "Another run holds the lock of {host}. Nothing was done.",
     "repair.vanished": "The process of this run on {host} was killed; what it had left behind was ended.",
@@ -152,8 +152,8 @@ SENTENCES = {
 
 HINTS = {
     "repair.no_ansible": "The log of this run ends with the reason. make ansible builds it by hand.",
-    "repair.files_changed": "Open the forecast again and read what runs now.",
-    "repair.no_node": "The forecast lists all nodes; mark those that are to be repaired.",
+    "repair.files_changed": "Open the preview again and read what runs now.",
+    "repair.no_node": "The preview lists all nodes; mark those that are to be repaired.",
     "repair.not_drained": "Drain these nodes on the page Nodes and wait until their jobs have ended.",
     "repair.tree_changed": "Find out who changed it, then run site.yml again with the tag repairs.",
     "repair.no_runner": "On the master: systemctl status groundcrew-repair-run.socket",
@@ -161,10 +161,10 @@ HINTS = {
     "repair.refused_asker": "Somebody else may be at work there: journalctl -u 'groundcrew-repair-run@*'",
     "repair.refused_request": "On the master: journalctl -u 'groundcrew-repair-run@*'",
     "repair.refused_name": "On the master: site.yml with the tag repairs installs it.",
-    "repair.locked": "Wait until it has ended, then open the forecast again.",
-    "repair.dropped": "Close this run, then ask again from a new forecast: it says what is the case now.",
-    "repair.closed": "Its log says how far it came. Open the forecast again: it says what is the case now.",
-    "repair.vanished": "Open the forecast again: the repair may be run a second time.",
+    "repair.locked": "Wait until it has ended, then open the preview again.",
+    "repair.dropped": "Close this run, then ask again from a new preview: it says what is the case now.",
+    "repair.closed": "Its log says how far it came. Open the preview again: it says what is the case now.",
+    "repair.vanished": "Open the preview again: the repair may be run a second time.",
     "repair.not_verified": (
         "The red line of the verification says what is still the case; the first failure in the "
         "matrix says why."

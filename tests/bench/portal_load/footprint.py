@@ -1,6 +1,6 @@
 """What everything that `make up` starts takes while nobody uses it: memory by PSS, CPU, and how often it wakes.
 
-A new installation without any rows, as `make up FLIGHT=no` leaves it; nginx, Redis and the process manager count.
+A new installation without any rows, as `make up TRAINING=no` leaves it; nginx, Redis and the process manager count.
 """
 
 import time

@@ -11,18 +11,18 @@ class GangKind(StrEnum):
     """How the ranks of one attempt find each other."""
 
     NONE = "none"
-    """One pod has all of them."""
+    """One pod runs all ranks."""
     MPI = "mpi"
-    """An MPIJob: a launcher, and workers that it reaches by ssh."""
+    """An MPIJob: its launcher reaches its workers by ssh."""
     INDEXED = "indexed"
-    """An Indexed Job: pods that know their number and reach each other by name."""
+    """An Indexed Job: each pod knows its index, and pods reach each other by name."""
     NOTEBOOK = "notebook"
-    """One pod that is spoken to from outside."""
+    """One pod that the portal connects to."""
 
 
 @dataclass(frozen=True)
 class PodMount:
-    """A folder of the shared storage, or a file in one, as the program finds it."""
+    """A folder or file of the shared storage, and the path at which the program finds it."""
 
     source: Path
     target: Path
@@ -31,25 +31,25 @@ class PodMount:
 
 @dataclass(frozen=True)
 class GangNode:
-    """What of a gang lies on one node."""
+    """The part of an attempt that runs on one node."""
 
     node: str
-    """As Kubernetes calls it."""
+    """The node's name in Kubernetes."""
     units: int
 
 
 @dataclass(frozen=True)
 class RuntimeFolder:
-    """A folder of what runs inside, and the volume and the ConfigMap that it is in."""
+    """One folder of the job runtime; a ConfigMap holds its files and a volume mounts them."""
 
     path: Path
-    """Beneath the topmost, which is `.`."""
+    """The path relative to the runtime's root; `.` is the root itself."""
     digest: str
-    """Of all of them: what was changed has another name."""
+    """The digest of the whole runtime, so that a changed runtime gets new ConfigMaps."""
 
     @property
     def volume(self) -> str:
-        """Names have no underscores in Kubernetes."""
+        """The volume's name. Kubernetes allows no underscores in names."""
         return "-".join(["runtime", *(each.replace("_", "-") for each in self.path.parts)])
 
     @property
@@ -59,7 +59,7 @@ class RuntimeFolder:
 
 @dataclass(frozen=True)
 class RunSpec:
-    """One attempt. Sizes are bytes, times seconds."""
+    """What the manifests of one attempt need. Sizes are in bytes, times in seconds."""
 
     installation: str
     workspace: int
@@ -70,25 +70,25 @@ class RunSpec:
     uid: int
     gid: int
     command: tuple[str, ...]
-    """Of the pod in which the shim is."""
+    """The command of the pod that runs the shim."""
     members: tuple[GangNode, ...]
     gang: GangKind = GangKind.NONE
     shown: tuple[PodMount, ...] = ()
     has_gpus: bool = False
-    """Its units are GPUs; else CPU slots, which are their part of processors and memory."""
+    """Whether the units are GPUs. Otherwise they are CPU slots: shares of processors and memory."""
     cpus: float | None = None
-    """Of one unit."""
+    """Processors per unit."""
     memory: int | None = None
-    """Of one unit."""
+    """Bytes per unit."""
     grace: int = 30
     storage: Path = Path("/nonexistent")
-    """The root of the shared storage, at this place on every node."""
+    """The root of the shared storage; every node has it at this path."""
     exported: str = ""
-    """`server:/folder` where the nodes mount it by NFS when a pod needs it; empty: it is there already."""
+    """`server:/folder` if nodes mount the storage by NFS for each pod; empty if every node has it mounted already."""
     runtime: tuple[RuntimeFolder, ...] = ()
-    """What runs inside."""
+    """The folders of the job runtime."""
     port: int = notebooks.PORT
-    """Of a notebook."""
+    """The TCP port of a notebook."""
 
     @property
     def units(self) -> int:

@@ -6,17 +6,19 @@ from ipaddress import ip_address, ip_network
 from worker.kubernetes.api_client import KubernetesObject
 
 CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
-"""The label of masters, on which the portal is."""
+"""The label of masters; the portal runs on them."""
 
 
 def portal_address_blocks(nodes: Sequence[KubernetesObject]) -> list[str]:
-    """Each a block of one address."""
+    """The blocks of all masters, sorted; each block holds one address."""
     masters = [node for node in nodes if CONTROL_PLANE in (node["metadata"].get("labels") or {})]
     return sorted({block for node in masters for block in node_address_blocks(node)})
 
 
 def node_address_blocks(node: KubernetesObject) -> Iterator[str]:
-    """The node's own, and the first of its pods' addresses, which is flannel's: by that the others' pods know it.
+    """The node's own address, and the first of its pod network, which flannel takes.
+
+    Pods of other nodes see the node's traffic come from flannel's address.
 
     https://github.com/flannel-io/flannel/blob/v0.28.4/pkg/backend/vxlan/vxlan.go
     """

@@ -60,14 +60,14 @@ def test_a_click_runs_what_the_forecast_showed(lab: Lab) -> None:
 def test_a_stale_forecast_is_shown_anew_and_keeps_the_reason(lab: Lab) -> None:
     answer = lab.browser(lab.administrator).post("/repairs/back-up-now", data=REASON | {"etag": "old"})
     assert answer.status_code == 409
-    assert "Something changed since this forecast" in answer.text and "lookup(" in answer.text
+    assert "Something changed since this preview" in answer.text and "lookup(" in answer.text
 
 
 def test_a_dangerous_repair_says_which_name_it_wants(lab: Lab) -> None:
     data = {"etag": etag(lab, "free-disk-space"), "reason": "full", "typed": "cpu02"}
     answer = lab.browser(lab.administrator).post("/repairs/free-disk-space", data=data)
     assert answer.status_code == 422
-    assert "cpu02 is not the name of this forecast. Type cpu01." in answer.text
+    assert "cpu02 is not the name of this preview. Type cpu01." in answer.text
 
 
 def test_whoever_comes_second_is_shown_the_first_one(lab: Lab) -> None:

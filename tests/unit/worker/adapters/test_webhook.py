@@ -22,7 +22,9 @@ class Receiver(BaseHTTPRequestHandler):
         self.received.append((self.path, dict(self.headers), body))
         self.send_response(int(self.path.split("/")[1]))
         self.send_header("Location", "/204/elsewhere")
-        self.send_header("Content-Length", "0")
+        self.send_header("Content-Length", "1000000" if "truncated" in self.path else "0")
+        if "truncated" in self.path:
+            self.send_header("Content-Encoding", "gzip")
         self.end_headers()
 
     def log_message(self, *words: object) -> None: ...
@@ -75,3 +77,8 @@ def test_an_address_that_cannot_be_called_is_not_shown(address: str) -> None:
     with pytest.raises(Unavailable) as failed:
         call_webhook(address, "s", 1, "0", {})
     assert "canary" not in str(failed.value.data)
+
+
+def test_the_body_of_an_answer_is_not_read(address: str) -> None:
+    call_webhook(f"{address}/200/truncated", "secret", 1, "1764000000", {})
+    assert len(Receiver.received) == 1

@@ -11,7 +11,7 @@ import pytest
 from worker.bootstrap import system_packages
 from worker.bootstrap.system_packages import (
     EMBEDDED_PACKAGES,
-    PackageRequirement,
+    SystemRequirement,
     ensure_packages,
     forbid_service_starts,
     install_packages,
@@ -21,8 +21,8 @@ from worker.bootstrap.system_packages import (
     restore_service_policy,
 )
 
-ABSENT = PackageRequirement(("groundcrew-no-such-package",), programs=("groundcrew-no-such-program",))
-PRESENT = PackageRequirement(("dash",), programs=("sh",))
+ABSENT = SystemRequirement(("groundcrew-no-such-package",), programs=("groundcrew-no-such-program",))
+PRESENT = SystemRequirement(("dash",), programs=("sh",))
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def answer(policy: Path) -> int:
 
 
 def test_only_what_is_not_there_is_missing() -> None:
-    header = PackageRequirement(("base-files",), files=("etc/debian_versio[n]", "etc/os-release"))
+    header = SystemRequirement(("base-files",), files=("etc/debian_versio[n]", "etc/os-release"))
     assert list_unmet([PRESENT, ABSENT, header]) == [ABSENT]
 
 
@@ -152,7 +152,7 @@ def test_requirements_are_read_for_one_purpose_as_they_were_written(tmp_path: Pa
     wanted = [asdict(need) for need in EMBEDDED_PACKAGES]
     file.write_text(json.dumps({"ours": wanted, "test": [{"packages": ["git"], "programs": ["git"]}]}))
     assert read_requirements(file, "ours") == EMBEDDED_PACKAGES
-    assert read_requirements(file, "test") == (PackageRequirement(("git",), programs=("git",)),)
+    assert read_requirements(file, "test") == (SystemRequirement(("git",), programs=("git",)),)
     with pytest.raises(KeyError):
         parse_requirements([{"programs": ["git"]}])
 
@@ -180,7 +180,7 @@ def test_the_second_best_package_is_taken_where_the_first_is_unknown(
     monkeypatch.setattr(system_packages, "configure_unpacked_packages", lambda: None)
     monkeypatch.setattr(system_packages, "has_candidate", lambda name: name in candidates)
     monkeypatch.setattr(system_packages, "disable_service", disabled.append)
-    server = PackageRequirement(("redis-server", "valkey-server"), has_service=True)
-    assert install_packages([server, PackageRequirement(("git",))]) == 0
+    server = SystemRequirement(("redis-server", "valkey-server"), has_service=True)
+    assert install_packages([server, SystemRequirement(("git",))]) == 0
     assert calls == [["update"], ["install", "--no-install-recommends", chosen, "git"]]
     assert disabled == [chosen]

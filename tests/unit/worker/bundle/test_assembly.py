@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worker.bundle.small_bundle import a_bundle
-from worker.bootstrap.system_packages import PackageRequirement
+from worker.bootstrap.system_packages import SystemRequirement
 from worker.bundle import __main__ as command
 from worker.bundle import check
 from worker.bundle.assembly import assemble_bundle
@@ -151,7 +151,7 @@ def test_a_folder_that_cannot_be_made_is_said_in_words(
 
 
 def test_the_tools_of_the_last_part_are_installed_before_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    installed: list[PackageRequirement] = []
+    installed: list[SystemRequirement] = []
     monkeypatch.setattr(command, "ensure_packages", lambda needs, log: installed.extend(needs))
     command.open_build_cache(["wheels"], command.BUILD_NEEDS)
     assert installed == []
@@ -184,7 +184,7 @@ def test_an_installed_command_says_that_it_makes_no_bundles(
 def test_skopeo_is_there_before_images_are_downloaded_and_not_before_they_are_built(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    installed: list[PackageRequirement] = []
+    installed: list[SystemRequirement] = []
     monkeypatch.setattr(command, "ensure_packages", lambda needs, log: installed.extend(needs))
     command.open_build_cache(["images"], command.BUILD_NEEDS)
     assert installed == []
