@@ -33,17 +33,15 @@ def call_webhook(url: str, secret: str, delivery: int, timestamp: str, content: 
         "X-Groundcrew-Signature": f"sha256={sign_body(secret, timestamp, body)}",
     }
     try:
-        with (
-            httpx.stream(
-                "POST",
-                url,
-                content=body,
-                headers=headers,
-                timeout=PATIENCE,
-                verify=ssl.create_default_context(),  # What the machine trusts, a site's own authority too.
-                follow_redirects=False,
-            ) as answer
-        ):
+        with httpx.stream(
+            "POST",
+            url,
+            content=body,
+            headers=headers,
+            timeout=PATIENCE,
+            verify=ssl.create_default_context(),  # What the machine trusts, a site's own authority too.
+            follow_redirects=False,
+        ) as answer:
             is_taken, status = answer.is_success, answer.status_code
     except httpx.TransportError as error:
         reason = root_cause(error)
