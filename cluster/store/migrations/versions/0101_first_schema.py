@@ -208,6 +208,8 @@ def create_nodes() -> None:
         sa.Column("has_executor", sa.Boolean(), nullable=False),
         sa.Column("heartbeat_at", TIME, nullable=True),
         sa.Column("facts", JSON, nullable=False),
+        sa.Column("disk_used_share", sa.Double(), nullable=True),
+        sa.Column("certificate_ends_at", TIME, nullable=True),
         sa.Column("fabric", sa.String(64), nullable=True),
         sa.Column("simulated", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("draining_since", TIME, nullable=True),
@@ -237,6 +239,7 @@ def create_nodes() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_units")),
         sa.UniqueConstraint("node_id", "identity", "slice", name=op.f("uq_units_node_id_identity_slice")),
     )
+    create_partial_index("ix_units_broken", "units", ["node_id"], "state = 'broken'")
     op.create_table(
         "node_tokens",
         sa.Column("id", sa.Integer(), nullable=False),
