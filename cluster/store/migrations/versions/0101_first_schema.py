@@ -182,7 +182,10 @@ def create_audit() -> None:
         sa.Column("data", JSON, nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_audit_entries")),
     )
+    op.create_index(op.f("ix_audit_entries_actor_name_id"), "audit_entries", ["actor_name", "id"])
     op.create_index(op.f("ix_audit_entries_at"), "audit_entries", ["at"])
+    create_partial_index("ix_audit_entries_not_done", "audit_entries", ["outcome", "id"], "outcome <> 'done'")
+    op.create_index(op.f("ix_audit_entries_object_kind_id"), "audit_entries", ["object_kind", "id"])
     op.create_table(
         "audit_seals",
         sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
@@ -541,6 +544,9 @@ def create_jobs() -> None:
     )
     op.create_index(op.f("ix_jobs_dataset_id"), "jobs", ["dataset_id"])
     create_partial_index(
+        "ix_jobs_ended", "jobs", ["state", "id"], "state IN ('finished', 'failed', 'stopped')"
+    )
+    create_partial_index(
         "ix_jobs_files_unwanted", "jobs", ["id"], "files_unwanted_at IS NOT NULL AND files_deleted_at IS NULL"
     )
     create_partial_index("ix_jobs_finished", "jobs", ["training_id", "units", "id"], "state = 'finished'")
@@ -569,7 +575,7 @@ def create_jobs() -> None:
         "ix_jobs_storage", "jobs", ["storage_bytes"], "storage_bytes > 0 AND files_deleted_at IS NULL"
     )
     op.create_index(op.f("ix_jobs_sweep"), "jobs", ["sweep_id", "state", "id"])
-    op.create_index(op.f("ix_jobs_training_id"), "jobs", ["training_id"])
+    op.create_index(op.f("ix_jobs_training_id_id"), "jobs", ["training_id", "id"])
     op.create_index(op.f("ix_jobs_user_id_id"), "jobs", ["user_id", "id"])
     op.create_index(op.f("ix_jobs_workspace_id_id"), "jobs", ["workspace_id", "id"])
 
