@@ -69,6 +69,9 @@ class Job(BaseRow):
     __table_args__ = (
         CheckConstraint("units > 0", name="units_positive"),
         Index("ix_jobs_live", "state", "id", sqlite_where=LIVE, postgresql_where=LIVE),
+        Index(
+            "ix_jobs_workspace_live", "workspace_id", "state", "id", sqlite_where=LIVE, postgresql_where=LIVE
+        ),
         Index("ix_jobs_ended", "state", "id", sqlite_where=ENDED, postgresql_where=ENDED),
         # The queue's hot path: the line of a workspace, its shapes, the line of all, a person's, who is held.
         Index(

@@ -578,6 +578,12 @@ def create_jobs() -> None:
     op.create_index(op.f("ix_jobs_training_id_id"), "jobs", ["training_id", "id"])
     op.create_index(op.f("ix_jobs_user_id_id"), "jobs", ["user_id", "id"])
     op.create_index(op.f("ix_jobs_workspace_id_id"), "jobs", ["workspace_id", "id"])
+    create_partial_index(
+        "ix_jobs_workspace_live",
+        "jobs",
+        ["workspace_id", "state", "id"],
+        "state IN ('waiting', 'starting', 'running', 'stopping')",
+    )
 
 
 def create_attempts() -> None:
