@@ -11,7 +11,12 @@ from cluster.services.storage.disk_space import read_disk_usage
 from cluster.services.workspaces import queries as workspace_queries
 from portal.i18n.translate import now
 from portal.presenters.alerts import read_alert_lines
-from portal.presenters.unit_bars import count_units_by_status, workspace_legend
+from portal.presenters.unit_bars import (
+    MOST_NODES_DRAWN,
+    count_units_by_status,
+    totals_by_node_state,
+    workspace_legend,
+)
 from portal.presenters.waiting_texts import store_explanations, summarise_queue
 from portal.presenters.workspace_page import active_workspaces, ending_workspaces
 from portal.web.request_context import (
@@ -42,6 +47,7 @@ def home() -> ResponseReturnValue:
         lines=read_alert_lines(),
         checked=now(),
         nodes=views,
+        node_totals=totals_by_node_state(views) if len(views) > MOST_NODES_DRAWN else [],
         ready=sum(node.can_take_jobs for node in views),
         shares=count_units_by_status(views),
         legend=workspace_legend(views),
