@@ -24,7 +24,6 @@ from portal.web.request_context import (
     current_cluster,
     is_fragment_request,
     read_once,
-    store_read,
 )
 
 blueprint = Blueprint("dashboard", __name__)
@@ -37,8 +36,7 @@ JOBS_SHOWN = 8
 def home() -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
     views = read_once(nodes.list_nodes)
-    workspaces = read_once(workspace_queries.list_workspaces)
-    store_read(workspace_queries.list_workspace_summaries, workspaces)
+    workspaces = read_once(workspace_queries.list_workspace_summaries)
     own_jobs = queries.list_jobs(cluster, actor, user_id=actor.user_id, limit=JOBS_SHOWN)
     queue_summary = queue.read_queue_summary(cluster, own_jobs)
     store_explanations(queue_summary.explanations)
@@ -53,7 +51,7 @@ def home() -> ResponseReturnValue:
         legend=workspace_legend(views),
         living=read_once(state_counts.count_live_jobs),
         line=summarise_queue(queue_summary),
-        operations=read_once(operation_queries.list_operations)[:OPERATIONS_SHOWN],
+        operations=operation_queries.list_operations(cluster, actor, limit=OPERATIONS_SHOWN),
         disk=read_disk_usage(cluster.settings.state_dir) if actor.is_administrator else None,
         ending=ending_workspaces(workspaces),
         workspaces=active_workspaces(workspaces),

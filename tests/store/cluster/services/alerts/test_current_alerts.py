@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from cluster.services.operations.requests import request_operation
 from sqlalchemy import event
 
 from cluster.domain.alerts import AlertTopic, is_notification_due
@@ -19,6 +18,7 @@ from cluster.domain.states import (
 from cluster.services.alerts.current_alerts import list_alerts
 from cluster.services.context import Cluster
 from cluster.services.nodes.executor_outage import EXECUTOR_OUTAGE_FACT
+from cluster.services.operations.lifecycle import request_operation
 from cluster.store.alerts import AlertOccurrence, Notification
 from cluster.store.environments import Environment
 from cluster.store.facts import InstallationFact
