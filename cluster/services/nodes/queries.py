@@ -25,7 +25,7 @@ from cluster.store.sql.visibility import can_see_job
 
 
 class UnitColumns(NamedTuple):
-    """A unit's columns: an object of the row costs ten times as much, and there are thousands of units."""
+    """A unit's columns alone: there are thousands of units, and an object of the row costs more."""
 
     id: int
     identity: str
