@@ -51,21 +51,16 @@ NODES = select(
 def read_node_units(session: Session, now: datetime) -> list[NodeUnits]:
     """Columns alone: there are thousands of units, and the facts of a node are long."""
     working: dict[int, list[Columns]] = defaultdict(list)
-    is_live = (Allocation.unit_id == Unit.id) & Allocation.ended_at.is_(None)
-    units = (
-        select(Unit.id, Unit.node_id, Unit.kind, Unit.island, Allocation.id.is_not(None).label("is_held"))
-        .outerjoin(Allocation, is_live)
-        .where(Unit.state == UnitState.OK)
-        .order_by(Unit.node_id, Unit.position)
-    )
-    for unit in session.execute(units):
+    held = set(session.scalars(select(Allocation.unit_id).where(Allocation.ended_at.is_(None))))
+    units = select(Unit.id, Unit.node_id, Unit.kind, Unit.island).where(Unit.state == UnitState.OK)
+    for unit in session.execute(units.order_by(Unit.node_id, Unit.position)):
         working[unit.node_id].append(unit)
     nodes, standing = session.execute(NODES), load_kubernetes_status(session)
-    return [build_node_units(node, working[node.id], standing, now) for node in nodes]
+    return [build_node_units(node, working[node.id], held, standing, now) for node in nodes]
 
 
 def build_node_units(
-    node: Columns, working: list[Columns], standing: KubernetesStatus | None, now: datetime
+    node: Columns, working: list[Columns], held: set[int], standing: KubernetesStatus | None, now: datetime
 ) -> NodeUnits:
     state = node_state_of(node, now)
     return NodeUnits(
@@ -73,7 +68,7 @@ def build_node_units(
         node.name,
         state,
         working[0].kind if working else UnitKind.GPU,
-        tuple(unit.id for unit in working if not unit.is_held),
+        tuple(unit.id for unit in working if unit.id not in held),
         len(working),
         node.fabric,
         {unit.id: unit.island for unit in working},
