@@ -32,6 +32,8 @@ PRIORITY_STEP = 1 << 52
 LIVE = text("state IN ('waiting', 'starting', 'running', 'stopping')")
 IS_LIVE = text("jobs.state IN ('waiting', 'starting', 'running', 'stopping')")
 """The same for a search: SQLite takes a partial index only where the index's own condition is repeated."""
+ENDED = text("state IN ('finished', 'failed', 'stopped')")
+IS_ENDED = text("jobs.state IN ('finished', 'failed', 'stopped')")
 QUEUED = text("state = 'waiting'")
 IN_LINE = text("state = 'waiting' AND held_at IS NULL")
 HELD = text("state = 'waiting' AND held_at IS NOT NULL")
@@ -67,6 +69,10 @@ class Job(BaseRow):
     __table_args__ = (
         CheckConstraint("units > 0", name="units_positive"),
         Index("ix_jobs_live", "state", "id", sqlite_where=LIVE, postgresql_where=LIVE),
+        Index(
+            "ix_jobs_workspace_live", "workspace_id", "state", "id", sqlite_where=LIVE, postgresql_where=LIVE
+        ),
+        Index("ix_jobs_ended", "state", "id", sqlite_where=ENDED, postgresql_where=ENDED),
         # The queue's hot path: the line of a workspace, its shapes, the line of all, a person's, who is held.
         Index(
             "ix_jobs_line", "workspace_id", "position", "id", sqlite_where=IN_LINE, postgresql_where=IN_LINE
@@ -102,6 +108,7 @@ class Job(BaseRow):
             postgresql_where=text("state = 'finished'"),
         ),
         Index(None, "user_id", "id"),
+        Index(None, "training_id", "id"),
         CheckConstraint("retries >= 0 AND retries_used >= 0", name="retries_not_negative"),
         Index(None, "workspace_id", "id"),
         Index("ix_jobs_sweep", "sweep_id", "state", "id"),
@@ -112,7 +119,7 @@ class Job(BaseRow):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     workspace_id: Mapped[int] = mapped_column(ForeignKey("workspaces.id"))
-    training_id: Mapped[int] = mapped_column(ForeignKey("trainings.id"), index=True)
+    training_id: Mapped[int] = mapped_column(ForeignKey("trainings.id"))
     sweep_id: Mapped[int | None] = mapped_column(ForeignKey("sweeps.id"))
     sweep_number: Mapped[int | None]
     """Its place in the sweep's list, from 1."""

@@ -15,11 +15,17 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
+from sqlalchemy.orm import Mapped, Session, mapped_column, relationship, validates
 
+from cluster.domain.kubernetes.suggested_repairs import first_certificate_to_end
+from cluster.domain.nodes.node_facts import disk_used_share
 from cluster.domain.states import UnitKind, UnitState
 from cluster.store.base import BaseRow, enum_column
 from cluster.store.users import User
+
+BROKEN = text("state = 'broken'")
+IS_BROKEN = text("units.state = 'broken'")
+"""The same for a search: SQLite takes a partial index only where the index's own condition is repeated."""
 
 
 class Node(BaseRow):
@@ -32,6 +38,10 @@ class Node(BaseRow):
     heartbeat_at: Mapped[datetime | None]
     facts: Mapped[dict[str, Any]] = mapped_column(default=dict)
     """What the agent saw: system, cpus, memory_bytes, disk_bytes, disk_free_bytes, driver, interfaces."""
+    disk_used_share: Mapped[float | None]
+    """How full the disk of `facts` is, 0 to 1: a query finds full disks without reading the facts of all nodes."""
+    certificate_ends_at: Mapped[datetime | None]
+    """When the first certificate of `facts` ends."""
     fabric: Mapped[str | None] = mapped_column(String(64))
     """Nodes with the same word reach each other over one InfiniBand fabric."""
     simulated: Mapped[bool] = mapped_column(default=False, server_default=false())
@@ -48,12 +58,22 @@ class Node(BaseRow):
     units: Mapped[list["Unit"]] = relationship(back_populates="node", order_by="Unit.position")
     drainer: Mapped[User | None] = relationship(foreign_keys=[drained_by])
 
+    @validates("facts")
+    def _derive_columns(self, _key: str, facts: dict[str, Any]) -> dict[str, Any]:
+        certificate = first_certificate_to_end(facts)
+        self.disk_used_share = disk_used_share(facts)
+        self.certificate_ends_at = certificate[0] if certificate else None
+        return facts
+
 
 class Unit(BaseRow):
     """A GPU, a share of one, or a CPU slot. GPUs are known by UUID, never by index."""
 
     __tablename__ = "units"
-    __table_args__ = (UniqueConstraint("node_id", "identity", "slice"),)
+    __table_args__ = (
+        UniqueConstraint("node_id", "identity", "slice"),
+        Index("ix_units_broken", "node_id", sqlite_where=BROKEN, postgresql_where=BROKEN),
+    )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     node_id: Mapped[int] = mapped_column(ForeignKey("nodes.id"))

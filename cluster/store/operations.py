@@ -11,6 +11,8 @@ from cluster.store.base import BaseRow, enum_column
 from cluster.store.users import User
 
 OPEN = text("state IN ('requested', 'running', 'interrupted')")
+IS_OPEN = text("operations.state IN ('requested', 'running', 'interrupted')")
+"""The same for a search: SQLite takes a partial index only where the index's own condition is repeated."""
 
 
 class Operation(BaseRow):

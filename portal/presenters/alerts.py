@@ -11,7 +11,7 @@ from cluster.portal_paths import alert_path
 from cluster.services.alerts.current_alerts import list_alerts, start_outage_alerts
 from portal.i18n.messages import N_, localized_sentence
 from portal.i18n.translate import _
-from portal.web.request_context import current_actor, current_cluster, read_once
+from portal.web.request_context import current_actor, current_cluster
 
 BOLD_DATA = ("job", "node", "name", "pod")
 """Names in the data of an alert."""
@@ -58,7 +58,7 @@ class AlertLine:
 def read_alert_lines() -> list[AlertLine]:
     """Read once per request: the page and the navigation show the same."""
     if "alert_lines" not in g:
-        alerts = list_alerts(current_cluster(), current_actor(), read_once)
+        alerts = list_alerts(current_cluster(), current_actor())
         g.alert_lines = [alert_line(alert) for alert in alerts]
     lines: list[AlertLine] = g.alert_lines
     return lines

@@ -19,6 +19,8 @@ from portal.web.request_context import read_once
 
 UNITS_PER_ROW = 8
 """Squares in one row of the map."""
+MOST_NODES_DRAWN = 50
+"""Of more nodes the map shows how many are in each state: thousands of squares are slow to load."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,31 @@ def largest_free_block(quota_left: int) -> LargestFreeBlock:
 def count_units_by_status(views: list[NodeView]) -> Counter[str]:
     """Units by what is the case with them, for the bar over the map."""
     return Counter(unit_status(node, unit) for node in views for unit in node.units)
+
+
+@dataclass(frozen=True)
+class NodeStateTotal:
+    """How many nodes are in one state, and how many of their units are held."""
+
+    state: NodeState
+    nodes: int
+    held_units: int
+    units: int
+
+
+def totals_by_node_state(views: list[NodeView]) -> list[NodeStateTotal]:
+    """Of nodes with units, in the order in which NodeState names the states."""
+    by_state = {state: [node for node in views if node.state is state and node.units] for state in NodeState}
+    return [
+        NodeStateTotal(
+            state,
+            len(nodes),
+            sum(unit.job_id is not None for node in nodes for unit in node.units),
+            sum(len(node.units) for node in nodes),
+        )
+        for state, nodes in by_state.items()
+        if nodes
+    ]
 
 
 def workspace_legend(views: list[NodeView]) -> list[dict[str, object]]:

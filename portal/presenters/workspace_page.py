@@ -2,14 +2,17 @@
 
 from collections.abc import Iterable
 from datetime import date
+from typing import TypeVar
 
 from flask import Flask
 
 from cluster.domain import workspace_terms
 from cluster.domain.states import WorkspaceState
+from cluster.domain.workspace_terms import HasTerm
 from cluster.store.workspaces import Workspace
 from portal.web.request_context import current_cluster
 
+WithTerm = TypeVar("WithTerm", bound=HasTerm)
 ENDS_SOON_DAYS = 45
 ENDING_SHOWN = 5
 
@@ -23,22 +26,22 @@ def today() -> date:
     return current_cluster().clock().astimezone(current_cluster().settings.zone).date()
 
 
-def state_now(workspace: Workspace) -> WorkspaceState:
+def state_now(workspace: HasTerm) -> WorkspaceState:
     cluster = current_cluster()
     return workspace_terms.workspace_state(workspace, cluster.clock(), cluster.settings.zone)
 
 
-def days_left(workspace: Workspace) -> int:
+def days_left(workspace: HasTerm) -> int:
     cluster = current_cluster()
     return workspace_terms.days_left(workspace, cluster.clock(), cluster.settings.zone)
 
 
-def active_workspaces(workspaces: Iterable[Workspace]) -> list[Workspace]:
+def active_workspaces(workspaces: Iterable[WithTerm]) -> list[WithTerm]:
     """Those that have not ended."""
     return [workspace for workspace in workspaces if state_now(workspace) is not WorkspaceState.EXPIRED]
 
 
-def ending_workspaces(workspaces: Iterable[Workspace]) -> list[Workspace]:
+def ending_workspaces(workspaces: Iterable[WithTerm]) -> list[WithTerm]:
     """Active ones that end within weeks, the soonest first."""
     ending = [
         workspace

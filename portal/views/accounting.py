@@ -59,7 +59,7 @@ def page() -> str | Response:
         groups=group_uses(lines),
         whole=WorkspaceUse("", lines),
         people=len({line.user_id for line in lines}),
-        workspaces=queries.list_workspaces(cluster, actor),
+        workspaces=queries.list_workspace_summaries(cluster, actor),
         chosen=query_params.id_param("workspace"),
         earlier=month.before() if month > accounting.read_first_month(cluster) else None,
         later=month.next() if month < now else None,

@@ -11,7 +11,12 @@ from cluster.services.storage.disk_space import read_disk_usage
 from cluster.services.workspaces import queries as workspace_queries
 from portal.i18n.translate import now
 from portal.presenters.alerts import read_alert_lines
-from portal.presenters.unit_bars import count_units_by_status, workspace_legend
+from portal.presenters.unit_bars import (
+    MOST_NODES_DRAWN,
+    count_units_by_status,
+    totals_by_node_state,
+    workspace_legend,
+)
 from portal.presenters.waiting_texts import store_explanations, summarise_queue
 from portal.presenters.workspace_page import active_workspaces, ending_workspaces
 from portal.web.request_context import (
@@ -19,7 +24,6 @@ from portal.web.request_context import (
     current_cluster,
     is_fragment_request,
     read_once,
-    store_read,
 )
 
 blueprint = Blueprint("dashboard", __name__)
@@ -32,8 +36,7 @@ JOBS_SHOWN = 8
 def home() -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
     views = read_once(nodes.list_nodes)
-    workspaces = read_once(workspace_queries.list_workspaces)
-    store_read(workspace_queries.list_workspace_summaries, workspaces)
+    workspaces = read_once(workspace_queries.list_workspace_summaries)
     own_jobs = queries.list_jobs(cluster, actor, user_id=actor.user_id, limit=JOBS_SHOWN)
     queue_summary = queue.read_queue_summary(cluster, own_jobs)
     store_explanations(queue_summary.explanations)
@@ -42,12 +45,13 @@ def home() -> ResponseReturnValue:
         lines=read_alert_lines(),
         checked=now(),
         nodes=views,
+        node_totals=totals_by_node_state(views) if len(views) > MOST_NODES_DRAWN else [],
         ready=sum(node.can_take_jobs for node in views),
         shares=count_units_by_status(views),
         legend=workspace_legend(views),
         living=read_once(state_counts.count_live_jobs),
         line=summarise_queue(queue_summary),
-        operations=read_once(operation_queries.list_operations)[:OPERATIONS_SHOWN],
+        operations=operation_queries.list_operations(cluster, actor, limit=OPERATIONS_SHOWN),
         disk=read_disk_usage(cluster.settings.state_dir) if actor.is_administrator else None,
         ending=ending_workspaces(workspaces),
         workspaces=active_workspaces(workspaces),

@@ -43,11 +43,6 @@ def read_once(read: Callable[[Cluster, Actor], Shown]) -> Shown:
     return results[read]
 
 
-def store_read(read: Callable[[Cluster, Actor], object], result: object) -> None:
-    """Store the result of a read, so that `read_once` returns it without asking the database."""
-    g.setdefault("read", {})[read] = result
-
-
 def anonymous_actor(name: str = "") -> Actor:
     """The actor of an audit entry written before anybody has signed in."""
     return Actor(user_id=0, name=name, address=client_address(), request_id=current_request_id())

@@ -1,7 +1,7 @@
 """The repairs to suggest for each problem of Kubernetes, the least invasive first; when certificates end."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 REPAIRS_BY_CODE: Mapping[str, tuple[str, ...]] = {
@@ -27,18 +27,21 @@ CERTIFICATES_FACT = "kubernetes_certificates"
 """Of a node's facts: when each certificate of the control plane ends, by name."""
 
 
-def soonest_certificate_end(facts: Mapping[str, Any], now: datetime) -> tuple[str, int] | None:
-    """The certificate that ends first and its whole days, negative once it has ended; None where none was told."""
+def first_certificate_to_end(facts: Mapping[str, Any]) -> tuple[datetime, str] | None:
+    """When the certificate that ends first ends, and its name; None if the agent reported none."""
     told = facts.get(CERTIFICATES_FACT)
     ends: list[tuple[datetime, str]] = []
     for name, moment in told.items() if isinstance(told, dict) else ():
         try:
             end = datetime.fromisoformat(str(moment))
-        except ValueError:
+            if end.tzinfo is not None:
+                ends.append((end.astimezone(UTC), str(name)))
+        except (ValueError, OverflowError):
             continue
-        if end.tzinfo is not None:
-            ends.append((end, str(name)))
-    if not ends:
-        return None
-    end, name = min(ends)
-    return name, (end - now).days
+    return min(ends, default=None)
+
+
+def soonest_certificate_end(facts: Mapping[str, Any], now: datetime) -> tuple[str, int] | None:
+    """The certificate that ends first and its whole days, negative once it has ended; None where none was told."""
+    first = first_certificate_to_end(facts)
+    return (first[1], (first[0] - now).days) if first else None

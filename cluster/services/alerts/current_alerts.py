@@ -1,10 +1,12 @@
 """Lists the alerts of this moment: for the pages of the person who asks, and each minute for mails and webhooks."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, Select, exists, select, true
 
 from cluster.domain.alerts import (
     DISK_FULL_SHARE,
@@ -16,6 +18,7 @@ from cluster.domain.alerts import (
     AlertTopic,
     AlertUrgency,
 )
+from cluster.domain.nodes.node_facts import disk_used_share
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import (
     DatasetState,
@@ -28,59 +31,98 @@ from cluster.domain.states import (
 )
 from cluster.domain.workspace_terms import days_left, workspace_state
 from cluster.services.alerts import outbox
-from cluster.services.alerts.kubernetes_alerts import kubernetes_alerts
+from cluster.services.alerts.kubernetes_alerts import certificate_alerts, kubernetes_alerts
 from cluster.services.backups import manifests
 from cluster.services.context import Cluster
 from cluster.services.images import environments
+from cluster.services.kubernetes.status import KUBERNETES_STATUS_FACT
 from cluster.services.nodes import executor_outage
 from cluster.services.nodes import queries as nodes
 from cluster.services.nodes.queries import NodeView
 from cluster.services.operations import queries
 from cluster.services.storage import disk_space
-from cluster.services.workspaces import queries as places
-from cluster.services.workspaces.queries import WorkspaceSummary
+from cluster.services.workspaces.queries import SUMMARY_COLUMNS, WorkspaceSummary
 from cluster.store.datasets import Dataset
+from cluster.store.environments import Environment
 from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Job
 from cluster.store.nodes import offered_unit_kind
+from cluster.store.workspaces import Workspace
 
 MAX_PER_KIND = 3
 """Of things of one kind that may be many."""
 
-Rows = TypeVar("Rows")
+OUTAGE_FACTS = (executor_outage.EXECUTOR_OUTAGE_FACT, disk_space.DISK_SHORTAGE_FACT)
 
 
-class RequestCache(Protocol):
-    """How a list is read that others on the same page read too."""
+@dataclass(frozen=True)
+class AlertSource:
+    """Alerts of one kind: `is_present` is the SQL condition without which there are none."""
 
-    def __call__(self, read: Callable[[Cluster, Actor], Rows], /) -> Rows: ...
+    is_present: ColumnElement[bool]
+    read: Callable[[], Iterable[Alert]]
 
 
-def list_alerts(cluster: Cluster, actor: Actor, once: RequestCache | None = None) -> list[Alert]:
-    """Lists the alerts that this person can act on, the most urgent first."""
+def list_alerts(cluster: Cluster, actor: Actor) -> list[Alert]:
+    """Lists the alerts that this person can act on, the most urgent first.
 
-    def directly(read: Callable[[Cluster, Actor], Rows]) -> Rows:
-        return read(cluster, actor)
+    Every page shows their number: one statement says which kinds there are, and only these are read.
+    """
+    sources = [*common_sources(cluster, actor), *administrator_sources(cluster, actor)]
+    with cluster.store.read() as session:
+        present = session.execute(select(*(source.is_present for source in sources))).one()
+    found = [
+        alert
+        for source, is_present in zip(sources, present, strict=True)
+        if is_present
+        for alert in source.read()
+    ]
+    return sorted(found, key=lambda alert: URGENCY_ORDER.index(alert.urgency))
 
-    found = [*stuck_job_alerts(cluster, actor), *environment_alerts(cluster)]
-    found += failed_work_alerts(cluster, actor)
-    found += ending_term_alerts(cluster, actor, once or directly)
-    if actor.is_administrator:
-        found += [*start_outage_alerts(cluster), *backup_alerts(cluster), *delivery_alerts(cluster)]
-        found += node_alerts(once or directly)
-        found += kubernetes_alerts(cluster, (once or directly)(nodes.list_nodes))
-    return sorted(found, key=lambda concern: URGENCY_ORDER.index(concern.urgency))
+
+def common_sources(cluster: Cluster, actor: Actor) -> Iterator[AlertSource]:
+    yield AlertSource(stuck_jobs(actor).exists(), partial(stuck_job_alerts, cluster, actor))
+    yield AlertSource(
+        environments.default_environment().where(Environment.state == EnvironmentState.FAILED).exists(),
+        partial(environment_alerts, cluster),
+    )
+    yield AlertSource(
+        queries.interrupted_operations(actor).exists(), partial(interrupted_operation_alerts, cluster, actor)
+    )
+    yield AlertSource(failed_datasets(actor).exists(), partial(failed_dataset_alerts, cluster, actor))
+    yield AlertSource(ending_workspaces(cluster, actor).exists(), partial(ending_term_alerts, cluster, actor))
+
+
+def administrator_sources(cluster: Cluster, actor: Actor) -> Iterator[AlertSource]:
+    if not actor.is_administrator:
+        return
+    yield AlertSource(
+        exists().where(InstallationFact.name.in_(OUTAGE_FACTS)), partial(start_outage_alerts, cluster)
+    )
+    yield AlertSource(true(), partial(backup_alerts, cluster))
+    yield AlertSource(
+        exists().where(outbox.has_failed_lately(cluster.clock())), partial(delivery_alerts, cluster)
+    )
+    yield AlertSource(
+        exists().where(nodes.is_troubled(cluster.clock())),
+        partial(troubled_node_alerts, cluster, actor),
+    )
+    yield AlertSource(
+        exists().where(InstallationFact.name == KUBERNETES_STATUS_FACT), partial(kubernetes_alerts, cluster)
+    )
+
+
+def stuck_jobs(actor: Actor) -> Select[*tuple[Any, ...]]:
+    stuck = select(Job.id, Job.waiting_code, Job.waiting_data).where(
+        Job.state == JobState.WAITING, Job.waiting_code.in_(STUCK_WAITING_CODES)
+    )
+    return stuck if actor.is_administrator else stuck.where(Job.user_id == actor.user_id)
 
 
 def stuck_job_alerts(cluster: Cluster, actor: Actor) -> Iterator[Alert]:
     """Yields one alert per waiting job that needs an action of this person and not only time."""
-    stuck = select(Job.id, Job.waiting_code, Job.waiting_data).where(
-        Job.state == JobState.WAITING, Job.waiting_code.in_(STUCK_WAITING_CODES)
-    )
-    if not actor.is_administrator:
-        stuck = stuck.where(Job.user_id == actor.user_id)
     with cluster.store.read() as session:
-        rows = session.execute(stuck.order_by(Job.id).limit(MAX_PER_KIND)).all()
+        rows = session.execute(stuck_jobs(actor).order_by(Job.id).limit(MAX_PER_KIND)).all()
     for job_id, code, data in rows:
         yield Alert(
             AlertUrgency.WAITING, AlertTopic.JOB, "attention.job_stuck", job_id,
@@ -105,9 +147,7 @@ def environment_alerts(cluster: Cluster) -> Iterator[Alert]:
 def start_outage_alerts(cluster: Cluster) -> Iterator[Alert]:
     """Yields alerts for what stops every job from starting: an executor outage, a disk below its reserve."""
     with cluster.store.read() as session:
-        asked = select(InstallationFact).where(
-            InstallationFact.name.in_((executor_outage.EXECUTOR_OUTAGE_FACT, disk_space.DISK_SHORTAGE_FACT))
-        )
+        asked = select(InstallationFact).where(InstallationFact.name.in_(OUTAGE_FACTS))
         noted = {fact.name: fact.value for fact in session.scalars(asked)}
     if executor_outage.EXECUTOR_OUTAGE_FACT in noted:
         yield executor_outage_alert(
@@ -171,8 +211,14 @@ def delivery_alerts(cluster: Cluster) -> Iterator[Alert]:
         yield Alert(AlertUrgency.CAUTION, AlertTopic.TELLING, "attention.not_told", channel.value, data)
 
 
-def node_alerts(once: RequestCache) -> Iterator[Alert]:
-    for node in once(nodes.list_nodes):
+def troubled_node_alerts(cluster: Cluster, actor: Actor) -> Iterator[Alert]:
+    troubled = nodes.list_troubled_nodes(cluster, actor)
+    yield from node_alerts(troubled)
+    yield from certificate_alerts(troubled, cluster.clock())
+
+
+def node_alerts(troubled: Collection[NodeView]) -> Iterator[Alert]:
+    for node in troubled:
         if node.state in (NodeState.UNREACHABLE, NodeState.LOST):
             is_lost = node.state is NodeState.LOST
             code = "attention.node_given_up" if is_lost else "attention.node_silent"
@@ -205,29 +251,28 @@ def last_known_details(node: NodeView) -> Iterator[AlertDetail]:
         yield AlertDetail("attention.booked_there", {"jobs": [f"job-{job}" for job in node.job_ids]})
 
 
-def disk_used_share(facts: Mapping[str, Any]) -> float | None:
-    """How full the node's disk is, 0 to 1; None where it did not say."""
-    whole, free = facts.get("disk_bytes"), facts.get("disk_free_bytes")
-    if not isinstance(whole, int | float) or not isinstance(free, int | float) or whole <= 0:
-        return None
-    return 1 - free / whole
-
-
-def failed_work_alerts(cluster: Cluster, actor: Actor) -> Iterator[Alert]:
-    """Yields alerts for interrupted operations that this person may retry, and for datasets whose import failed."""
+def interrupted_operation_alerts(cluster: Cluster, actor: Actor) -> Iterator[Alert]:
+    """Yields alerts for interrupted operations that this person may retry."""
     for operation in queries.list_interrupted_operations(cluster, actor, MAX_PER_KIND):
         details = (AlertDetail(operation.error_code or "operation.broken", operation.error_data or {}),)
         yield Alert(
             AlertUrgency.INTERRUPTED, AlertTopic.OPERATION, "attention.operation_given_up", operation.id,
             {"operation": operation.kind}, details,
         )  # fmt: skip
-    failed = select(Dataset.id, Dataset.name, Dataset.error_code, Dataset.error_data).where(
+
+
+def failed_datasets(actor: Actor) -> Select[*tuple[Any, ...]]:
+    return select(Dataset.id, Dataset.name, Dataset.error_code, Dataset.error_data).where(
         Dataset.state == DatasetState.FAILED,
         Dataset.created_by == actor.user_id,
         Dataset.deleted_at.is_(None),
     )
+
+
+def failed_dataset_alerts(cluster: Cluster, actor: Actor) -> Iterator[Alert]:
+    """Yields alerts for this person's datasets whose import failed."""
     with cluster.store.read() as session:
-        rows = session.execute(failed.limit(MAX_PER_KIND)).all()
+        rows = session.execute(failed_datasets(actor).limit(MAX_PER_KIND)).all()
     for dataset_id, name, code, data in rows:
         why = (AlertDetail(code, data or {}),) if code else ()
         yield Alert(
@@ -240,20 +285,23 @@ def failed_work_alerts(cluster: Cluster, actor: Actor) -> Iterator[Alert]:
         )
 
 
-def ending_term_alerts(cluster: Cluster, actor: Actor, once: RequestCache) -> Iterator[Alert]:
+def ending_workspaces(cluster: Cluster, actor: Actor) -> Select[*tuple[Any, ...]]:
+    """A day more on both sides than alerts are about: the installation's zone decides which day it is."""
+    today = cluster.clock().date()
+    last_day = today + timedelta(days=ENDS_SOON_DAYS + 1)
+    ending = select(*SUMMARY_COLUMNS).where(Workspace.ends_on.between(today - timedelta(days=1), last_day))
+    return ending if actor.is_administrator else ending.where(Workspace.manager_id == actor.user_id)
+
+
+def ending_term_alerts(cluster: Cluster, actor: Actor) -> Iterator[Alert]:
     """Yields alerts for workspaces whose term ends soon, to their manager and to administrators."""
-    own = [
-        workspace
-        for workspace in once(places.list_workspace_summaries)
-        if actor.is_administrator or workspace.manager_id == actor.user_id
-    ]
+    with cluster.store.read() as session:
+        rows = session.execute(ending_workspaces(cluster, actor).order_by(Workspace.name)).all()
+        kind = offered_unit_kind(session).value
+    own = [WorkspaceSummary(*row) for row in rows]
     ending = [
         (workspace, left) for workspace in own if (left := days_left_if_few(cluster, workspace)) is not None
     ]
-    if not ending:
-        return
-    with cluster.store.read() as session:
-        kind = offered_unit_kind(session).value
     for workspace, left in ending:
         code = "attention.term_ends" if left else "attention.term_ends_today"
         details = (AlertDetail("attention.units_held", {"units": workspace.units, "kind": kind}),)
@@ -264,8 +312,6 @@ def ending_term_alerts(cluster: Cluster, actor: Actor, once: RequestCache) -> It
 def days_left_if_few(cluster: Cluster, workspace: WorkspaceSummary) -> int | None:
     """Days left of an active workspace where they are few."""
     now, zone = cluster.clock(), cluster.settings.zone
-    if (workspace.ends_on - now.date()).days > ENDS_SOON_DAYS + 1:
-        return None  # Most of them: whichever the zone, the end is further away.
     if workspace_state(workspace, now, zone) is not WorkspaceState.ACTIVE:
         return None
     left = days_left(workspace, now, zone)

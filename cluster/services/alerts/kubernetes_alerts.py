@@ -9,8 +9,8 @@ from cluster.domain.kubernetes.disagreements import Disagreement
 from cluster.domain.kubernetes.status import KubernetesNodeStatus, KubernetesStatus
 from cluster.domain.kubernetes.suggested_repairs import CERTIFICATES_SOON_DAYS, soonest_certificate_end
 from cluster.services.context import Cluster
-from cluster.services.kubernetes.status import read_kubernetes_status
-from cluster.services.nodes.queries import NodeView
+from cluster.services.kubernetes.status import node_closed_reason, read_kubernetes_status
+from cluster.services.nodes.queries import NodeView, list_node_states
 
 CLOSED_BY_HAND_CODES = ("kubernetes.closed", "kubernetes.node_missing")
 """Nothing is broken, and the node gets no jobs until somebody remembers it."""
@@ -23,23 +23,22 @@ URGENCY = {
 }
 
 
-def kubernetes_alerts(cluster: Cluster, nodes: Collection[NodeView]) -> Iterator[Alert]:
-    """`nodes` are those of Groundcrew; what Kubernetes calls otherwise leads to the list of all."""
-    yield from certificate_alerts(nodes, cluster.clock())
+def kubernetes_alerts(cluster: Cluster) -> Iterator[Alert]:
+    """What Kubernetes calls otherwise than Groundcrew leads to the list of all nodes."""
     standing = read_kubernetes_status(cluster)
     if standing is None:
         return
+    nodes = list_node_states(cluster)
     ids = {node.name.lower(): node.id for node in nodes}
     yield from disagreement_alerts(standing.disagreements)
     for node in standing.nodes:
         yield from kubernetes_node_alerts(node, ids)
-    for view in nodes:
-        if view.kubernetes_problem and view.kubernetes_problem["code"] in CLOSED_BY_HAND_CODES:
-            why = (AlertDetail(view.kubernetes_problem["code"], view.kubernetes_problem["data"]),)
-            data = {"node": view.name}
-            yield Alert(
-                AlertUrgency.CAUTION, AlertTopic.NODE, "attention.kubernetes_node", view.id, data, why
-            )
+    for own in nodes:
+        reason = node_closed_reason(standing, own.name, own.state)
+        if reason and reason["code"] in CLOSED_BY_HAND_CODES:
+            why = (AlertDetail(reason["code"], reason["data"]),)
+            data = {"node": own.name}
+            yield Alert(AlertUrgency.CAUTION, AlertTopic.NODE, "attention.kubernetes_node", own.id, data, why)
     yield from system_workload_alerts(standing)
 
 

@@ -1,9 +1,9 @@
 """The outbox of notifications: which are due, and how each delivery ended. Nothing here sends."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session, joinedload
 
 from cluster.domain.alerts import DELIVERY_DEADLINE, delivery_retry_delay
@@ -84,15 +84,18 @@ def load_waiting_notifications(session: Session, notices: Sequence[Notification]
 
 def read_channel_errors(cluster: Cluster) -> dict[NotificationChannel, str]:
     """By way, the newest reason for which something waits or was given up lately."""
-    since = cluster.clock() - ERROR_SHOWN_FOR
-    has_failed = (
+    query = select(Notification.channel, Notification.error).where(has_failed_lately(cluster.clock()))
+    with cluster.store.read() as session:
+        rows = session.execute(query.order_by(Notification.id))
+        return {channel: error for channel, error in rows}  # noqa: C416
+
+
+def has_failed_lately(now: datetime) -> ColumnElement[bool]:
+    return (
         (Notification.tries > 0)
         & (Notification.state != NotificationState.SENT)
-        & (Notification.made_at > since - DELIVERY_DEADLINE)
+        & (Notification.made_at > now - ERROR_SHOWN_FOR - DELIVERY_DEADLINE)
     )
-    query = select(Notification.channel, Notification.error).where(has_failed).order_by(Notification.id)
-    with cluster.store.read() as session:
-        return {channel: error for channel, error in session.execute(query)}  # noqa: C416
 
 
 def request_delivery(cluster: Cluster, actor: Actor) -> Operation | None:

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import require_administrator
 from cluster.services.context import Cluster
-from cluster.store.audit import AuditEntry
+from cluster.store.audit import IS_NOT_DONE, AuditEntry
 
 MAX_PER_PAGE = 500
 
@@ -39,6 +39,8 @@ def list_audit_entries(
     for column, value in wanted.items():
         if value is not None:
             query = query.where(column == value)
+    if outcome not in (None, "done"):
+        query = query.where(IS_NOT_DONE)
     if since is not None:
         query = query.where(AuditEntry.at >= since)
     if until is not None:

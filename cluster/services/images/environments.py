@@ -1,6 +1,6 @@
 """The default training environment: which one it is, whether it is ready, and its build."""
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from cluster.domain.people.actor import Actor
@@ -57,8 +57,12 @@ def read_default_environment(cluster: Cluster) -> Environment | None:
 
 
 def load_default_environment(session: Session) -> Environment | None:
+    return session.scalar(default_environment())
+
+
+def default_environment() -> Select[Environment]:
     named = InstallationFact.value["digest"].as_string()
-    return session.scalar(
+    return (
         select(Environment)
         .join(InstallationFact, named == Environment.digest)
         .where(InstallationFact.name == DEFAULT_ENVIRONMENT_FACT)

@@ -13,11 +13,11 @@ from cluster.store.facts import InstallationFact
 CONFINEMENT_FACT = "confinement"
 
 
-def load_confinement_features(session: Session, node: str) -> Mapping[str, Any] | None:
-    """None where jobs are not processes of that node, or nobody has asked it yet."""
+def load_confinement_features(session: Session) -> dict[str, Mapping[str, Any]]:
+    """By node; a node is missing if jobs are not processes of it, or nobody has asked it yet."""
     fact = session.get(InstallationFact, CONFINEMENT_FACT)
-    powers = fact.value.get(node) if fact else None
-    return powers if isinstance(powers, dict) else None
+    features = fact.value if fact else {}
+    return {node: each for node, each in features.items() if isinstance(each, dict)}
 
 
 def record_confinement_features(

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from sqlalchemy import or_, select
+from sqlalchemy import Select, or_, select
 from sqlalchemy.orm import joinedload
 
 from cluster.domain.errors import NotFound
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
-from cluster.store.operations import Operation
+from cluster.store.operations import IS_OPEN, Operation
 from cluster.store.sql.visibility import member_workspace_ids
 from cluster.store.workspaces import Workspace
 
@@ -28,15 +28,20 @@ def list_operations(
         return list(session.scalars(query.order_by(Operation.id.desc()).limit(limit)))
 
 
-def list_interrupted_operations(cluster: Cluster, actor: Actor, limit: int) -> list[Operation]:
-    """What was dropped too often and this person may ask for again, however much has been done since; newest first."""
-    query = select(Operation).where(Operation.state == OperationState.INTERRUPTED)
+def interrupted_operations(actor: Actor) -> Select[Operation]:
+    query = select(Operation).where(Operation.state == OperationState.INTERRUPTED, IS_OPEN)
     if not actor.is_administrator:
         managed = select(Workspace.id).where(Workspace.manager_id == actor.user_id)
         query = query.where(or_(Operation.requested_by == actor.user_id, Operation.workspace_id.in_(managed)))
         query = query.where(Operation.kind != OperationKind.REPAIR)
+    return query
+
+
+def list_interrupted_operations(cluster: Cluster, actor: Actor, limit: int) -> list[Operation]:
+    """What was dropped too often and this person may ask for again, however much has been done since; newest first."""
+    query = interrupted_operations(actor).order_by(Operation.id.desc()).limit(limit)
     with cluster.store.read() as session:
-        return list(session.scalars(query.order_by(Operation.id.desc()).limit(limit)))
+        return list(session.scalars(query))
 
 
 def can_see_operation(viewer: Actor) -> Any:

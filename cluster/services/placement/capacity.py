@@ -36,20 +36,31 @@ WORKSPACE_COLUMNS = (
 
 
 Columns = Row[*tuple[Any, ...]]
+NODES = select(
+    Node.id,
+    Node.name,
+    Node.fabric,
+    Node.heartbeat_at,
+    Node.has_executor,
+    Node.draining_since,
+    Node.lost_at,
+    Node.booted_at,
+).order_by(Node.id)
 
 
 def read_node_units(session: Session, now: datetime) -> list[NodeUnits]:
-    held = set(session.scalars(select(Allocation.unit_id).where(Allocation.ended_at.is_(None))))
+    """Columns alone: there are thousands of units, and the facts of a node are long."""
     working: dict[int, list[Columns]] = defaultdict(list)
+    held = set(session.scalars(select(Allocation.unit_id).where(Allocation.ended_at.is_(None))))
     units = select(Unit.id, Unit.node_id, Unit.kind, Unit.island).where(Unit.state == UnitState.OK)
     for unit in session.execute(units.order_by(Unit.node_id, Unit.position)):
         working[unit.node_id].append(unit)
-    nodes, standing = session.scalars(select(Node).order_by(Node.id)), load_kubernetes_status(session)
+    nodes, standing = session.execute(NODES), load_kubernetes_status(session)
     return [build_node_units(node, working[node.id], held, standing, now) for node in nodes]
 
 
 def build_node_units(
-    node: Node, working: list[Columns], held: set[int], standing: KubernetesStatus | None, now: datetime
+    node: Columns, working: list[Columns], held: set[int], standing: KubernetesStatus | None, now: datetime
 ) -> NodeUnits:
     state = node_state_of(node, now)
     return NodeUnits(

@@ -4,21 +4,14 @@
 """
 
 SQLITE = {
-    "administrator /jobs?state=living: jobs",
     "administrator /accounting: allocations",
     "administrator /accounting: attempts",
     "administrator /accounting?workspace: allocations",
     "administrator /accounting?workspace: attempts",
-    "member /jobs?state=living: jobs",
     "member /accounting: allocations",
     "member /accounting: attempts",
     "member /accounting?workspace: allocations",
     "member /accounting?workspace: attempts",
-    "administrator /access-log?kind=backup: audit_entries",
-    "administrator /access-log?kind=sweep: audit_entries",
-    "administrator /access-log?kind=backup&before: audit_entries",
-    "administrator /access-log?who=none: audit_entries",
-    "administrator /access-log?outcome=failed: audit_entries",
     "administrator /access-log?day: audit_entries",
     "administrator /metrics: allocations",
 }
@@ -40,9 +33,4 @@ POSTGRESQL = {
     "member /accounting: jobs",
     "member /accounting?workspace: allocations",
     "member /accounting?workspace: attempts",
-    "administrator /access-log?kind=backup: audit_entries",
-    "administrator /access-log?kind=sweep: audit_entries",
-    "administrator /access-log?kind=backup&before: audit_entries",
-    "administrator /access-log?who=none: audit_entries",
-    "administrator /access-log?outcome=failed: audit_entries",
 }

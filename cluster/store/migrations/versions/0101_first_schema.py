@@ -182,7 +182,10 @@ def create_audit() -> None:
         sa.Column("data", JSON, nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_audit_entries")),
     )
+    op.create_index(op.f("ix_audit_entries_actor_name_id"), "audit_entries", ["actor_name", "id"])
     op.create_index(op.f("ix_audit_entries_at"), "audit_entries", ["at"])
+    create_partial_index("ix_audit_entries_not_done", "audit_entries", ["outcome", "id"], "outcome <> 'done'")
+    op.create_index(op.f("ix_audit_entries_object_kind_id"), "audit_entries", ["object_kind", "id"])
     op.create_table(
         "audit_seals",
         sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
@@ -208,6 +211,8 @@ def create_nodes() -> None:
         sa.Column("has_executor", sa.Boolean(), nullable=False),
         sa.Column("heartbeat_at", TIME, nullable=True),
         sa.Column("facts", JSON, nullable=False),
+        sa.Column("disk_used_share", sa.Double(), nullable=True),
+        sa.Column("certificate_ends_at", TIME, nullable=True),
         sa.Column("fabric", sa.String(64), nullable=True),
         sa.Column("simulated", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("draining_since", TIME, nullable=True),
@@ -237,6 +242,7 @@ def create_nodes() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_units")),
         sa.UniqueConstraint("node_id", "identity", "slice", name=op.f("uq_units_node_id_identity_slice")),
     )
+    create_partial_index("ix_units_broken", "units", ["node_id"], "state = 'broken'")
     op.create_table(
         "node_tokens",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -538,6 +544,9 @@ def create_jobs() -> None:
     )
     op.create_index(op.f("ix_jobs_dataset_id"), "jobs", ["dataset_id"])
     create_partial_index(
+        "ix_jobs_ended", "jobs", ["state", "id"], "state IN ('finished', 'failed', 'stopped')"
+    )
+    create_partial_index(
         "ix_jobs_files_unwanted", "jobs", ["id"], "files_unwanted_at IS NOT NULL AND files_deleted_at IS NULL"
     )
     create_partial_index("ix_jobs_finished", "jobs", ["training_id", "units", "id"], "state = 'finished'")
@@ -566,9 +575,15 @@ def create_jobs() -> None:
         "ix_jobs_storage", "jobs", ["storage_bytes"], "storage_bytes > 0 AND files_deleted_at IS NULL"
     )
     op.create_index(op.f("ix_jobs_sweep"), "jobs", ["sweep_id", "state", "id"])
-    op.create_index(op.f("ix_jobs_training_id"), "jobs", ["training_id"])
+    op.create_index(op.f("ix_jobs_training_id_id"), "jobs", ["training_id", "id"])
     op.create_index(op.f("ix_jobs_user_id_id"), "jobs", ["user_id", "id"])
     op.create_index(op.f("ix_jobs_workspace_id_id"), "jobs", ["workspace_id", "id"])
+    create_partial_index(
+        "ix_jobs_workspace_live",
+        "jobs",
+        ["workspace_id", "state", "id"],
+        "state IN ('waiting', 'starting', 'running', 'stopping')",
+    )
 
 
 def create_attempts() -> None:

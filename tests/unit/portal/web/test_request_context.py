@@ -22,14 +22,6 @@ def test_a_list_is_read_once_per_request(in_request: Flask) -> None:
     assert reads == ["minji"]
 
 
-def test_a_stored_result_is_not_read(in_request: Flask) -> None:
-    def read(cluster: Cluster, actor: Actor) -> int:
-        raise AssertionError
-
-    request_context.store_read(read, 5)
-    assert request_context.read_once(read) == 5
-
-
 @pytest.mark.parametrize(
     ("headers", "is_fragment"),
     [

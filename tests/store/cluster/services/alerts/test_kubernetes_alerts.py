@@ -145,7 +145,7 @@ def test_a_node_without_a_row_has_its_name_as_subject_and_each_trouble_its_alert
 
 
 def test_without_kubernetes_there_are_no_alerts_of_it(cluster: Cluster) -> None:
-    assert list(kubernetes_alerts(cluster, [])) == []
+    assert list(kubernetes_alerts(cluster)) == []
     assert list(certificate_alerts([], cluster.clock())) == []
     workload = SystemWorkloadStatus("kueue-system/kueue", 1, 2)
     standing = KubernetesStatus(cluster.clock(), operators=(workload,))

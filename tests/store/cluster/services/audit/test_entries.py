@@ -1,6 +1,9 @@
 """The audit list: for administrators, newest first, in pages, by what one looks for."""
 
+from typing import Any
+
 import pytest
+from sqlalchemy import event
 
 from cluster.domain.errors import Forbidden
 from cluster.domain.people.actor import Actor
@@ -46,6 +49,32 @@ def test_entries_are_found_by_what_one_looks_for(cluster: Cluster, clock: Clock)
     assert found(since=begun.replace(hour=begun.hour + 2), until=begun.replace(hour=begun.hour + 4)) == [3, 2]
     assert found(actor_name="nobody-here") == []
     assert found(limit=0) == [5]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "index"),
+    [
+        ({"object_kind": "backup"}, "ix_audit_entries_object_kind_id"),
+        ({"actor_name": "minji"}, "ix_audit_entries_actor_name_id"),
+        ({"outcome": "refused"}, "ix_audit_entries_not_done"),
+    ],
+)
+def test_rare_entries_are_found_by_an_index_in_the_order_of_the_list(
+    cluster: Cluster, wanted: dict[str, str], index: str
+) -> None:
+    """SQLite alone: PostgreSQL chooses by the number of rows, and tests/bench/page_costs asks it at full size."""
+    if not cluster.store.is_sqlite:
+        return
+    executed: list[tuple[str, Any]] = []
+    note = lambda *given: executed.append((given[2], given[3]))  # noqa: E731
+    administrator = actor_of(an_administrator(cluster))
+    event.listen(cluster.store.engine, "before_cursor_execute", note)
+    entries.list_audit_entries(cluster, administrator, before_id=100, **wanted)  # type: ignore[arg-type]
+    event.remove(cluster.store.engine, "before_cursor_execute", note)
+    statement, parameters = next(each for each in executed if each[0].startswith("SELECT"))
+    with cluster.store.engine.connect() as connection:
+        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all()
+    assert len(plan) == 1 and f"USING INDEX {index} (" in plan[0][3], plan
 
 
 def test_pages_follow_each_other_while_entries_are_added(cluster: Cluster, clock: Clock) -> None:

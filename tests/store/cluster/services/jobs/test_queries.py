@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from cluster.domain.errors import NotFound
 from cluster.domain.states import (
@@ -58,6 +59,45 @@ def test_lists_are_filtered_paged_and_hold_no_foreign_job(cluster: Cluster, lab:
     assert state_counts.count_live_jobs(cluster, lab.actor) == {"waiting": 3}
     with pytest.raises(NotFound):
         queries.read_job(cluster, lab.actor, hidden.id)
+
+
+@pytest.mark.parametrize(
+    ("filters", "index"),
+    [
+        ({"states": [JobState.FAILED]}, "ix_jobs_ended"),
+        ({"states": [JobState.RUNNING]}, "ix_jobs_live"),
+        ({"states": [JobState.RUNNING], "workspace_id": 1}, "ix_jobs_workspace_live"),
+        ({"training_id": 1}, "ix_jobs_training_id_id"),
+    ],
+)
+def test_a_page_of_jobs_is_found_by_an_index_that_covers_it(
+    cluster: Cluster, filters: dict[str, Any], index: str
+) -> None:
+    """SQLite alone: PostgreSQL chooses by the number of rows, and tests/bench/page_costs asks it at full size."""
+    if not cluster.store.is_sqlite:
+        return
+    administrator = actor_of(an_administrator(cluster))
+    executed: list[tuple[str, Any]] = []
+    note = lambda *given: executed.append((given[2], given[3]))  # noqa: E731
+    event.listen(cluster.store.engine, "before_cursor_execute", note)
+    queries.list_jobs(cluster, administrator, **filters)
+    event.remove(cluster.store.engine, "before_cursor_execute", note)
+    statement, parameters = next(each for each in executed if each[0].startswith("SELECT"))
+    with cluster.store.engine.connect() as connection:
+        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all()
+    assert any(f"USING COVERING INDEX {index} (" in row[3] for row in plan), plan
+
+
+def test_lists_name_what_a_job_belongs_to_by_one_statement(cluster: Cluster, lab: Lab) -> None:
+    a_job(cluster, lab.training, lab.member)
+    statements: list[str] = []
+    note = lambda *given: statements.append(given[2])  # noqa: E731
+    event.listen(cluster.store.engine, "before_cursor_execute", note)
+    (listed,) = queries.list_jobs(cluster, lab.actor)
+    event.remove(cluster.store.engine, "before_cursor_execute", note)
+    assert len([each for each in statements if each.startswith("SELECT")]) == 1
+    names = (listed.workspace.name, listed.training.name, listed.user.name, listed.dataset)
+    assert names == (lab.workspace.name, lab.training.name, lab.member.name, None)
 
 
 def test_the_estimate_says_now_or_why_not(cluster: Cluster, lab: Lab) -> None:

@@ -13,7 +13,7 @@ FEATURES = {"cgroups": True, "landlock": 4}
 
 def features_of(cluster: Cluster, node: str) -> object:
     with cluster.store.read() as session:
-        return load_confinement_features(session, node)
+        return load_confinement_features(session).get(node)
 
 
 def test_the_newest_record_counts_and_the_same_one_is_no_news(
