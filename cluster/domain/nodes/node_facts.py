@@ -3,10 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
+LARGEST_DISK = 2**63
+"""Bytes; what is larger is no size of a disk."""
+
 
 def disk_used_share(facts: Mapping[str, Any]) -> float | None:
-    """How full the node's disk is, 0 to 1; None if the agent did not report it."""
+    """How full the node's disk is, 0 to 1; None if the agent reported nothing that can be so."""
     whole, free = facts.get("disk_bytes"), facts.get("disk_free_bytes")
-    if not isinstance(whole, int | float) or not isinstance(free, int | float) or whole <= 0:
+    if not isinstance(whole, int | float) or not isinstance(free, int | float):
+        return None
+    if not 0 <= free <= whole <= LARGEST_DISK or whole == 0:
         return None
     return 1 - free / whole
