@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import hypothesis
 import pytest
 import structlog
 from argon2 import PasswordHasher
@@ -35,6 +36,9 @@ def pytest_configure() -> None:
     write_to_memory()
     compile_once()
     print_tracebacks_plainly()
+    # How long an example takes depends on what else the machine does.
+    hypothesis.settings.register_profile("groundcrew", deadline=None)
+    hypothesis.settings.load_profile("groundcrew")
 
 
 def print_tracebacks_plainly() -> None:
