@@ -92,6 +92,10 @@ def request_bytes(port: int, path: str, headers: dict[str, str]) -> bytes:
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
+ROUNDING_SECONDS = 1e-6
+"""The sum of pauses may fall short of the end by the last digit of a float; a request due at the end is not sent."""
+
+
 class Client:
     """One person: asks for pages in a mixed order, each as often as the others."""
 
@@ -126,7 +130,7 @@ class Client:
     async def run(self, begin: float, end: float, pause: float | None, first: float) -> None:
         """With a pause requests are due at a fixed pace, whatever becomes of those before."""
         due = begin + first
-        while (due if pause else time.perf_counter()) < end:
+        while (due + ROUNDING_SECONDS if pause else time.perf_counter()) < end:
             if pause:
                 await asyncio.sleep(max(0.0, due - time.perf_counter()))
             await self.ask_next(due if pause else None)
