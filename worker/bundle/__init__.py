@@ -1,1 +1,3 @@
-"""The offline bundle: all that site.yml installs, in one folder that is collected, verified and compared here."""
+"""The offline bundle: everything that site.yml installs, in one folder. This package collects, verifies and compares
+bundles.
+"""

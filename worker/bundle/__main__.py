@@ -1,4 +1,4 @@
-"""Collects, verifies and compares offline bundles: ``groundcrew-bundle {download,build,verify,diff}``."""
+"""Collects, signs, verifies and compares offline bundles: ``groundcrew-bundle {download,build,sign,verify,diff}``."""
 
 import argparse
 import platform
@@ -16,7 +16,7 @@ from worker.bootstrap.system_packages import (
     SystemRequirement,
     ensure_packages,
 )
-from worker.bootstrap.terminal import print_error, print_sentence
+from worker.bootstrap.terminal import print_error, print_sentence, terminal_text
 from worker.bundle import check
 from worker.bundle.build import build_bundle
 from worker.bundle.build_cache import BuildCache, CollectingFailed
@@ -24,12 +24,13 @@ from worker.bundle.download import download_bundle
 from worker.bundle.manifest import BundleManifest, list_differences, parse_bundle_manifest
 from worker.bundle.mirrors import MirrorClient
 from worker.bundle.shared_parts import BUNDLE_PARTS
+from worker.bundle.signing import default_signing_key, ensure_signing_key, sign_bundle
 from worker.bundle.sources import CLONE, read_bundle_sources
 
 INSTALLED = Path("/etc/groundcrew/bundle.json")
 BUILD_NEEDS = {"default-image": IMAGE_BUILD_PACKAGES}
 DOWNLOAD_NEEDS = {**BUILD_NEEDS, "images": IMAGE_COPY_PACKAGES}
-"""Packages of the system, by the part of a bundle."""
+"""The packages of the system that each part of a bundle needs."""
 WITH = "vendors' packages besides: nvidia_driver, nvidia_container_toolkit, doca_ofed"
 
 
@@ -37,15 +38,18 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = make_parser().parse_args(arguments)
     try:
         code: int = chosen.run(chosen)
-    except (CollectingFailed, check.NotABundle, OSError) as failure:
-        print_error("{failure}", failure=failure)
+    except check.NotABundle as failure:
+        sys.stderr.write(f"{in_terminal_language(failure.args[0])}\n")
+        return 1
+    except (CollectingFailed, OSError) as failure:
+        sys.stderr.write(f"{failure}\n")
         return 1
     return code
 
 
 def make_parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="groundcrew-bundle", description=__doc__)
-    verbs = made.add_subparsers(dest="verb", required=True, metavar="{download,build,verify,diff}")
+    verbs = made.add_subparsers(dest="verb", required=True, metavar="{download,build,sign,verify,diff}")
     fetch = verbs.add_parser("download", help="take everything from where its publishers offer it")
     fetch.add_argument(
         "--instead", nargs="+", type=parse_mirror, default=[], metavar="HOST=ADDRESS", help="a site's mirrors"
@@ -59,8 +63,19 @@ def make_parser() -> argparse.ArgumentParser:
         each.add_argument(
             "--only", nargs="+", choices=BUNDLE_PARTS, default=BUNDLE_PARTS, help="parts of it, to try it out"
         )
-    verify = verbs.add_parser("verify", help="is every file what was collected?")
+    sign = verbs.add_parser("sign", help="sign a bundle again, with another key")
+    sign.add_argument("folder", type=Path)
+    sign.set_defaults(run=run_sign)
+    for each in (fetch, make, sign):
+        each.add_argument(
+            "--key",
+            type=Path,
+            default=default_signing_key(),
+            help="the site's private key; made if it is missing",
+        )
+    verify = verbs.add_parser("verify", help="is every file what was collected, and signed by whom?")
     verify.add_argument("folder", type=Path)
+    verify.add_argument("--signer", default="", metavar="KEY", help="the public key that must have signed it")
     verify.add_argument(
         "--installed", type=Path, help="a site's bundle.json: refuse a bundle older than that"
     )
@@ -83,26 +98,42 @@ def parse_mirror(text: str) -> tuple[str, str]:
 
 def run_download(chosen: argparse.Namespace) -> int:
     product, folder = read_product_version(), chosen.folder.absolute()
-    shop, fetcher = open_build_cache(chosen.only, DOWNLOAD_NEEDS), MirrorClient(dict(chosen.instead))
+    ensure_signing_key(chosen.key)
+    build_cache, fetcher = open_build_cache(chosen.only, DOWNLOAD_NEEDS), MirrorClient(dict(chosen.instead))
     now = datetime.now(UTC)
-    download_bundle(folder, read_bundle_sources(), shop, product, now, fetcher, chosen.only, chosen.vendors)
-    return print_summary(folder, shop)
+    download_bundle(
+        folder, read_bundle_sources(), build_cache, product, now, fetcher, chosen.only, chosen.vendors
+    )
+    print_summary(folder, build_cache)
+    return run_sign(chosen)
 
 
 def run_build(chosen: argparse.Namespace) -> int:
     product, folder = read_product_version(), chosen.folder.absolute()
-    shop = open_build_cache(chosen.only, BUILD_NEEDS)
-    build_bundle(folder, read_bundle_sources(), shop, product, datetime.now(UTC), chosen.only)
-    return print_summary(folder, shop)
+    ensure_signing_key(chosen.key)
+    build_cache = open_build_cache(chosen.only, BUILD_NEEDS)
+    build_bundle(folder, read_bundle_sources(), build_cache, product, datetime.now(UTC), chosen.only)
+    print_summary(folder, build_cache)
+    return run_sign(chosen)
+
+
+def run_sign(chosen: argparse.Namespace) -> int:
+    signer = sign_bundle(chosen.folder.absolute(), chosen.key)
+    print_sentence(
+        "Signed by {signer}. The private key is {key}: keep a copy.", signer=signer, key=chosen.key
+    )
+    return 0
 
 
 def run_verify(chosen: argparse.Namespace) -> int:
-    read = check.read_manifest_file(chosen.folder)
+    content, folder = check.read_manifest_bytes(chosen.folder), chosen.folder
+    signer = check.check_signature(folder, content, check.find_trusted_signer(chosen.signer, None))
+    read = check.parse_manifest(content, folder / check.MANIFEST)
     faults = list(check.find_faults(chosen.folder, read))
     if chosen.installed:
         faults += check.find_downgrade(read, load_manifest(chosen.installed))
     for fault in faults:
-        print_error("{fault}", fault=fault)
+        sys.stderr.write(f"{in_terminal_language(fault)}\n")
     if faults:
         print_error(
             "The bundle in {folder} is not whole: {count} faults.", folder=chosen.folder, count=len(faults)
@@ -110,11 +141,12 @@ def run_verify(chosen: argparse.Namespace) -> int:
         return 1
     manifest = parse_bundle_manifest(read)
     print_sentence("Bundle {version} is whole: {count} files, {size}.", **summary_facts(manifest))
+    print_sentence("Signed by {signer}.", signer=check.fingerprint_of(signer))
     return 0
 
 
 def run_diff(chosen: argparse.Namespace) -> int:
-    """Ends with 1 where they differ, as diff does."""
+    """Prints the differences. The exit code is 1 if there are any, as that of diff."""
     old, new = (
         parse_bundle_manifest(load_manifest(chosen.other)),
         parse_bundle_manifest(check.read_manifest_file(chosen.folder)),
@@ -122,14 +154,18 @@ def run_diff(chosen: argparse.Namespace) -> int:
     print_sentence("From {old} to {new}", old=old.version, new=new.version)
     found = list_differences(old, new)
     for line in found:
-        print_sentence("{line}", line=line)
+        sys.stdout.write(f"{line}\n")
     if not found:
         print_sentence("The same files.")
     return 1 if found else 0
 
 
+def in_terminal_language(sentence: check.BundleSentence) -> str:
+    return terminal_text(sentence.template, **sentence.data)
+
+
 def load_manifest(place: Path) -> dict[str, object]:
-    """A bundle's folder, or the copy of its manifest that a site keeps."""
+    """Reads the manifest in a bundle's folder, or the copy of it that a site keeps."""
     return (
         check.read_manifest_file(place)
         if place.is_dir()
@@ -137,13 +173,12 @@ def load_manifest(place: Path) -> dict[str, object]:
     )
 
 
-def print_summary(folder: Path, shop: BuildCache) -> int:
+def print_summary(folder: Path, build_cache: BuildCache) -> None:
     manifest = parse_bundle_manifest(check.read_manifest_file(folder))
-    shop.report("done")
+    build_cache.print_progress("done")
     print_sentence(
         "Bundle {version} in {folder}: {count} files, {size}.", folder=folder, **summary_facts(manifest)
     )
-    return 0
 
 
 def summary_facts(manifest: BundleManifest) -> dict[str, object]:
@@ -152,13 +187,14 @@ def summary_facts(manifest: BundleManifest) -> dict[str, object]:
 
 
 def open_build_cache(parts: Sequence[str], needs: Mapping[str, Sequence[SystemRequirement]]) -> BuildCache:
-    """Programs, packages and wheels are those of the machine that collects. Raises CollectingFailed.
+    """Opens the cache for the programs, packages and wheels of this machine. Raises CollectingFailed.
 
-    What a part needs of the system is there before the first one begins: an hour may lie between them.
+    It first checks for all parts what they need of the system, because the parts together may take an hour.
     """
     if platform.machine() != "x86_64":
         raise CollectingFailed(
-            f"A bundle is for x86_64 and made on such a machine; this one is {platform.machine()}."
+            "A bundle is for x86_64 and made on such a machine; this one is {machine}.",
+            machine=platform.machine(),
         )
     cache = find_installation_paths().cache_dir
     if needed := [need for part in parts for need in needs.get(part, ())]:

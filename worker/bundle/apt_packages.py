@@ -1,14 +1,14 @@
 """Fetch packages with all their dependencies by apt, and write the apt index of a folder of packages.
 
-apt works in a folder of its own, as if nothing were installed: the machine's own packages are neither looked at nor
-changed, and what apt has fetched it has checked against the distribution's signatures.
+apt works in a folder of its own, as if nothing were installed, so the machine's own packages have no effect and do
+not change. apt checks what it fetches against the distribution's signatures.
 """
 
 import gzip
 import hashlib
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +22,8 @@ FILES = (
     "/etc/apt/sources.list.d/ubuntu.sources",
     "/etc/apt/sources.list",
 )
-"""Where distributions keep their own archives; vendors' repositories are in other files."""
+"""The files in which distributions list their own archives. The repositories of vendors are in other files."""
+DOWNLOADING = {"APT::Keep-Downloaded-Packages": "true", "Acquire::Retries": "3"}
 
 
 @dataclass(frozen=True)
@@ -36,30 +37,57 @@ def find_distribution_sources() -> Path:
     for file in map(Path, FILES):
         if file.exists() and re.search(r"^(deb |Types:)", file.read_text(), re.MULTILINE):
             return file
-    raise CollectingFailed(f"apt knows no archive of its distribution: none of {', '.join(FILES)} names one.")
+    raise CollectingFailed(
+        "apt knows no archive of its distribution: none of {files} names one.", files=", ".join(FILES)
+    )
+
+
+def add_components(text: str, components: Sequence[str]) -> str:
+    """An archive's lines for apt, of either form, with more components beside main.
+
+    >>> add_components("Suites: bookworm\\nComponents: main\\n", ["contrib"])
+    'Suites: bookworm\\nComponents: main contrib\\n'
+    """
+
+    def added(line: re.Match[str]) -> str:
+        more = [each for each in components if each not in line[0].split()]
+        return " ".join([line[0].rstrip(), *more])
+
+    return re.sub(r"^(?:Components:|deb ).*\bmain\b.*$", added, text, flags=re.MULTILINE)
 
 
 def fetch_with_dependencies(
-    names: Sequence[str], sources: Sequence[Path], folder: Path, shop: BuildCache
+    names: Sequence[str],
+    sources: Sequence[Path],
+    folder: Path,
+    build_cache: BuildCache,
+    preferences: str = "",
 ) -> list[FetchedPackage]:
-    """The packages with all that they depend on; what `folder` has already is not fetched again.
+    """Fetches the packages and all their dependencies, except files that `folder` has already.
 
-    `sources` are files as apt has them, .list or .sources.
+    `sources` are files as apt has them, .list or .sources; `preferences` is text as apt has it.
     """
     for each in ("state/lists/partial", "cache/archives/partial"):
         (folder / each).mkdir(parents=True, exist_ok=True)
     (folder / "status").touch()
+    (folder / "preferences").write_text(preferences)
     shutil.rmtree(folder / "sources", ignore_errors=True)
     (folder / "sources").mkdir()
     for file in sources:
         shutil.copyfile(file, folder / "sources" / file.name)
-    apt = ["apt-get", "-q", "-y", "--no-install-recommends", *_options(folder)]
-    shop.run([*apt, "update"])
-    chosen = APT_CHOICE.findall(shop.run([*apt, "--simulate", "install", *names]))
+    apt = [
+        "apt-get",
+        "-q",
+        "-y",
+        "--no-install-recommends",
+        *format_options(DOWNLOADING | private_apt_values(folder)),
+    ]
+    build_cache.run([*apt, "update"])
+    chosen = APT_CHOICE.findall(build_cache.run([*apt, "--simulate", "install", *names]))
     if not chosen:
-        raise CollectingFailed(f"apt chose nothing for {', '.join(names)}")
-    shop.report("fetching {count} packages of the distribution", count=len(chosen))
-    shop.run([*apt, "--download-only", "install", *names])
+        raise CollectingFailed("apt chose nothing for {names}", names=", ".join(names))
+    build_cache.print_progress("fetching {count} packages of the distribution", count=len(chosen))
+    build_cache.run([*apt, "--download-only", "install", *names])
     archives = folder / "cache" / "archives"
     return [
         FetchedPackage(name, version, _find(archives, name, version, kind))
@@ -68,42 +96,46 @@ def fetch_with_dependencies(
 
 
 def _find(archives: Path, name: str, version: str, kind: str) -> Path:
-    """apt writes the colon of an epoch as %3a."""
+    """Finds a package's file; apt writes the colon of an epoch as %3a."""
     path = archives / f"{name.split(':')[0]}_{version.replace(':', '%3a')}_{kind}.deb"
     if not path.exists():
-        raise CollectingFailed(f"apt has fetched no {path.name}")
+        raise CollectingFailed("apt has fetched no {name}", name=path.name)
     return path
 
 
 def archive_file_name(file: Path) -> str:
-    """As the distribution's own archive names it: without an epoch, which an address would write in its own way."""
+    """The file name without the epoch, as in the distribution's own archive, because addresses escape the colon."""
     name, version, rest = file.name.split("_")
     return f"{name}_{version.split('%3a')[-1]}_{rest}"
 
 
-def _options(folder: Path) -> list[str]:
-    values = {
+def private_apt_values(folder: Path) -> dict[str, object]:
+    """Options of apt by which it reads and writes below `folder` and has nothing of this machine."""
+    return {
         "Dir::State": folder / "state",
         "Dir::State::status": folder / "status",
         "Dir::Cache": folder / "cache",
         "Dir::Etc::sourcelist": "/dev/null",
         "Dir::Etc::sourceparts": folder / "sources",
-        "Dir::Etc::preferences": "/dev/null",
+        "Dir::Etc::preferences": folder / "preferences",
         "Dir::Etc::preferencesparts": "/dev/null",
         "APT::Architecture": "amd64",
         "APT::Architectures": "amd64",
         "APT::Sandbox::User": "root",
-        "APT::Keep-Downloaded-Packages": "true",
-        "Acquire::Retries": "3",
         "Acquire::Languages": "none",
         "Debug::NoLocking": "true",
     }
+
+
+def format_options(values: Mapping[str, object]) -> list[str]:
     return [f"-o{name}={value}" for name, value in values.items()]
 
 
-def write_apt_index(folder: Path, system: str, moment: datetime, shop: BuildCache) -> list[Path]:
-    """Packages, Packages.gz and Release of a flat repository; apt takes a package only with its sum from here."""
-    paragraphs = [package_paragraph(file, shop) for file in sorted(folder.glob("*.deb"))]
+def write_apt_index(folder: Path, system: str, moment: datetime, build_cache: BuildCache) -> list[Path]:
+    """Writes Packages, Packages.gz and Release of a flat repository. apt accepts only
+    packages whose sums are in it.
+    """
+    paragraphs = [package_paragraph(file, build_cache) for file in sorted(folder.glob("*.deb"))]
     content = "\n".join(paragraphs).encode()
     (folder / "Packages").write_bytes(content)
     (folder / "Packages.gz").write_bytes(gzip.compress(content, mtime=0))
@@ -112,8 +144,8 @@ def write_apt_index(folder: Path, system: str, moment: datetime, shop: BuildCach
     return [*listed, folder / "Release"]
 
 
-def package_paragraph(file: Path, shop: BuildCache) -> str:
-    control = shop.run(["dpkg-deb", "--field", file]).rstrip("\n")
+def package_paragraph(file: Path, build_cache: BuildCache) -> str:
+    control = build_cache.run(["dpkg-deb", "--field", file]).rstrip("\n")
     return f"{control}\nFilename: ./{file.name}\nSize: {file.stat().st_size}\nSHA256: {sha256_of(file)}\n"
 
 

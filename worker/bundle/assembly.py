@@ -27,7 +27,7 @@ DOCUMENTS = PurePosixPath("usr/share/doc")
 
 @dataclass(frozen=True)
 class BundleTarget:
-    """Where a bundle is to stand. It is replaced by renaming alone: nobody ever finds the half of one there."""
+    """The folder in which a bundle is to be. It is replaced by renaming, so it never contains half of a bundle."""
 
     target: Path
 
@@ -37,18 +37,20 @@ class BundleTarget:
 
     @property
     def previous_folder(self) -> Path:
-        """The bundle before, while the new one takes its place."""
+        """The folder to which the previous bundle is renamed while the new one takes its place."""
         return self.target.with_name(f"{self.target.name}.replaced")
 
     def check_replaceable(self) -> None:
-        """Before an hour of work. Raises CollectingFailed."""
+        """Checks before an hour of work that the folder can be replaced. Raises CollectingFailed."""
         target = self.target
         if target.is_mount():
-            raise CollectingFailed(f"{target} is where a disk is mounted: name a folder on it.")
+            raise CollectingFailed("A disk is mounted at {target}: name a folder on it.", target=target)
         if target.exists() and not target.is_dir():
-            raise CollectingFailed(f"{target} is no folder: name another one.")
+            raise CollectingFailed("{target} is no folder: name another one.", target=target)
         if target.exists() and any(target.iterdir()) and not (target / check.MANIFEST).exists():
-            raise CollectingFailed(f"{target} is not empty and holds no bundle: name another folder.")
+            raise CollectingFailed(
+                "{target} is not empty and holds no bundle: name another folder.", target=target
+            )
 
     def replace(self) -> None:
         if self.target.exists():
@@ -57,7 +59,7 @@ class BundleTarget:
         self.recover()
 
     def recover(self) -> None:
-        """What a replacement that was cut short has left."""
+        """Completes or undoes a replacement that was interrupted."""
         if self.previous_folder.exists() and not self.target.exists():
             self.previous_folder.rename(self.target)
         shutil.rmtree(self.previous_folder, ignore_errors=True)
@@ -65,7 +67,7 @@ class BundleTarget:
 
 @dataclass
 class BundleAssembly:
-    """A bundle in the making."""
+    """A bundle that is being assembled."""
 
     folder: Path
     cache: BuildCache
@@ -82,7 +84,7 @@ class BundleAssembly:
         licence: str,
         source: str,
     ) -> None:
-        """A copy, so that nothing that happens to a bundle happens to what the next one is made of."""
+        """Copies the file into the bundle, so that changes of the bundle do not change the cache."""
         target = self.folder / place
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, target)
@@ -120,9 +122,9 @@ class BundleAssembly:
 
 @contextmanager
 def assemble_bundle(
-    target: Path, shop: BuildCache, collector: str, product: str, systems: list[str], now: datetime
+    target: Path, build_cache: BuildCache, collector: str, product: str, systems: list[str], now: datetime
 ) -> Iterator[BundleAssembly]:
-    """A new bundle takes the place of the one that stood there; where collecting fails, that one stays."""
+    """Yields a new bundle, which replaces the one at the target. If collecting fails, the previous bundle stays."""
     place = BundleTarget(target.resolve())
     place.recover()
     place.check_replaceable()
@@ -130,9 +132,10 @@ def assemble_bundle(
     shutil.rmtree(building, ignore_errors=True)
     building.mkdir(parents=True)
     building.chmod(0o755)
-    assembly = BundleAssembly(building, shop)
+    assembly = BundleAssembly(building, build_cache)
     with ExitStack() as given_up:
-        # Gigabytes, perhaps on the disk that has just become full; what was made stays in the cache.
+        # The unfinished bundle has gigabytes, perhaps on a disk that has just become full. What was built stays in
+        # the cache.
         given_up.callback(shutil.rmtree, building, ignore_errors=True)
         yield assembly
         given_up.pop_all()
@@ -142,7 +145,9 @@ def assemble_bundle(
 
 
 def read_deb_licence(file: Path) -> str:
-    """From the package's own debian/copyright; a package may say that its documents are those of another."""
+    """Reads the licence in the package's own debian/copyright. Some packages refer to the
+    documents of another one.
+    """
     found = licences.UNKNOWN
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", file], stdout=subprocess.PIPE) as process:
         with tarfile.open(fileobj=process.stdout, mode="r|") as content:
@@ -155,6 +160,6 @@ def read_deb_licence(file: Path) -> str:
                     assert reader is not None
                     found = licences.licence_of_copyright(reader.read().decode("utf-8", "replace"))
         assert process.stdout is not None
-        # The padding at its end: dpkg-deb fails where nobody reads it.
+        # The padding at the end has to be read too, or dpkg-deb fails.
         process.stdout.read()
     return found

@@ -20,35 +20,41 @@ from worker.bundle.wheels import add_wheels
 def build_bundle(
     target: Path,
     sources: BundleSources,
-    shop: BuildCache,
+    build_cache: BuildCache,
     product: str,
     now: datetime,
     parts: Sequence[str] = BUNDLE_PARTS,
 ) -> None:
-    """Raises CollectingFailed; what was made until then is kept for the next run."""
+    """Builds the bundle. Raises CollectingFailed; what was built until then stays in the cache for the next call."""
     system = this_system()
-    with shop.hold_lock(), assemble_bundle(target, shop, "build", product, [system], now) as assembly:
+    with (
+        build_cache.hold_lock(),
+        assemble_bundle(target, build_cache, "build", product, [system], now) as assembly,
+    ):
         needed = choose_programs(parts, sources)
-        built = {program.name: ensure_program(program, sources.modules, shop) for program in needed}
+        built = {program.name: ensure_program(program, sources.modules, build_cache) for program in needed}
         if "images" in parts:
-            add_built_images(assembly, sources, built, shop)
+            add_built_images(assembly, sources, built, build_cache)
         if "packages" in parts:
             fetched = fetch_with_dependencies(
-                sources.distribution, [find_distribution_sources()], shop.cache / f"apt-{system}", shop
+                sources.distribution,
+                [find_distribution_sources()],
+                build_cache.cache / f"apt-{system}",
+                build_cache,
             )
             add_distribution_packages(assembly, system, fetched, f"the archive of {system}")
-            add_built_packages(assembly, sources, system, built, shop)
+            add_built_packages(assembly, sources, system, built, build_cache)
             assembly.add_apt_index(system, now)
         if "manifests" in parts:
-            add_built_manifests(assembly, sources, built, shop)
+            add_built_manifests(assembly, sources, built, build_cache)
         if "wheels" in parts:
-            add_wheels(assembly, shop)
+            add_wheels(assembly, build_cache)
         if "default-image" in parts:
-            add_default_image(assembly, shop)
+            add_default_image(assembly, build_cache)
 
 
 def choose_programs(parts: Sequence[str], sources: BundleSources) -> list[GoProgram]:
-    """Those that go into these parts: all of them take an hour and a half to compile."""
+    """The programs that these parts need. Compiling all of them takes an hour and a half."""
     of_packages = {*sources.kubernetes_package_names, "flannel"} if "packages" in parts else set()
     of_manifests = {"kubectl"} if "manifests" in parts else set()
     every = "images" in parts
@@ -56,15 +62,18 @@ def choose_programs(parts: Sequence[str], sources: BundleSources) -> list[GoProg
 
 
 def add_built_images(
-    assembly: BundleAssembly, sources: BundleSources, built: Mapping[str, BuiltProgram], shop: BuildCache
+    assembly: BundleAssembly,
+    sources: BundleSources,
+    built: Mapping[str, BuiltProgram],
+    build_cache: BuildCache,
 ) -> None:
     programs = {name: each.path for name, each in built.items()}
     texts = {name: each.texts for name, each in built.items()}
     tools = fetch_with_dependencies(
         kubernetes_images.NETWORK_TOOLS,
         [find_distribution_sources()],
-        shop.cache / f"apt-{this_system()}",
-        shop,
+        build_cache.cache / f"apt-{this_system()}",
+        build_cache,
     )
     chosen = [deb.path for deb in tools]
     base = [deb.path.name for deb in tools]
@@ -85,12 +94,12 @@ def add_built_images(
                 kubernetes_images.build_network_layer(chosen, folder) if recipe.has_network_tools else None
             )
             kubernetes_images.build_kubernetes_image(
-                recipe, reference, programs, texts, layer, folder / "image.tar", shop
+                recipe, reference, programs, texts, layer, folder / "image.tar", build_cache
             )
             if layer:
                 layer.path.unlink()
 
-        made = shop.build_once(f"image-{image_file_name(reference)}", inputs, make)
+        made = build_cache.build_once(f"image-{image_file_name(reference)}", inputs, make)
         assembly.add_image(
             made / "image.tar",
             reference,
@@ -105,7 +114,7 @@ def add_built_packages(
     sources: BundleSources,
     system: str,
     built: Mapping[str, BuiltProgram],
-    shop: BuildCache,
+    build_cache: BuildCache,
 ) -> None:
     place = f"apt/{system}"
     programs = {name: each.path for name, each in built.items()}
@@ -115,7 +124,7 @@ def add_built_packages(
     ours.append(own_packages.flannel_package(version, programs["flannel"], texts["flannel"]))
     for package in ours:
         about = next(each for each in (built.get(package.name), built["flannel"]) if each)
-        # Programs lie in folders named after their inputs; our own files are read.
+        # The folder of a program is named after its inputs, so it need not be read; our own files are read.
         units = [
             file.read_bytes()
             for file in package.files.values()
@@ -124,10 +133,10 @@ def add_built_packages(
         inputs: list[str | bytes] = [repr(package), *units]
 
         def make(folder: Path, package: own_packages.DebPackage = package) -> None:
-            shop.report("packing {name} {version}", name=package.name, version=package.version)
-            own_packages.build_deb(package, folder / package.file_name, shop)
+            build_cache.print_progress("packing {name} {version}", name=package.name, version=package.version)
+            own_packages.build_deb(package, folder / package.file_name, build_cache)
 
-        made = shop.build_once(f"deb-{package.name}", inputs, make) / package.file_name
+        made = build_cache.build_once(f"deb-{package.name}", inputs, make) / package.file_name
         where = f"{place}/{package.file_name}"
         assembly.add_deb(
             made,
@@ -140,9 +149,12 @@ def add_built_packages(
 
 
 def add_built_manifests(
-    assembly: BundleAssembly, sources: BundleSources, built: Mapping[str, BuiltProgram], shop: BuildCache
+    assembly: BundleAssembly,
+    sources: BundleSources,
+    built: Mapping[str, BuiltProgram],
+    build_cache: BuildCache,
 ) -> None:
-    for name, file, module in extract_manifests(sources, built["kubectl"].path, shop):
+    for name, file, module in extract_manifests(sources, built["kubectl"].path, build_cache):
         assembly.add_file(
             file,
             f"files/kubernetes/{file.name}",

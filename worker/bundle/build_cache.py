@@ -12,18 +12,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cluster.words.sentences import sentence
-from worker.bootstrap.terminal import print_sentence
+from worker.bootstrap.terminal import language_of_terminal, print_sentence, terminal_text
 from worker.environments.__main__ import ProgressPrinter
 from worker.environments.errors import BuildFailed
 from worker.environments.wheels import sync_filesystem
 
 RECIPE = "1"
-"""Change it when something must be made anew from the same inputs."""
+"""Increase it if products must be made again although their inputs are the same."""
 PATH = "/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class CollectingFailed(Exception):
-    """In words for the person who collects: what failed, and where all of it stands."""
+    """Collecting a bundle has failed. The message says, in the terminal's language, what failed and what to do."""
+
+    def __init__(self, english: str, **data: object) -> None:
+        super().__init__(terminal_text(english, **data))
 
 
 @dataclass(frozen=True)
@@ -32,11 +35,10 @@ class BuildCache:
     log: Path
     started: float = field(default_factory=time.monotonic)
 
-    def report(self, english: str, **data: object) -> None:
-        """One line of progress, with the seconds since the beginning before it."""
-        print_sentence(
-            "{seconds:>6.0f} s  {line}", seconds=time.monotonic() - self.started, line=english.format(**data)
-        )
+    def print_progress(self, english: str, **data: object) -> None:
+        """Prints one line in the terminal's language. The seconds since the beginning precede it."""
+        seconds = time.monotonic() - self.started
+        print_sentence("{seconds:>6.0f} s  {line}", seconds=seconds, line=terminal_text(english, **data))
 
     def run(
         self,
@@ -45,7 +47,7 @@ class BuildCache:
         folder: Path | None = None,
         more: Mapping[str, str] | None = None,
     ) -> str:
-        """What it printed; raises CollectingFailed with its last line."""
+        """Runs the command and returns its output. Raises CollectingFailed with the last line of the output."""
         done = subprocess.run(
             [str(word) for word in command],
             cwd=folder,
@@ -62,15 +64,23 @@ class BuildCache:
             said = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
             last = said[-1].strip()[:300] if said else ""
             name = Path(command[0]).name
-            raise CollectingFailed(f"{name} ended with {done.returncode}: {last}\nAll of it is in {self.log}")
+            raise CollectingFailed(
+                "{name} ended with {code}: {line}\nAll of it is in {log}",
+                name=name,
+                code=done.returncode,
+                line=last,
+                log=self.log,
+            )
         return done.stdout
 
     def path_for(self, name: str, inputs: Sequence[str | bytes]) -> Path:
-        """Where `build_once` leaves it."""
+        """The folder in which `build_once` keeps the product."""
         return self.cache / f"{name}-{_digest(inputs)}"
 
     def build_once(self, name: str, inputs: Sequence[str | bytes], make: Callable[[Path], None]) -> Path:
-        """The folder that `make` fills, made once for the same inputs; interrupted, it begins anew."""
+        """Returns the folder that `make` fills. It is made once for the same inputs; an interrupted call starts
+        again.
+        """
         target = self.path_for(name, inputs)
         if not target.exists():
             self.cache.mkdir(parents=True, exist_ok=True)
@@ -78,24 +88,28 @@ class BuildCache:
             shutil.rmtree(building, ignore_errors=True)
             building.mkdir()
             make(building)
-            # What has its name is taken as it stands, also after a power failure.
+            # A folder with its final name is taken to be complete, so it has to survive a power failure.
             sync_filesystem(building)
             building.rename(target)
         return target
 
     @contextmanager
     def report_build(self, what: str) -> Iterator[ProgressPrinter]:
-        """Around the build of an environment or an image: it prints its progress and fails as collecting does."""
+        """Yields what prints the progress of an environment's or image's build, and turns BuildFailed into
+        CollectingFailed.
+        """
         self.log.parent.mkdir(parents=True, exist_ok=True)
         try:
             yield ProgressPrinter()
         except BuildFailed as failure:
-            said = sentence(failure.code, failure.data, "en")
-            raise CollectingFailed(f"{what}: {said}\nAll of it is in {self.log}") from failure
+            said = sentence(failure.code, failure.data, language_of_terminal())
+            raise CollectingFailed(
+                "{what}: {line}\nAll of it is in {log}", what=terminal_text(what), line=said, log=self.log
+            ) from failure
 
     @contextmanager
     def hold_lock(self) -> Iterator[None]:
-        """Two collectors of one cache wait for each other."""
+        """Waits for another process that collects into this cache."""
         self.cache.mkdir(parents=True, exist_ok=True)
         with (self.cache / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -103,7 +117,7 @@ class BuildCache:
 
 
 def _path() -> str:
-    """The administrator's own first: Go may stand anywhere."""
+    """The administrator's PATH first, because Go may be installed anywhere."""
     return f"{os.environ.get('PATH', '')}:{PATH}"
 
 

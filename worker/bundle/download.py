@@ -1,6 +1,6 @@
 """The collector `download` fetches Kubernetes' packages and images from their publishers or a site's mirrors.
 
-The distribution's packages and the wheels come as with `build`.
+The distribution's packages and the wheels are fetched as by the collector `build`.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cluster.files.atomic import write_atomically
 from worker.bundle import kubernetes_manifests
-from worker.bundle.apt_packages import fetch_with_dependencies, find_distribution_sources
+from worker.bundle.apt_packages import add_components, fetch_with_dependencies, find_distribution_sources
 from worker.bundle.assembly import BundleAssembly, assemble_bundle
 from worker.bundle.build_cache import BuildCache, CollectingFailed
 from worker.bundle.check import this_system
@@ -21,43 +21,46 @@ from worker.bundle.sources import AptRepository, BundleSources
 from worker.bundle.wheels import add_wheels
 
 LICENCE = "Apache-2.0"
-"""Of Kubernetes and of every add-on of ours; what else is in a publisher's image, the image itself says."""
+"""The licence of Kubernetes and of every add-on that we use. Other parts of a publisher's image are not listed."""
 
 
 def download_bundle(
     target: Path,
     sources: BundleSources,
-    shop: BuildCache,
+    build_cache: BuildCache,
     product: str,
     now: datetime,
     fetcher: MirrorClient,
     parts: Sequence[str] = BUNDLE_PARTS,
     vendors: Sequence[str] = (),
 ) -> None:
-    """Raises CollectingFailed; what was fetched until then is kept for the next run."""
+    """Raises CollectingFailed. What was fetched until then stays in the cache for the next call."""
     system = this_system()
-    with shop.hold_lock(), assemble_bundle(target, shop, "download", product, [system], now) as assembly:
+    with (
+        build_cache.hold_lock(),
+        assemble_bundle(target, build_cache, "download", product, [system], now) as assembly,
+    ):
         if "images" in parts:
-            add_downloaded_images(assembly, sources, fetcher, shop)
+            add_downloaded_images(assembly, sources, fetcher, build_cache)
         if "packages" in parts:
-            add_downloaded_packages(assembly, sources, system, vendors, fetcher, shop)
+            add_downloaded_packages(assembly, sources, system, vendors, fetcher, build_cache)
             assembly.add_apt_index(system, now)
         if "manifests" in parts:
-            add_downloaded_manifests(assembly, sources, fetcher, shop)
+            add_downloaded_manifests(assembly, sources, fetcher, build_cache)
         if "wheels" in parts:
-            add_wheels(assembly, shop)
+            add_wheels(assembly, build_cache)
         if "default-image" in parts:
-            add_default_image(assembly, shop)
+            add_default_image(assembly, build_cache)
 
 
 def add_downloaded_images(
-    assembly: BundleAssembly, sources: BundleSources, fetcher: MirrorClient, shop: BuildCache
+    assembly: BundleAssembly, sources: BundleSources, fetcher: MirrorClient, build_cache: BuildCache
 ) -> None:
     for reference in sorted(sources.images.values()):
-        folder = shop.cache / f"pulled-{image_file_name(reference)}"
+        folder = build_cache.cache / f"pulled-{image_file_name(reference)}"
         digest = folder / "digest"
         if not digest.exists():
-            shop.report("pulling {name}", name=reference)
+            build_cache.print_progress("pulling {name}", name=reference)
             folder.mkdir(parents=True, exist_ok=True)
             write_atomically(digest, download_image(reference, folder / "image.tar", fetcher), 0o644)
         source = f"{reference.rpartition(':')[0]}@{digest.read_text()}"
@@ -71,35 +74,53 @@ def add_downloaded_packages(
     system: str,
     vendors: Sequence[str],
     fetcher: MirrorClient,
-    shop: BuildCache,
+    build_cache: BuildCache,
 ) -> None:
-    """One closure over the distribution and the vendors, so that versions fit each other."""
+    """Fetches the distribution's and the vendors' packages in one resolution of dependencies, so that their versions
+    agree.
+    """
     known = sources.vendors[system.partition("-")[0]]
     if unknown := set(vendors) - set(known):
         raise CollectingFailed(
-            f"{system} has no repository of {', '.join(sorted(unknown))}: it has {', '.join(known)}."
+            "{system} has no repository of {names}: it has {known}.",
+            system=system,
+            names=", ".join(sorted(unknown)),
+            known=", ".join(known),
         )
     names = [
         *sources.distribution,
         *sources.extra_packages,
         *(f"{name}={sources.kubernetes_packages}" for name in sources.kubernetes_package_names),
     ]
-    folder = shop.cache / f"apt-{system}-download"
+    folder = build_cache.cache / f"apt-{system}-download"
     folder.mkdir(parents=True, exist_ok=True)
-    files = [find_distribution_sources(), write_apt_source("kubernetes", sources.repository, folder, fetcher)]
+    components = [each for name in vendors for each in known[name].components]
+    files = [
+        write_distribution_source(components, folder),
+        write_apt_source("kubernetes", sources.repository, folder, fetcher),
+    ]
     for name in vendors:
         files.append(write_apt_source(name, known[name].repository, folder, fetcher))
         names += known[name].packages
+    preferences = "\n".join(known[name].preferences for name in vendors)
     add_distribution_packages(
         assembly,
         system,
-        fetch_with_dependencies(names, files, folder, shop),
+        fetch_with_dependencies(names, files, folder, build_cache, preferences),
         f"the archive of {system} or the vendor's",
     )
 
 
+def write_distribution_source(components: Sequence[str], folder: Path) -> Path:
+    """The distribution's archives as this machine has them, with the components that a vendor's packages need."""
+    source = find_distribution_sources()
+    file = folder / source.name
+    file.write_text(add_components(source.read_text(), components))
+    return file
+
+
 def write_apt_source(name: str, repository: AptRepository, folder: Path, fetcher: MirrorClient) -> Path:
-    """A source for apt, good for what this key has signed and nothing else."""
+    """Writes an apt source that accepts only what this key has signed."""
     key = folder / f"{name}.asc"
     write_atomically(key, fetcher.fetch_text(repository.key), 0o644)
     file = folder / f"{name}.sources"
@@ -113,10 +134,10 @@ def write_apt_source(name: str, repository: AptRepository, folder: Path, fetcher
 
 
 def add_downloaded_manifests(
-    assembly: BundleAssembly, sources: BundleSources, fetcher: MirrorClient, shop: BuildCache
+    assembly: BundleAssembly, sources: BundleSources, fetcher: MirrorClient, build_cache: BuildCache
 ) -> None:
     for name, addresses in sources.manifests.items():
-        file = shop.cache / "manifests" / kubernetes_manifests.manifest_file_name(name)
+        file = build_cache.cache / "manifests" / kubernetes_manifests.manifest_file_name(name)
         file.parent.mkdir(parents=True, exist_ok=True)
         image = sources.images[name]
         documents = [fetcher.fetch_text(each) for each in addresses]

@@ -11,27 +11,29 @@ from pathlib import Path
 
 from worker.bundle import licences
 from worker.bundle.build_cache import BuildCache, CollectingFailed
-from worker.bundle.sources import Module
+from worker.bundle.sources import GoModule
 
 FOLDERS = Path(__file__).parent / "go"
 OWN_PACKAGE = "."
-"""The package in the folder itself: a program of ours, or one that upstream's own main cannot give."""
+"""The package in the folder itself: a program of ours, or a replacement for an upstream main that cannot be built."""
 EXCLUDED_BACKENDS = ("pkg/backend/tencentvpc", "pkg/backend/udp")
-"""Of flannel: one cloud's network, whose modules the proxy does not serve, and one that needs cgo."""
+"""Backends of flannel that cannot be built: the proxy does not serve the modules of the first, and the second needs
+cgo.
+"""
 
 
 @dataclass(frozen=True)
 class GoProgram:
     name: str
     folder: str
-    """In `go/`, and of the module in the sources map."""
+    """The folder in `go/`, whose name is also that of the module in the sources map."""
     package: str
     version_at: tuple[str, ...] = ()
-    """Variables that the linker sets; {version} is as v1.34.4, {major} and {minor} its parts."""
+    """The variables that the linker sets. {version} is as v1.34.4; {major} and {minor} are its parts."""
     needs_c: bool = False
-    """Whether it is linked against the C library, which its image then has to hold."""
+    """Whether the program is linked against the C library, which its image then has to contain."""
 
-    def flags(self, module: Module | None) -> str:
+    def flags(self, module: GoModule | None) -> str:
         parts = module.version.removeprefix("v").split(".") if module else ["", ""]
         values = {"version": module.version if module else "", "major": parts[0], "minor": parts[1]}
         return " ".join(["-s", "-w", *(f"-X {each.format(**values)}" for each in self.version_at)])
@@ -39,7 +41,7 @@ class GoProgram:
 
 def _kubernetes(name: str) -> GoProgram:
     place = "k8s.io/component-base/version"
-    # kubeadm takes the version of the images from its own.
+    # kubeadm derives the version of the images from its own version.
     set_by_linker = (
         f"{place}.gitVersion={{version}}",
         f"{place}.gitMajor={{major}}",
@@ -81,8 +83,8 @@ PROGRAMS = (
 )
 
 
-def module_of_program(program: GoProgram, modules: Mapping[str, Module]) -> Module | None:
-    """None for a program of ours."""
+def module_of_program(program: GoProgram, modules: Mapping[str, GoModule]) -> GoModule | None:
+    """The program's module. None for a program of ours."""
     return modules.get(program.folder)
 
 
@@ -97,19 +99,21 @@ class BuiltProgram:
     path: Path
     version: str
     licence: str
-    """Of everything that is linked into it."""
+    """The licences of everything that is linked into the program."""
     source: str
     texts: Path
-    """The licences' words, which go with the program."""
+    """The file with the licence texts that is shipped with the program."""
 
 
-def ensure_program(program: GoProgram, modules: Mapping[str, Module], shop: BuildCache) -> BuiltProgram:
-    """The program, built or kept from before."""
+def ensure_program(
+    program: GoProgram, modules: Mapping[str, GoModule], build_cache: BuildCache
+) -> BuiltProgram:
+    """Returns the program from the cache, or builds it."""
     module = module_of_program(program, modules)
     folder = FOLDERS / program.folder
     pins = [file.read_bytes() for file in sorted(folder.iterdir())]
     described = [
-        read_go_version(shop),
+        read_go_version(build_cache),
         program.package,
         program.flags(module),
         str(program.needs_c),
@@ -118,29 +122,33 @@ def ensure_program(program: GoProgram, modules: Mapping[str, Module], shop: Buil
     inputs: list[str | bytes] = [*described, *pins]
 
     def make(building: Path) -> None:
-        shop.report("building {name} {version}", name=program.name, version=module.version if module else "")
-        _build(program, module, folder, building, shop)
+        build_cache.print_progress(
+            "building {name} {version}", name=program.name, version=module.version if module else ""
+        )
+        _build(program, module, folder, building, build_cache)
 
-    made = shop.build_once(f"go-{program.name}", inputs, make)
+    made = build_cache.build_once(f"go-{program.name}", inputs, make)
     about = json.loads((made / ABOUT).read_text())
     return BuiltProgram(
         program, made / program.name, about["version"], about["licence"], about["source"], made / TEXTS
     )
 
 
-def read_go_version(shop: BuildCache) -> str:
+def read_go_version(build_cache: BuildCache) -> str:
     try:
-        return shop.run(["go", "env", "GOVERSION"]).strip()
+        return build_cache.run(["go", "env", "GOVERSION"]).strip()
     except FileNotFoundError as error:
         raise CollectingFailed("There is no Go on this machine: install Go 1.26.8 or newer.") from error
 
 
-def _build(program: GoProgram, module: Module | None, folder: Path, building: Path, shop: BuildCache) -> None:
+def _build(
+    program: GoProgram, module: GoModule | None, folder: Path, building: Path, build_cache: BuildCache
+) -> None:
     work = building / "work"
     shutil.copytree(folder, work)
     if program.package == OWN_PACKAGE and not (work / "main.go").exists():
         assert module is not None
-        _take_main(module, work, shop)
+        _take_main(module, work, build_cache)
     variables = {"CGO_ENABLED": "1" if program.needs_c else "0", "GOWORK": "off", "GOTOOLCHAIN": "local"}
     command = [
         "go",
@@ -151,8 +159,10 @@ def _build(program: GoProgram, module: Module | None, folder: Path, building: Pa
         "-ldflags",
         program.flags(module),
     ]
-    shop.run([*command, "-o", building / program.name, program.package], folder=work, more=variables)
-    listed = shop.run(["go", "list", "-deps", "-f", LIST, program.package], folder=work, more=variables)
+    build_cache.run([*command, "-o", building / program.name, program.package], folder=work, more=variables)
+    listed = build_cache.run(
+        ["go", "list", "-deps", "-f", LIST, program.package], folder=work, more=variables
+    )
     linked = sorted({tuple(line.split("\t")) for line in listed.splitlines() if line.count("\t") == 2})
     others = [(path, version, Path(place)) for path, version, place in linked if version and place]
     write_licence_texts(building / TEXTS, others)
@@ -167,21 +177,21 @@ def _build(program: GoProgram, module: Module | None, folder: Path, building: Pa
     shutil.rmtree(work)
 
 
-def _take_main(module: Module, work: Path, shop: BuildCache) -> None:
-    """Upstream's own main without the backends that cannot be built."""
-    lines = (find_module_folder(module, work, shop) / "main.go").read_text().splitlines(keepends=True)
+def _take_main(module: GoModule, work: Path, build_cache: BuildCache) -> None:
+    """Copies upstream's main without the backends that cannot be built."""
+    lines = (find_module_folder(module, work, build_cache) / "main.go").read_text().splitlines(keepends=True)
     kept = [line for line in lines if not any(f'{part}"' in line for part in EXCLUDED_BACKENDS)]
     (work / "main.go").write_text("".join(kept))
 
 
-def find_module_folder(module: Module, pinned: Path, shop: BuildCache) -> Path:
-    """Where Go keeps the module's files; `pinned` has the go.sum to which what was fetched is held."""
+def find_module_folder(module: GoModule, pinned: Path, build_cache: BuildCache) -> Path:
+    """The folder in which Go keeps the module's files. `pinned` contains the go.sum with which Go checks them."""
     command = ["go", "mod", "download", "-json", f"{module.path}@{module.version}"]
-    return Path(json.loads(shop.run(command, folder=pinned, more={"GOWORK": "off"}))["Dir"])
+    return Path(json.loads(build_cache.run(command, folder=pinned, more={"GOWORK": "off"}))["Dir"])
 
 
 def write_licence_texts(target: Path, linked: list[tuple[str, str, Path]]) -> None:
-    """One file with the words of each module's licence, and Go's own among the first lines."""
+    """Writes one file with the licence text of each module. Its first line names Go's licence."""
     parts = ["The Go runtime and library: BSD-3-Clause, https://go.dev/LICENSE\n"]
     for path, version, place in linked:
         words = "\n".join(file.read_text(errors="replace") for file in licences.list_licence_files(place))

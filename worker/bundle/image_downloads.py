@@ -11,14 +11,14 @@ from cluster.files.atomic import UNFINISHED
 from worker.bundle.build_cache import CollectingFailed
 from worker.bundle.mirrors import TRIES, MirrorClient
 from worker.oci.image_archive import write_docker_archive
-from worker.oci.layers import Layer
+from worker.oci.layers import ImageLayer
 from worker.oci.skopeo import SkopeoFailed, pull_image
 
 BLOCK = 1 << 20
 
 
 def download_image(reference: str, target: Path, client: MirrorClient) -> str:
-    """Writes the archive and returns the digest of the manifest that the registry has under this name.
+    """Writes the archive and returns the digest of the manifest that the registry has for this reference.
 
     Raises CollectingFailed.
     """
@@ -40,7 +40,9 @@ def download_image(reference: str, target: Path, client: MirrorClient) -> str:
 
 
 def pull_patiently(reference: str, folder: Path, client: MirrorClient) -> None:
-    """The skopeo of Debian 12 gives up where the line breaks or the server is busy, and begins the image anew."""
+    """Pulls the image and repeats failed pulls, because the skopeo of Debian 12 gives up when a connection breaks or
+    the registry is busy.
+    """
     for attempt in range(1, TRIES + 1):
         shutil.rmtree(folder, ignore_errors=True)
         try:
@@ -48,19 +50,23 @@ def pull_patiently(reference: str, folder: Path, client: MirrorClient) -> None:
             break
         except SkopeoFailed as failure:
             if attempt == TRIES:
-                raise CollectingFailed(f"{reference} cannot be pulled: {failure}") from failure
+                raise CollectingFailed(
+                    "{name} cannot be pulled: {error}", name=reference, error=failure
+                ) from failure
             time.sleep(client.pause * attempt)
 
 
 def blob_path(folder: Path, digest: str) -> Path:
-    """Where skopeo leaves a blob; it has compared its bytes with the digest."""
+    """The file in which skopeo leaves a blob, after it has checked the blob's digest."""
     return folder / digest.removeprefix("sha256:")
 
 
-def unpack_layer(packed: Path, diff_id: str, media_type: str) -> Layer:
-    """As a plain tar beside it. Raises CollectingFailed where that is not the one that the configuration names."""
+def unpack_layer(packed: Path, diff_id: str, media_type: str) -> ImageLayer:
+    """Unpacks the layer as a plain tar beside it. Raises CollectingFailed if its digest is not the configured one."""
     if not media_type.endswith(("gzip", "tar")):
-        raise CollectingFailed(f"layer {packed.name} is packed as {media_type}, which is not known here")
+        raise CollectingFailed(
+            "layer {name} is packed as {kind}, which is not known here", name=packed.name, kind=media_type
+        )
     path = packed.with_name(f"{packed.name}.tar")
     digest = hashlib.sha256()
     opened = gzip.open if media_type.endswith("gzip") else open
@@ -70,6 +76,6 @@ def unpack_layer(packed: Path, diff_id: str, media_type: str) -> Layer:
             target.write(block)
     if f"sha256:{digest.hexdigest()}" != diff_id:
         raise CollectingFailed(
-            f"layer {packed.name} has not the content that its image's configuration names"
+            "layer {name} has not the content that its image's configuration names", name=packed.name
         )
-    return Layer(path, diff_id, diff_id)
+    return ImageLayer(path, diff_id, diff_id)

@@ -1,4 +1,4 @@
-"""Build the container images of Kubernetes: one static program each, some above the distribution's network tools."""
+"""Build the container images of Kubernetes: one static program each, some of them on a layer of network tools."""
 
 import subprocess
 import tarfile
@@ -8,15 +8,15 @@ from pathlib import Path
 
 from worker.bundle.build_cache import BuildCache, CollectingFailed
 from worker.oci.image_archive import ImageConfig, write_docker_archive
-from worker.oci.layers import Layer, add_file_to_layer, add_parent_folders, open_layer_tar, plain_layer
+from worker.oci.layers import ImageLayer, add_file_to_layer, add_parent_folders, open_layer_tar, plain_layer
 
 NETWORK_TOOLS = (
     *("iptables", "nftables", "iproute2", "ipset", "conntrack", "kmod"),
     *("coreutils", "dash", "libc6", "ca-certificates"),
 )
-"""What kube-proxy and flannel call; `cp` is what flannel's manifest copies its plugin with."""
+"""The packages whose programs kube-proxy and flannel call. flannel's manifest copies its plugin with `cp`."""
 LEFT_OUT_PACKAGES = frozenset({"debconf", "perl-base", "dpkg", "openssl"})
-"""Only the packages' own scripts need them, and those are not run."""
+"""Only the maintainer scripts of other packages need these packages, and the scripts are not run."""
 ALTERNATIVES = {
     "usr/bin/sh": "dash",
     **{
@@ -32,21 +32,21 @@ CREATED_BY = "groundcrew-bundle"
 @dataclass(frozen=True)
 class ImageRecipe:
     image: str
-    """Its key in the sources map."""
+    """The image's key in the sources map."""
     programs: Mapping[str, str]
-    """By its path in the image: the program that goes there."""
+    """The program for each path in the image."""
     entrypoint: tuple[str, ...] = ()
     user: str = ""
     has_network_tools: bool = False
     version: str = ""
-    """Of what is in it, where the image's name says another thing."""
+    """The version of the contents, if the image's name has another one."""
 
 
 def _static(image: str, *programs: str) -> ImageRecipe:
     return ImageRecipe(image, {f"usr/local/bin/{name}": name for name in programs})
 
 
-# Paths, entrypoints and users are those that kubeadm and the add-ons' manifests count on.
+# Paths, entrypoints and users are those that kubeadm and the add-ons' manifests expect.
 IMAGE_RECIPES = (
     _static("kube_apiserver", "kube-apiserver"),
     _static("kube_controller_manager", "kube-controller-manager"),
@@ -71,8 +71,8 @@ IMAGE_RECIPES = (
 )
 
 
-def build_network_layer(debs: Sequence[Path], folder: Path) -> Layer:
-    """The layer that the images on the network tools share: an engine keeps it once."""
+def build_network_layer(debs: Sequence[Path], folder: Path) -> ImageLayer:
+    """Builds the layer of network tools. Images share it, so that an engine stores it once."""
     path = folder / "network-tools.tar"
     chosen = [deb for deb in debs if deb.name.split("_")[0] not in LEFT_OUT_PACKAGES]
     write_package_layer(path, chosen, ALTERNATIVES)
@@ -84,11 +84,11 @@ def build_kubernetes_image(
     reference: str,
     programs: Mapping[str, Path],
     licences: Mapping[str, Path],
-    tools: Layer | None,
+    tools: ImageLayer | None,
     target: Path,
-    shop: BuildCache,
+    build_cache: BuildCache,
 ) -> None:
-    shop.report("packing image {name}", name=reference)
+    build_cache.print_progress("packing image {name}", name=reference)
     path = target.with_name(f".{target.name}.layer")
     with open_layer_tar(path) as tar:
         for place, name in recipe.programs.items():
@@ -102,7 +102,7 @@ def build_kubernetes_image(
 
 
 MERGED = ("bin", "sbin", "lib", "lib64")
-"""Folders that are links into usr/ since the distributions have merged them."""
+"""Folders that are links into usr/ because distributions have merged them."""
 EXCLUDED_PATHS = (
     "usr/share/man/",
     "usr/share/locale/",
@@ -123,7 +123,9 @@ SPECIAL_FOLDERS = {
 
 
 def write_package_layer(layer: Path, debs: Sequence[Path], links: dict[str, str]) -> None:
-    """`links` are what the packages' scripts would have made, as update-alternatives does."""
+    """Writes the packages' files into the layer. `links` replace what the packages' scripts would create, as
+    update-alternatives does.
+    """
     with open_layer_tar(layer) as tar:
         for name in MERGED:
             _add_link(tar, name, f"usr/{name}")
@@ -151,11 +153,11 @@ def _add_package(tar: tarfile.TarFile, deb: Path, seen: set[str]) -> None:
                 tar.addfile(_plain(info, name), file)
                 seen.add(name)
         if process.wait() != 0:
-            raise CollectingFailed(f"{deb} cannot be unpacked")
+            raise CollectingFailed("{file} cannot be unpacked", file=deb)
 
 
 def usr_merged_path(name: str) -> str:
-    """The path below the root, with what lies in /bin, /sbin and /lib in usr/."""
+    """The path below the root. /bin, /sbin and /lib become folders of usr/."""
     plain = name.removeprefix("./").strip("/")
     if plain == ".":
         return ""
@@ -163,7 +165,7 @@ def usr_merged_path(name: str) -> str:
 
 
 def is_excluded_path(name: str) -> bool:
-    """Manuals and translations; of the documents only each package's copyright stays."""
+    """Whether the path is a manual, a translation or a document. Each package's copyright file is kept."""
     if name.startswith(DOCUMENTS):
         depth = name.removeprefix(DOCUMENTS).count("/")
         return depth > 1 or (depth == 1 and not name.endswith("/copyright"))

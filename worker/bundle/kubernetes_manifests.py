@@ -7,7 +7,7 @@ from pathlib import Path
 
 from worker.bundle.build_cache import BuildCache
 from worker.bundle.go_programs import FOLDERS, find_module_folder
-from worker.bundle.sources import BundleSources, Module
+from worker.bundle.sources import BundleSources, GoModule
 
 OVERLAY = """\
 resources: [config/default]
@@ -16,12 +16,12 @@ images:
   newName: {name}
   newTag: {tag}
 """
-"""What kueue's own release makes of its folder: the released image in place of the one that is being worked on."""
+"""kueue's own release does the same: the released image replaces the development image."""
 
 
 @dataclass(frozen=True)
 class ModuleManifest:
-    """Where in a module a manifest stands; several files are joined."""
+    """The manifest's files in a module. Several files are joined."""
 
     module: str
     files: tuple[str, ...]
@@ -42,15 +42,15 @@ MODULE_MANIFESTS: Mapping[str, ModuleManifest] = {
 
 
 def extract_manifests(
-    sources: BundleSources, kubectl: Path, shop: BuildCache
-) -> Iterator[tuple[str, Path, Module]]:
-    """The name in the sources map, the file, and the module that it comes from."""
+    sources: BundleSources, kubectl: Path, build_cache: BuildCache
+) -> Iterator[tuple[str, Path, GoModule]]:
+    """Yields the name in the sources map, the file, and the module that it comes from."""
     for name, taken in MODULE_MANIFESTS.items():
         module = sources.modules[taken.module]
         image = sources.images[name]
         file_name = manifest_file_name(name)
-        make = _maker(taken, module, image, file_name, kubectl, shop)
-        made = shop.build_once(f"manifest-{name}", [repr(taken), repr(module), image, OVERLAY], make)
+        make = _maker(taken, module, image, file_name, kubectl, build_cache)
+        made = build_cache.build_once(f"manifest-{name}", [repr(taken), repr(module), image, OVERLAY], make)
         yield name, made / file_name, module
 
 
@@ -59,7 +59,7 @@ def manifest_file_name(name: str) -> str:
 
 
 def join_documents(texts: list[str], image: str) -> str:
-    """One document after the other; an image without a tag would be whatever is newest on the day."""
+    """Joins the documents. Images without a tag get the one of `image`, because they would be whatever is newest."""
     bare = image.rsplit(":", 1)[0]
     text = "---\n".join(each.rstrip("\n") + "\n" for each in texts)
     return "".join(
@@ -69,24 +69,31 @@ def join_documents(texts: list[str], image: str) -> str:
 
 
 def _maker(
-    taken: ModuleManifest, module: Module, image: str, file_name: str, kubectl: Path, shop: BuildCache
+    taken: ModuleManifest,
+    module: GoModule,
+    image: str,
+    file_name: str,
+    kubectl: Path,
+    build_cache: BuildCache,
 ) -> Callable[[Path], None]:
     def make(folder: Path) -> None:
-        place = find_module_folder(module, FOLDERS / taken.module, shop)
+        place = find_module_folder(module, FOLDERS / taken.module, build_cache)
         if taken.files:
             text = join_documents([(place / file).read_text() for file in taken.files], image)
         else:
-            text = _kustomize(place, image, folder / "work", kubectl, shop)
+            text = _kustomize(place, image, folder / "work", kubectl, build_cache)
         (folder / file_name).write_text(text)
 
     return make
 
 
-def _kustomize(place: Path, image: str, work: Path, kubectl: Path, shop: BuildCache) -> str:
-    """The module's folder itself cannot be written to, and kustomize reads only below its own."""
+def _kustomize(place: Path, image: str, work: Path, kubectl: Path, build_cache: BuildCache) -> str:
+    """Copies the module's folder first, because the original is read-only and kustomize reads only below its own
+    folder.
+    """
     shutil.copytree(place / "config", work / "config", copy_function=shutil.copyfile)
     name, tag = image.rsplit(":", 1)
     (work / "kustomization.yaml").write_text(OVERLAY.format(name=name, tag=tag))
-    text = shop.run([kubectl, "kustomize", work])
+    text = build_cache.run([kubectl, "kustomize", work])
     shutil.rmtree(work)
     return text

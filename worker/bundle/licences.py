@@ -7,7 +7,7 @@ from pathlib import Path
 
 UNKNOWN = "unknown"
 SIGNS: tuple[tuple[str, str], ...] = (
-    # The more particular text first: the rest of it is often the same.
+    # The more specific pattern is first, because the other text often contains it.
     ("Apache-2.0", r"apache license,?\s+version 2\.0"),
     ("MPL-2.0", r"mozilla public license,?\s+(version|v\.) ?2\.0"),
     ("AGPL-3.0", r"gnu affero general public license"),
@@ -25,13 +25,13 @@ NAMES = re.compile(r"^(LICEN[CS]E|COPYING|NOTICE\.licen[cs]e)([.\-].*)?$", re.IG
 
 
 def recognise_licence(text: str) -> str:
-    """The SPDX name of a licence's text."""
+    """The SPDX name of the licence that this text is. `UNKNOWN` if it is not recognised."""
     plain = " ".join(text.lower().split())
     return next((name for name, sign in SIGNS if re.search(sign, plain)), UNKNOWN)
 
 
 def list_licence_files(folder: Path) -> list[Path]:
-    """The licence texts of a Go module, which stand in its root."""
+    """The licence files in the root folder of a Go module."""
     return sorted(file for file in folder.iterdir() if file.is_file() and NAMES.match(file.name))
 
 
@@ -41,7 +41,7 @@ def licence_of_folder(folder: Path) -> str:
 
 
 def licence_of_copyright(text: str) -> str:
-    """Debian's own short names, from a machine-readable debian/copyright; else what its text looks like."""
+    """The licence in a debian/copyright: Debian's short names if it is machine-readable, else the recognised text."""
     if not re.search(r"^Format(-Specification)?:", text[:2000], re.MULTILINE):
         return recognise_licence(text)
     names = [name.strip() for name in re.findall(r"^License:([^\n]*)", text, re.MULTILINE)]
@@ -49,7 +49,9 @@ def licence_of_copyright(text: str) -> str:
 
 
 def licence_of_wheel_metadata(metadata: str) -> str:
-    """From a wheel's METADATA: the SPDX expression, else the classifiers, else the free text's first line."""
+    """The licence in a wheel's METADATA: its SPDX expression, else its classifiers, else the first line of its free
+    text.
+    """
     read = Parser().parsestr(metadata, headersonly=True)
     if expression := read.get("License-Expression"):
         return str(expression)

@@ -1,4 +1,6 @@
-"""The manifest of a bundle: each file with its version, sum, licence and source; and how two manifests differ."""
+"""The manifest of a bundle lists each file with its version, sum, licence and source. Two
+manifests can be compared.
+"""
 
 import json
 import re
@@ -11,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.files.atomic import write_atomically
-from worker.bundle.check import FORMAT, MANIFEST, NotABundle, sha256_of
+from worker.bundle.check import FORMAT, MANIFEST, BundleSentence, NotABundle, sha256_of
 
 
 class BundleFileKind(StrEnum):
@@ -24,7 +26,7 @@ class BundleFileKind(StrEnum):
 
 @dataclass(frozen=True)
 class BundleFile:
-    """One file; `licence` as SPDX names where they are known, `source` is where it was taken or built from."""
+    """One file. `licence` has SPDX names if they are known; `source` is where the file was fetched or built from."""
 
     path: str
     kind: BundleFileKind
@@ -46,7 +48,7 @@ class BundleManifest:
     files: tuple[BundleFile, ...]
 
     def size(self) -> int:
-        """Bytes."""
+        """The bundle's size in bytes."""
         return sum(entry.size for entry in self.files)
 
 
@@ -71,7 +73,7 @@ def make_bundle_manifest(
 
 
 def write_bundle_manifest(folder: Path, manifest: BundleManifest) -> None:
-    """Written last: where it stands, the rest does."""
+    """Writes the manifest. It is written last, so a bundle that has one is complete."""
     content = {"format": FORMAT, **asdict(manifest)}
     write_atomically(folder / MANIFEST, json.dumps(content, indent=1) + "\n", 0o644)
 
@@ -83,21 +85,23 @@ def parse_bundle_manifest(read: dict[str, Any]) -> BundleManifest:
             BundleFile(**{**entry, "kind": BundleFileKind(entry["kind"])}) for entry in read["files"]
         )
     except ValueError as error:
-        raise NotABundle(f"a newer version has collected it: {error}") from error
+        raise NotABundle(BundleSentence("a newer version has collected it: {error}", error=error)) from error
     return BundleManifest(read["version"], read["made"], read["collector"], tuple(read["systems"]), files)
 
 
 def image_file_name(reference: str) -> str:
-    """A file name for an image's full name."""
+    """A file name for an image's full reference."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", reference)
 
 
 Named = dict[tuple[str, str], set[tuple[str, str]]]
-"""By kind and name: versions with their sums, as two environments may hold two versions of one package."""
+"""Versions with their sums, by kind and name. Two environments may contain two versions of one package."""
 
 
 def list_differences(old: BundleManifest, new: BundleManifest) -> list[str]:
-    """A line for each thing that comes, goes or changes; by kind and name, as file names hold versions."""
+    """Returns a line for each difference. Things are matched by kind and name, because their file names contain
+    versions.
+    """
     before, after = _by_name(old), _by_name(new)
     lines = []
     for key in sorted({*before, *after}):
@@ -117,7 +121,7 @@ def _difference_lines(what: str, gone: list[str], come: list[str]) -> list[str]:
 
 
 def _by_name(manifest: BundleManifest) -> Named:
-    """Indexes say nothing that the packages do not."""
+    """Leaves out apt's indexes, because they say nothing that the packages do not say."""
     found: Named = defaultdict(set)
     for entry in manifest.files:
         if entry.kind is not BundleFileKind.INDEX:
@@ -126,7 +130,7 @@ def _by_name(manifest: BundleManifest) -> Named:
 
 
 def _qualified(entry: BundleFile, manifest: BundleManifest) -> str:
-    """A package of two systems is two packages."""
+    """The name with the system, because packages of two systems are different."""
     if entry.kind is BundleFileKind.DEB and len(manifest.systems) > 1:
         return f"{entry.path.split('/')[1]} {entry.name}"
     return entry.name

@@ -1,4 +1,4 @@
-"""Debian packages that this product builds, with upstream's names, versions and unit files."""
+"""Builds Debian packages of this product, with upstream's names, versions and unit files."""
 
 import shutil
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ class DebPackage:
     depends: tuple[str, ...]
     about: str
     files: Mapping[str, Path]
-    """Where each goes, without the leading slash."""
+    """The file for each path of the package, without the leading slash."""
 
     @property
     def file_name(self) -> str:
@@ -28,7 +28,7 @@ class DebPackage:
 def kubernetes_packages(
     version: str, programs: Mapping[str, Path], licences: Mapping[str, Path]
 ) -> list[DebPackage]:
-    """kubelet and kubeadm as pkgs.k8s.io has them, but with the distribution's CNI plugins and without cri-tools."""
+    """Builds kubelet and kubeadm like pkgs.k8s.io, but with the distribution's CNI plugins and without cri-tools."""
     cni = "containernetworking-plugins"
     units = {
         f"{UNITS}/kubelet.service": UNIT_FILES / "kubelet.service",
@@ -56,15 +56,15 @@ def kubernetes_packages(
 
 
 def flannel_package(version: str, plugin: Path, licence: Path) -> DebPackage:
-    """The one CNI plugin that the distribution's package lacks."""
+    """Builds the package of the one CNI plugin that the distribution's package lacks."""
     name = "groundcrew-cni-flannel"
     files = {"usr/lib/cni/flannel": plugin, f"usr/share/doc/{name}/copyright": licence}
     about = "flannel's CNI plugin, built by Groundcrew from upstream's Go modules"
     return DebPackage(name, version, ("containernetworking-plugins",), about, files)
 
 
-def build_deb(package: DebPackage, target: Path, shop: BuildCache) -> None:
-    """dpkg-deb's archive; packed lightly, as it is read from a disk or a local network."""
+def build_deb(package: DebPackage, target: Path, build_cache: BuildCache) -> None:
+    """Runs dpkg-deb. The package is compressed lightly, because it is read from a disk or a local network."""
     tree = target.with_name(f".{target.name}.tree")
     shutil.rmtree(tree, ignore_errors=True)
     for place, content in package.files.items():
@@ -77,7 +77,7 @@ def build_deb(package: DebPackage, target: Path, shop: BuildCache) -> None:
     for folder in [tree, *(path for path in tree.rglob("*") if path.is_dir())]:
         folder.chmod(0o755)
     options = ["--root-owner-group", "-Zzstd", "-z3", "--build"]
-    shop.run(["dpkg-deb", *options, tree, target], more={"SOURCE_DATE_EPOCH": "0"})
+    build_cache.run(["dpkg-deb", *options, tree, target], more={"SOURCE_DATE_EPOCH": "0"})
     shutil.rmtree(tree)
 
 

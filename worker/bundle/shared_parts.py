@@ -16,15 +16,15 @@ from worker.images.description import read_variant
 from worker.images.image_record import image_record_path, read_image_record
 
 BUNDLE_PARTS = ("images", "packages", "manifests", "wheels", "default-image")
-"""What a bundle may be asked for alone, to try it out."""
+"""The parts of a bundle, each of which can be collected alone for a test."""
 
 
 def add_distribution_packages(
     assembly: BundleAssembly, system: str, fetched: Iterable[FetchedPackage], source: str
 ) -> None:
     debs = list(fetched)
-    assembly.cache.report("reading the licences of {count} packages", count=len(debs))
-    # Unpacking them all takes minutes, and a file of apt's with a version in its name stays as it is.
+    assembly.cache.print_progress("reading the licences of {count} packages", count=len(debs))
+    # Unpacking all packages takes minutes, and a package of apt with the same name and version does not change.
     file = assembly.cache.cache / "licences.json"
     known = json.loads(file.read_text()) if file.exists() else {}
     for deb in debs:
@@ -35,18 +35,18 @@ def add_distribution_packages(
     write_atomically(file, json.dumps(known, indent=1, sort_keys=True), 0o644)
 
 
-def add_default_image(assembly: BundleAssembly, shop: BuildCache) -> None:
-    """Of the one description, for processors alone; its record beside it is its table of contents."""
+def add_default_image(assembly: BundleAssembly, build_cache: BuildCache) -> None:
+    """Adds the default image for CPUs alone, with its record, which lists its contents."""
     uv = shutil.which("uv")
     if uv is None:
         raise CollectingFailed(
             "uv is not on PATH: make bundle has it, or leave default-image out with --only."
         )
-    shop.report("building the default image")
-    cache = shop.cache.parent
-    with shop.report_build("the default image") as report:
+    build_cache.print_progress("building the default image")
+    cache = build_cache.cache.parent
+    with build_cache.report_build("the default image") as report:
         archive = build_image(
-            read_variant("cpu"), cache / "images", report, uv=Path(uv), log=shop.log, known=cache
+            read_variant("cpu"), cache / "images", report, uv=Path(uv), log=build_cache.log, known=cache
         )
     record = read_image_record(archive)
     assert record is not None, "the record is written before the archive counts as built"

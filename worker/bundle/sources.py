@@ -11,25 +11,29 @@ CLONE = Path(__file__).resolve().parents[2]
 FILE = CLONE / "inventory" / "group_vars" / "all" / "sources.yml"
 
 
+FLAVOUR = "amd64"
+"""The kernel of Debian's hosts for which a bundle has packages."""
+PREFERENCES = CLONE / "roles" / "nvidia_driver" / "templates" / "preferences.j2"
+"""What that role writes on hosts, with one variable in it: the builds that it pins."""
 TOOLKIT = (
     "nvidia-container-toolkit",
     "nvidia-container-toolkit-base",
     "libnvidia-container-tools",
     "libnvidia-container1",
 )
-"""Packages of one version that the role of that name installs together."""
+"""The packages of one version that the role of this name installs together."""
 
 
 @dataclass(frozen=True)
-class Module:
+class GoModule:
     path: str
     version: str
-    """As v1.34.4."""
+    """The version, as v1.34.4."""
 
 
 @dataclass(frozen=True)
 class AptRepository:
-    """A vendor's packages: where, and the key that signs them."""
+    """A vendor's repository: its address and the key that signs its packages."""
 
     uri: str
     suites: str
@@ -38,33 +42,37 @@ class AptRepository:
 
 @dataclass(frozen=True)
 class VendorPackages:
-    """Packages of one vendor at their pinned versions, as name=version."""
+    """Packages of one vendor, as name or name=version."""
 
     repository: AptRepository
     packages: tuple[str, ...]
+    preferences: str = ""
+    """What apt has to be told so that dependencies are of the pinned branch, too."""
+    components: tuple[str, ...] = ()
+    """What the packages need of the distribution's archive besides main."""
 
 
 @dataclass(frozen=True)
 class BundleSources:
     kubernetes: str
-    """As 1.34.4."""
+    """The version of Kubernetes, as 1.34.4."""
     kubernetes_packages: str
     """The version of its packages, as 1.34.4-1.1."""
     repository: AptRepository
     kubernetes_package_names: tuple[str, ...]
     extra_packages: tuple[str, ...]
-    """Packages that the vendor's depend on and the distribution has not."""
+    """Dependencies of the vendor's packages that the distribution does not have."""
     images: Mapping[str, str]
     manifests: Mapping[str, tuple[str, ...]]
-    modules: Mapping[str, Module]
+    modules: Mapping[str, GoModule]
     distribution: tuple[str, ...]
     """The packages of the distribution that the roles install."""
     vendors: Mapping[str, Mapping[str, VendorPackages]]
-    """What hosts with the hardware need besides, by distribution (as debian) and name."""
+    """The packages that hosts with such hardware need in addition, by distribution (as debian) and name."""
 
 
 def read_bundle_sources(file: Path = FILE) -> BundleSources:
-    """Raises KeyError or yaml.YAMLError where the map itself is wrong."""
+    """Reads the sources map. Raises KeyError or yaml.YAMLError if it is wrong."""
     every = yaml.safe_load(file.read_text())["groundcrew_sources"]
     read = every["kubernetes"]
     packages = read["packages"]
@@ -79,14 +87,14 @@ def read_bundle_sources(file: Path = FILE) -> BundleSources:
             name: tuple([addresses] if isinstance(addresses, str) else addresses)
             for name, addresses in read["manifests"].items()
         },
-        modules={name: Module(*text.split()) for name, text in read["modules"].items()},
+        modules={name: GoModule(*text.split()) for name, text in read["modules"].items()},
         distribution=tuple(every["bundle"]["packages"]),
         vendors={system: _vendors(every, system) for system in ("debian", "ubuntu")},
     )
 
 
 def _vendors(every: dict[str, Any], system: str) -> dict[str, VendorPackages]:
-    """Only those that have a repository of their own for this distribution."""
+    """The vendors that have a repository for this distribution."""
     driver, toolkit, doca = (
         every["nvidia_driver"][system],
         every["nvidia_container_toolkit"],
@@ -102,9 +110,16 @@ def _vendors(every: dict[str, Any], system: str) -> dict[str, VendorPackages]:
     }
     if driver["repository"]:
         # The open modules: the proprietary ones may not be installed beside them.
-        names = [*driver["open"], *driver["tools"], driver["fabric_manager"]]
-        packages = (*_pinned(names, driver["version"]), *driver["kernel"])
-        found["nvidia_driver"] = VendorPackages(_repository(driver["repository"], system), packages)
+        names = [*driver["kernel"], *driver["open"], driver["fabric_manager"], *driver["nvlink5"]]
+        packages = tuple(name.replace("FLAVOUR", FLAVOUR) for name in names)
+        found["nvidia_driver"] = VendorPackages(
+            _repository(driver["repository"], system),
+            packages,
+            PREFERENCES.read_text().replace(
+                "{{ nvidia_driver_builds }}", f"{every['nvidia_driver']['branch']}.*"
+            ),
+            tuple(driver["components"]),
+        )
     return found
 
 
@@ -114,4 +129,4 @@ def _repository(read: dict[str, Any], system: str) -> AptRepository:
 
 
 def _pinned(names: Sequence[str], version: str) -> tuple[str, ...]:
-    return tuple(f"{name}={version}" for name in names)
+    return tuple(f"{name}={version}" if version else name for name in names)

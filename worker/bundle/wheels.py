@@ -18,14 +18,14 @@ from worker.environments.description import EnvironmentDescription, read_environ
 from worker.environments.wheels import WheelFolder, download_pinned_files
 
 REQUIREMENTS = ("portal.txt", "repairs.txt", "ansible.txt")
-"""Of the master, of its repairs, and of the machine that runs Ansible."""
+"""The requirements of the master, of its repairs, and of the machine that runs Ansible."""
 
 
-def add_wheels(assembly: BundleAssembly, shop: BuildCache) -> None:
-    cache, training = shop.cache.parent, read_environment_description()
+def add_wheels(assembly: BundleAssembly, build_cache: BuildCache) -> None:
+    cache, training = build_cache.cache.parent, read_environment_description()
     kept = sorted(path for path in cache.glob("wheels-*") if path.is_dir())
     add_compiled_wheel(assembly, training, wheel_folder_path(training, read_build_platform(PYTHON), cache))
-    for file in fetch_bundle_wheels(training, shop.cache / "wheels" / "files", kept, shop):
+    for file in fetch_bundle_wheels(training, build_cache.cache / "wheels" / "files", kept, build_cache):
         name, version = parse_wheel_name(file)
         assembly.add_file(
             file,
@@ -39,7 +39,7 @@ def add_wheels(assembly: BundleAssembly, shop: BuildCache) -> None:
 
 
 def add_compiled_wheel(assembly: BundleAssembly, training: EnvironmentDescription, place: Path) -> None:
-    """What this machine compiled: a master of the same kind then compiles nothing, any other one does."""
+    """Adds the wheel that this machine compiled, so that a master of the same kind need not compile it."""
     wheel = WheelFolder(place).find_compiled(training.compiled.package)
     if wheel is None:
         return
@@ -59,23 +59,23 @@ def fetch_bundle_wheels(
     training: EnvironmentDescription,
     folder: Path,
     kept: Sequence[Path],
-    shop: BuildCache,
+    build_cache: BuildCache,
     python: Path = PYTHON,
 ) -> list[Path]:
-    """The wheels of all our environments, and the one source among them. Raises CollectingFailed.
+    """The wheels of all our environments, and the one source archive. Raises CollectingFailed.
 
-    `kept` are folders in which some lie already; what `folder` has is not fetched again.
+    `kept` are folders that may contain some of them. Files that `folder` has are not fetched again.
     """
     pins = [*(CLONE / "requirements" / name for name in REQUIREMENTS), training.requirements]
-    commands = CommandRunner(shop.log, str(folder))
-    with shop.report_build("the wheels") as report:
+    commands = CommandRunner(build_cache.log, str(folder))
+    with build_cache.report_build("the wheels") as report:
         progress = BuildStepProgress(report, BuildStep.DOWNLOAD)
         download_pinned_files(pins, training, folder, python, commands, progress, kept)
     return select_pinned_files(folder, [file.read_text() for file in (*pins, training.source)])
 
 
 def select_pinned_files(folder: Path, pins: Sequence[str]) -> list[Path]:
-    """The folder also keeps what earlier versions were pinned to: that has no place in a new bundle."""
+    """The files that are pinned now. The folder may also have files that earlier versions pinned."""
     sums = {each for text in pins for each in re.findall(r"--hash=sha256:([0-9a-f]{64})", text)}
     files = [*folder.glob("*.whl"), *folder.glob("*.tar.gz")]
     return sorted(file for file in files if sha256_of(file) in sums)
@@ -87,7 +87,7 @@ def parse_wheel_name(file: Path) -> tuple[str, str]:
 
 
 def read_wheel_licence(file: Path) -> str:
-    """From a wheel's own metadata."""
+    """The licence in a wheel's own metadata."""
     if file.suffix != ".whl":
         return licences.UNKNOWN
     with zipfile.ZipFile(file) as wheel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,8 +33,17 @@ Source: the table of supported GPUs in NVIDIA's open-gpu-kernel-modules, and the
 """
 GRACE_HOPPER = frozenset({0x2342, 0x2345, 0x2348})
 CLOSED_ONLY = frozenset({"Maxwell", "Pascal", "Volta"})
-"""Before Turing there is no GSP, without which the open modules do not work."""
+"""Before Turing there is no GSP, without which the open modules do not work. Turing is compute capability 7.5."""
 OPEN_ONLY = frozenset({"Blackwell", "Grace Hopper"})
+
+NVLINK5_GPUS = frozenset({"0x2901", "0x3182"})
+"""B200 and B300, of which every board has NVSwitches that are on no PCI bus. Those of GB200 belong to their rack."""
+UBUNTUS_RELEASE = re.compile(r"(?P<version>\d+[.]\d+)[.]\d+-\d+-(?P<flavour>[a-z][a-z0-9-]*)")
+DEBIANS_RELEASE = re.compile(r"\d+[.]\d+[.]\d+-\d+-(?P<flavour>(?:cloud-|rt-)?amd64)")
+FIRST_UBUNTU_KERNEL = "6.8"
+"""Ubuntu 24.04 came with it; a newer one is of its hardware enablement and has packages of another name."""
+WITH_ENABLEMENT = ("generic", "lowlatency", "nvidia")
+"""Flavours that are there twice: of the release's kernel, and with -hwe-24.04. Clouds' flavours move on alone."""
 
 Pci = Sequence[Mapping[str, Any]]
 
@@ -51,8 +61,43 @@ def nvidia_switches(pci: Pci) -> list[Mapping[str, Any]]:
     return [each for each in pci if each["vendor"] == NVIDIA and each["class"].startswith(SWITCH_CLASS)]
 
 
+def needs_nvlink5(pci: Pci) -> bool:
+    """Whether the NVSwitches are managed over InfiniBand: a bridge's VPD says so, or a GPU that is never without."""
+    return any(each.get("is_switch_bridge") for each in pci) or any(
+        each["device"] in NVLINK5_GPUS for each in nvidia_gpus(pci)
+    )
+
+
+def needs_fabric_manager(pci: Pci) -> bool:
+    return bool(nvidia_switches(pci)) or needs_nvlink5(pci)
+
+
 def mellanox_cards(pci: Pci) -> list[Mapping[str, Any]]:
-    return [each for each in pci if each["vendor"] == MELLANOX and each["class"].startswith("0x02")]
+    """Cards that may carry trainings' traffic; those that manage NVSwitches do not."""
+    return [
+        each
+        for each in pci
+        if each["vendor"] == MELLANOX
+        and each["class"].startswith("0x02")
+        and not each.get("is_switch_bridge")
+    ]
+
+
+def kernel_flavour(release: str, distribution: str) -> str:
+    """What packages of this running kernel are called behind `linux-image-`; empty: nobody packages it.
+
+    >>> kernel_flavour("6.14.0-33-generic", "Ubuntu")
+    'generic-hwe-24.04'
+    """
+    if distribution != "Ubuntu":
+        debians = DEBIANS_RELEASE.fullmatch(release)
+        return debians["flavour"] if debians else ""
+    ubuntus = UBUNTUS_RELEASE.fullmatch(release)
+    if ubuntus is None:
+        return ""
+    flavour = ubuntus["flavour"]
+    has_enablement = flavour in WITH_ENABLEMENT and ubuntus["version"] != FIRST_UBUNTU_KERNEL
+    return f"{flavour}-hwe-24.04" if has_enablement else flavour
 
 
 def gpu_generation(device: str) -> str:
@@ -90,13 +135,52 @@ def nvidia_flavour(pci: Pci, wanted: str = "auto") -> str:
     return wanted
 
 
-def foreign_driver_packages(installed: Sequence[str], branch: str) -> list[str]:
-    """Names of installed NVIDIA driver packages of another branch than `branch`: the two must never be mixed.
+def generations_without_images(pci: Pci) -> list[str]:
+    """Of this host's GPUs, those whose compute capability is below 7.5: the default image has no code for them."""
+    old = {*CLOSED_ONLY, "older than Maxwell"}
+    return sorted({gpu_generation(each["device"]) for each in nvidia_gpus(pci)} & old)
+
+
+def nvidia_flavour_problem(pci: Pci, wanted: str = "auto") -> str:
+    """Why no kernel modules serve all GPUs of the host; empty: some do, or there are none."""
+    if not nvidia_gpus(pci):
+        return ""
+    try:
+        nvidia_flavour(pci, wanted)
+    except NoFlavour as problem:
+        return str(problem)
+    return ""
+
+
+def foreign_driver_packages(installed: Sequence[str], branch: str, distribution: str = "Debian") -> list[str]:
+    """Installed driver packages that cannot stay beside those of `branch`: another branch, or another packaging of it.
+
+    Ubuntu's own packages for servers and those of NVIDIA's repository for desktops replace each other's files.
 
     >>> foreign_driver_packages(["nvidia-open-570", "nvidia-open-580", "vim"], "580")
     ['nvidia-open-570']
     """
-    return sorted(name for name in installed if (found := branch_of(name)) and found != branch)
+    found = {name: branch_of(name) for name in installed}
+    others = [name for name, theirs in found.items() if theirs and theirs != branch]
+    if distribution == "Ubuntu":
+        others += [
+            name
+            for name, theirs in found.items()
+            if theirs == branch and "-server" not in name and not name.startswith(BESIDE_THE_DRIVER)
+        ]
+        others += [name for name in installed if name.startswith(NVIDIAS_OWN)]
+    return sorted(set(others))
+
+
+BESIDE_THE_DRIVER = ("nvidia-fabricmanager-", "nvidia-driver-pinning-", "libnvidia-nscq-", "nvidia-firmware-")
+NVIDIAS_OWN = (
+    "cuda-drivers",
+    "nvidia-open",
+    "nvidia-dkms-open",
+    "nvidia-kernel-open-dkms",
+    "nvidia-driver-cuda",
+)
+"""Names of NVIDIA's own repository that Ubuntu's archive does not have."""
 
 
 def branch_of(package: str) -> str | None:
@@ -115,8 +199,13 @@ class FilterModule:
         return {
             "nvidia_gpus": nvidia_gpus,
             "nvidia_switches": nvidia_switches,
+            "needs_nvlink5": needs_nvlink5,
+            "needs_fabric_manager": needs_fabric_manager,
             "mellanox_cards": mellanox_cards,
+            "kernel_flavour": kernel_flavour,
             "gpu_generation": gpu_generation,
             "nvidia_flavour": nvidia_flavour,
+            "nvidia_flavour_problem": nvidia_flavour_problem,
+            "generations_without_images": generations_without_images,
             "foreign_driver_packages": foreign_driver_packages,
         }

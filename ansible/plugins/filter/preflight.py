@@ -24,19 +24,25 @@ def warning(code: str, sentence: str, remedy: str) -> Finding:
 def preflight_verdict(document: Document, options: Mapping[str, Any]) -> list[Finding]:
     """What is wrong with one host, the fatal findings first; empty: nothing.
 
-    `options`: systems, python (at_least, below), is_master, ports, our_programs, address, infiniband_address,
-    master_address, master_time, master_time_zone, least_memory_bytes, least_disk_bytes, good_disk_bytes,
-    most_clock_skew (seconds), hosts (how many there are), jobs_on (how many of them run jobs), storage_kind,
-    has_kubernetes, master_storage (by what the master knows what is mounted there).
+    `options`: systems, python (at_least, below), is_master, portal_port, our_programs, address, master_address,
+    master_time, master_time_zone, least_memory_bytes, least_disk_bytes, good_disk_bytes, most_clock_skew (seconds),
+    hosts (how many there are), jobs_on (how many of them run jobs), storage_kind, has_kubernetes, master_storage (by
+    what the master knows what is mounted there), masters (how many), others (identities of the other hosts by name),
+    kernel_flavour, foreign_driver and foreign_rdma (packages), flavour_problem, adopts_driver, rdma_addresses,
+    ports_between (what hosts need of each other), named_interfaces (by purpose).
     """
     checks = (
         about_system,
         about_rights,
+        about_inventory,
         about_room,
+        about_used_rack,
         about_network,
         about_time,
         about_storage,
+        about_driver,
         about_hardware,
+        about_rdma,
     )
     found = [finding for check in checks for finding in check(document, options)]
     return sorted(found, key=lambda finding: finding["level"] != "stop")
@@ -114,10 +120,101 @@ def about_room(document: Document, options: Mapping[str, Any]) -> Iterator[Findi
             f"Mount a larger disk on {disk['path']} before people begin.",
         )
     if document["swap_bytes"]:
-        yield warning(
+        say = fatal if options["has_kubernetes"] else warning
+        yield say(
             "swap",
-            f"{in_gib(document['swap_bytes'])} of swap is on: a training that swaps looks alive and stands still.",
+            f"{in_gib(document['swap_bytes'])} of swap is on: a training that swaps looks alive and stands still"
+            + (", and the kubelet does not start." if options["has_kubernetes"] else "."),
             "Turn it off: swapoff --all, and take its line out of /etc/fstab.",
+        )
+    if document["cpus"] < LEAST_CPUS:
+        yield fatal(
+            "cpus",
+            f"This host has {document['cpus']} CPU; at least {LEAST_CPUS} are needed.",
+            "Add CPUs to the machine, or take this host out of the inventory.",
+        )
+    if "avx" not in document["cpu_flags"]:
+        yield warning(
+            "cpu_old",
+            "The processor has no AVX: TensorFlow and PyTorch end with 'Illegal instruction' on it.",
+            "Where it is a virtual machine let it show the processor's own kind (cpu: host).",
+        )
+
+
+def about_inventory(document: Document, options: Mapping[str, Any]) -> Iterator[Finding]:
+    if options["masters"] > 1:
+        yield fatal(
+            "masters",
+            f"The inventory has {options['masters']} hosts in the group master; there is one database, on one of them.",
+            "Leave one host in the group master, and write the others into the group worker.",
+        )
+    own = document["identity"]
+    for key, what, remedy in IDENTITIES:
+        twins = sorted(
+            name for name, other in options["others"].items() if own[key] and other[key] == own[key]
+        )
+        if twins:
+            yield fatal(
+                f"same_{key}",
+                f"{what} {own[key]} is also that of {', '.join(twins)}: the master could not tell the two apart.",
+                remedy,
+            )
+
+
+IDENTITIES = (
+    ("hostname", "The host name", "Give each host a name of its own: hostnamectl set-hostname NAME"),
+    (
+        "machine_id",
+        "/etc/machine-id",
+        "Machines that were copied share it. Make a new one on the copy: rm /etc/machine-id "
+        "/var/lib/dbus/machine-id; systemd-machine-id-setup; then start it anew.",
+    ),
+    (
+        "product_uuid",
+        "The firmware's number",
+        "A virtual machine that was copied needs a UUID of its own; take the copy's out of its definition.",
+    ),
+)
+LEAST_CPUS = 2
+DOCKERS = ("docker-ce", "containerd.io")
+
+
+def about_used_rack(document: Document, options: Mapping[str, Any]) -> Iterator[Finding]:
+    dockers = sorted(set(DOCKERS) & set(document["packages"]))
+    if dockers:
+        yield fatal(
+            "docker",
+            f"{' and '.join(dockers)} of Docker's own repository is here; the distribution's containerd would "
+            "replace it and end its containers.",
+            f"When its containers may end: apt-get purge {' '.join(dockers)}; or take this host out of the inventory.",
+        )
+    if document["firewalls"] and options["hosts"] > 1:
+        yield warning(
+            "firewall",
+            f"{', '.join(document['firewalls'])} is on; hosts need of each other: "
+            f"{', '.join(options['ports_between'])}.",
+            "Let the other hosts of the inventory in, for example: ufw allow from ADDRESS; "
+            "or turn it off: ufw disable, systemctl disable --now firewalld",
+        )
+    unknown = sorted(
+        f"{purpose}: {name}"
+        for purpose, names in options["named_interfaces"].items()
+        for name in names
+        if name not in document["links"]
+    )
+    if unknown:
+        yield fatal(
+            "interface",
+            f"groundcrew_interfaces names interfaces that are not here ({', '.join(unknown)}); there are "
+            f"{', '.join(document['links'])}.",
+            "Correct groundcrew_interfaces of this host in the inventory; ip -brief link shows their names.",
+        )
+    down = sorted(each["name"] for each in document["interfaces"] if not each.get("has_link", True))
+    if down:
+        yield warning(
+            "link_down",
+            f"{', '.join(down)} has an address and no link.",
+            "Look at cable and switch; ip -brief link shows it UP once it has one.",
         )
 
 
@@ -130,13 +227,15 @@ def about_network(document: Document, options: Mapping[str, Any]) -> Iterator[Fi
             f"This host cannot look up {', '.join(unknown)}, from where its packages come.",
             "Name a working nameserver in /etc/resolv.conf; try it with: getent hosts " + unknown[0],
         )
-    for port, program in sorted(document["listeners"].items()) if options["is_master"] else ():
+    for port, program in sorted(document["listeners"].items()):
         if program not in options["our_programs"]:
+            is_portals = port == str(options["portal_port"])
             yield fatal(
                 "port",
                 f"Port {port} is taken by {program or 'another program'}.",
-                f"Stop that program, or choose another port: -e groundcrew_portal_port=8443 "
-                f"(who it is: ss -ltnp 'sport = :{port}')",
+                "Stop that program"
+                + (", or choose another port: -e groundcrew_portal_port=8443" if is_portals else "")
+                + f" (who it is: ss -ltnp 'sport = :{port}')",
             )
     for address, seen in sorted(document["peers"].items()):
         if not seen["answers"]:
@@ -147,13 +246,6 @@ def about_network(document: Document, options: Mapping[str, Any]) -> Iterator[Fi
             )
         elif seen["from"] not in own_addresses(document) or seen["from"] != options["address"]:
             yield from about_translation(address, seen["from"], document, options)
-    infiniband = options.get("infiniband_address")
-    if infiniband and infiniband == options["master_address"]:
-        yield fatal(
-            "infiniband_address",
-            f"The InfiniBand address {infiniband} is the master's own address.",
-            "Give the InfiniBand interface an address of its own network and write that one into the inventory.",
-        )
     speeds = [each["speed_mbps"] for each in document["interfaces"] if each["speed_mbps"]]
     if options["hosts"] >= 3 and speeds and max(speeds) < 10_000:
         yield warning(
@@ -228,6 +320,52 @@ def about_storage(document: Document, options: Mapping[str, Any]) -> Iterator[Fi
         )
 
 
+def about_driver(document: Document, options: Mapping[str, Any]) -> Iterator[Finding]:
+    """What stands in the way of the driver, before anything of it is installed."""
+    if not any(map(is_gpu, document["pci"])):
+        return
+    if options["adopts_driver"] and document["nvidia_loaded"]:
+        return
+    if options["flavour_problem"]:
+        yield fatal("gpus", options["flavour_problem"], "Correct it, or take this host out of the inventory.")
+    if options["old_generations"]:
+        yield fatal(
+            "gpus_old",
+            f"GPUs of {', '.join(options['old_generations'])} are here; the default image computes on compute "
+            "capability 7.5 (Turing) and newer only.",
+            "Take this host out of the inventory; or bring an image of your own for it, and write "
+            "preflight_accepts_old_gpus: true for this host.",
+        )
+    if document["has_run_installer"]:
+        yield fatal(
+            "driver_run",
+            "A driver of NVIDIA's .run file is here; apt's packages would overwrite half of it.",
+            "Take it off: nvidia-uninstall; or keep it, if it works: nvidia_driver_adopt: true for this host.",
+        )
+    foreign = options["foreign_driver"]
+    if foreign:
+        yield fatal(
+            "driver_foreign",
+            f"{', '.join(foreign)} is here, of another driver branch or another packaging of it; two side by side end "
+            "in 'Driver/library version mismatch'.",
+            f"When no job needs it: apt-get purge {' '.join(foreign)}; or keep what works: nvidia_driver_adopt: true "
+            "for this host.",
+        )
+    if not options["kernel_flavour"]:
+        yield fatal(
+            "driver_kernel",
+            f"No packages of headers or modules carry the name of the running kernel {document['kernel']}.",
+            "Start the distribution's own kernel; or install a driver yourself and write nvidia_driver_adopt: true.",
+        )
+    if document["secure_boot"] and document["system"]["id"] == "debian" and not document["is_key_enrolled"]:
+        yield fatal(
+            "secure_boot",
+            "Secure Boot is on, and DKMS builds a module that the firmware does not trust: it would not load.",
+            "Turn Secure Boot off in the firmware; or let the firmware know a key of your own before "
+            "(docs/install/hardware.md), and have DKMS sign with it.",
+        )
+
+
 def about_hardware(document: Document, options: Mapping[str, Any]) -> Iterator[Finding]:
     gpus = [each for each in document["pci"] if is_gpu(each)]
     without = [each for each in gpus if each["driver"] != "nvidia"]
@@ -237,20 +375,52 @@ def about_hardware(document: Document, options: Mapping[str, Any]) -> Iterator[F
             f"{len(without)} of {len(gpus)} GPUs on the PCI bus have no NVIDIA driver yet.",
             "Nothing to do: the role nvidia_driver installs it.",
         )
-    if gpus and document["secure_boot"]:
+    if gpus and options["hosts"] > 1 and options["jobs_on"] == 1 and not options["is_master"]:
         yield warning(
-            "secure_boot",
-            "Secure Boot is on: the kernel loads only signed modules.",
-            "Ubuntu's driver packages bring signed modules: nothing to do. On Debian turn Secure Boot off in the "
-            "firmware, or let it know the key by which DKMS signs: mokutil --import /var/lib/dkms/mok.pub",
+            "gpus_idle",
+            f"Jobs run on the master alone (groundcrew_executor: process); the {len(gpus)} GPUs of this host "
+            "would be shown and never given out.",
+            "For jobs on every host write groundcrew_kubernetes: true and groundcrew_executor: kubernetes, "
+            "with shared storage.",
+        )
+
+
+def about_rdma(document: Document, options: Mapping[str, Any]) -> Iterator[Finding]:
+    """InfiniBand and RoCE, by the one name that the role mofed reads."""
+    taken = sorted({options["master_address"], options["address"]} & set(options["rdma_addresses"]))
+    if taken:
+        yield fatal(
+            "rdma_address",
+            f"mofed_address is {', '.join(taken)}, an address of the ordinary network.",
+            "Give the RDMA interface an address of its own network and write that one into the inventory.",
+        )
+    if options["foreign_rdma"]:
+        yield fatal(
+            "rdma_foreign",
+            f"{', '.join(options['foreign_rdma'])} is here, of another RDMA stack than mofed_stack names; two replace "
+            "each other's kernel modules.",
+            f"Take it off: apt-get purge {' '.join(options['foreign_rdma'])}; or set mofed_stack to it.",
         )
     cards = [each for each in document["pci"] if each["vendor"] == MELLANOX]
-    if cards and not any(each["is_infiniband"] for each in document["interfaces"]):
+    if (
+        cards
+        and not options["rdma_addresses"]
+        and not any(each["is_infiniband"] for each in document["interfaces"])
+    ):
         yield warning(
-            "infiniband_down",
-            f"{len(cards)} InfiniBand or ConnectX functions are on the PCI bus, and none has an address.",
-            "Name infiniband_address for this host in the inventory, or leave it: InfiniBand is then off.",
+            "rdma_off",
+            f"{len(cards)} InfiniBand or ConnectX functions are on the PCI bus, and mofed_address gives them "
+            "no address.",
+            "Name mofed_address for this host in the inventory, or leave it: trainings use the ordinary network.",
         )
+    for port in document["rdma_ports"]:
+        if port["link_layer"] == "InfiniBand" and port["state"] != "ACTIVE" and options["rdma_addresses"]:
+            yield warning(
+                "rdma_port",
+                f"InfiniBand port {port['name']} is {port['state'] or 'unknown'}, not ACTIVE.",
+                "INIT: no subnet manager answers, start opensm on one host or the switch's own. "
+                "DOWN: look at the cable.",
+            )
 
 
 def is_gpu(function: Mapping[str, Any]) -> bool:

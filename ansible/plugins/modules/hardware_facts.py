@@ -6,6 +6,8 @@ from __future__ import annotations
 import glob
 import os
 import platform
+import subprocess
+import time
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -23,9 +25,14 @@ author: Groundcrew
 EXAMPLES = r"""
 - hardware_facts:
 """
+RDMA_MODULES = ("mlx5_ib", "ib_umad", "ib_ipoib", "rdma_ucm", "nvidia_peermem")
+DRIVER_MODULES = ("nvidia", "nvidia_current")
+"""Debian's own package names its module nvidia-current."""
 RETURN = r"""
 hardware:
-  description: PCI functions, the loaded NVIDIA driver (or none), whether nouveau is loaded, InfiniBand ports.
+  description: >
+    PCI functions, the loaded NVIDIA driver (or none), whether nouveau is loaded, RDMA ports and their network
+    interfaces, loaded modules of RDMA, the kernel, and when systemd has started (seconds since 1970).
   type: dict
   returned: always
 """
@@ -39,6 +46,18 @@ def read(*parts):
         return ""
 
 
+def is_switch_bridge(folder):
+    """Whether a card of Mellanox' manages NVSwitches of NVLink 5, which are on no PCI bus: SMDL=SW_MNG in its VPD.
+
+    So does NVIDIA's driver container tell (ubuntu24.04/nvidia-driver, _assert_nvlink5_system).
+    """
+    try:
+        with open(os.path.join(folder, "vpd"), "rb") as file:
+            return b"SW_MNG" in file.read(4096)
+    except OSError:
+        return False
+
+
 def read_pci(root):
     found = []
     for folder in sorted(glob.glob(os.path.join(root, "sys/bus/pci/devices/*"))):
@@ -50,6 +69,7 @@ def read_pci(root):
                     "vendor": vendor,
                     "device": read(folder, "device"),
                     "class": read(folder, "class"),
+                    "is_switch_bridge": vendor == "0x15b3" and is_switch_bridge(folder),
                 }
             )
     return found
@@ -70,10 +90,44 @@ def read_ports(root):
     return found
 
 
-def read_infiniband_interfaces(root):
-    """Network interfaces of the kernel's type 32, IP over InfiniBand."""
-    folders = sorted(glob.glob(os.path.join(root, "sys/class/net/*")))
-    return [os.path.basename(folder) for folder in folders if read(folder, "type") == "32"]
+def read_rdma_interfaces(root):
+    """Network interfaces of RDMA cards by PCI address: InfiniBand (the kernel's type 32) or Ethernet (RoCE).
+
+    A card that manages NVSwitches carries no traffic of ours.
+    """
+    found = []
+    for folder in glob.glob(os.path.join(root, "sys/class/infiniband/*")):
+        device = os.path.join(folder, "device")
+        if is_switch_bridge(device):
+            continue
+        for path in glob.glob(os.path.join(device, "net/*")):
+            name = os.path.basename(path)
+            is_infiniband = read(root, "sys/class/net", name, "type") == "32"
+            found.append(
+                {
+                    "name": name,
+                    "device": os.path.basename(folder),
+                    "address": os.path.basename(os.path.realpath(device)),
+                    "kind": "infiniband" if is_infiniband else "ethernet",
+                    "has_link": read(root, "sys/class/net", name, "carrier") == "1",
+                }
+            )
+    return sorted(found, key=lambda each: (each["address"], each["name"]))
+
+
+def read_driver(root):
+    versions = [read(root, "sys/module", name, "version") for name in DRIVER_MODULES]
+    return next(filter(None, versions), None)
+
+
+def read_started_at():
+    """When systemd began, in seconds since 1970; 0 where that is not known."""
+    command = ["systemctl", "show", "--property", "UserspaceTimestampMonotonic", "--value"]
+    try:
+        shown = subprocess.run(command, capture_output=True, text=True, timeout=20).stdout.strip()
+        return time.time() - time.clock_gettime(time.CLOCK_MONOTONIC) + int(shown) / 1e6
+    except (OSError, subprocess.TimeoutExpired, ValueError):
+        return 0
 
 
 def main():
@@ -83,11 +137,15 @@ def main():
         changed=False,
         hardware={
             "pci": read_pci(root),
-            "nvidia_loaded": read(root, "sys/module/nvidia/version") or None,
+            "nvidia_loaded": read_driver(root),
             "nouveau_loaded": os.path.isdir(os.path.join(root, "sys/module/nouveau")),
             "infiniband_ports": read_ports(root),
-            "infiniband_interfaces": read_infiniband_interfaces(root),
-            "kernel": platform.release(),
+            "rdma_interfaces": read_rdma_interfaces(root),
+            "rdma_modules": [
+                each for each in RDMA_MODULES if os.path.isdir(os.path.join(root, "sys/module", each))
+            ],
+            "kernel": read(root, "proc/sys/kernel/osrelease") or platform.release(),
+            "started_at": read_started_at(),
         },
     )
 

@@ -33,6 +33,11 @@ options:
     type: list
     elements: int
     default: []
+  package_names:
+    description: Beginnings of names; installed packages with one of them are listed with their versions.
+    type: list
+    elements: str
+    default: []
   peers:
     description: Addresses of the other hosts, which this one must reach by ssh's port.
     type: list
@@ -125,6 +130,74 @@ def read_pci():
     return found
 
 
+def read_hardware_driver():
+    """The version of the loaded NVIDIA driver, by the names that NVIDIA and Debian give its module."""
+    versions = [read(f"/sys/module/{name}/version").strip() for name in ("nvidia", "nvidia_current")]
+    return next(filter(None, versions), None)
+
+
+def read_packages(beginnings):
+    """Versions by name of the installed packages whose names begin so."""
+    _, shown = run("dpkg-query", "-W", "-f", "${Package} ${Version} ${db:Status-Status}\n")
+    lines = [line.split() for line in shown.splitlines() if line.endswith(" installed")]
+    return (
+        {words[0]: words[1] for words in lines if words[0].startswith(tuple(beginnings))}
+        if beginnings
+        else {}
+    )
+
+
+def as_root(*words):
+    return [*([] if os.geteuid() == 0 else ["sudo", "-n"]), *words]
+
+
+def read_identity():
+    """What must not be the same on two hosts. A container shows its machine's firmware, which says nothing of it."""
+    in_container = Path("/run/systemd/container").exists() or Path("/.dockerenv").exists()
+    uuid = "" if in_container else run(*as_root("cat", "/sys/class/dmi/id/product_uuid"))[1].strip()
+    return {
+        "hostname": socket.gethostname(),
+        "machine_id": read("/etc/machine-id").strip(),
+        "product_uuid": uuid,
+    }
+
+
+def read_firewalls():
+    """Firewalls that somebody has turned on, by the names of their programs."""
+    found = []
+    if re.search(r"^ENABLED=yes", read("/etc/ufw/ufw.conf"), re.M):
+        found.append("ufw")
+    if run("systemctl", "is-active", "firewalld.service")[1].strip() == "active":
+        found.append("firewalld")
+    _, rules = run(*as_root("nft", "list", "ruleset"))
+    if re.search(r"hook input priority [^;]*; policy drop;", rules) and not found:
+        found.append("nftables")
+    return found
+
+
+def read_rdma_ports():
+    found = []
+    for folder in sorted(Path("/sys/class/infiniband").glob("*/ports/*")):
+        found.append(
+            {
+                "name": f"{folder.parts[-3]}/{folder.name}",
+                "state": read(folder / "state").partition(": ")[2].strip(),
+                "link_layer": read(folder / "link_layer").strip(),
+            }
+        )
+    return found
+
+
+def read_cpu_flags():
+    line = re.search(r"^flags\s*:(.*)$", read("/proc/cpuinfo"), re.M)
+    return sorted(set(line.group(1).split()) & {"sse4_2", "avx", "avx2"}) if line else []
+
+
+def is_key_enrolled():
+    """Whether the firmware knows the key by which DKMS signs modules."""
+    return "already enrolled" in run(*as_root("mokutil", "--test-key", "/var/lib/dkms/mok.pub"))[1]
+
+
 def read_secure_boot():
     """The last byte of the firmware's variable; False where there is no such firmware."""
     for variable in Path("/sys/firmware/efi/efivars").glob("SecureBoot-*"):
@@ -147,6 +220,9 @@ def read_interfaces():
                 "address": words[3].split("/")[0],
                 "speed_mbps": int(speed) if re.fullmatch(r"\d+", speed) else None,
                 "is_infiniband": read(f"/sys/class/net/{words[1]}/type").strip() == "32",
+                # A bridge of a container engine has none while no container runs.
+                "has_link": not os.path.exists(f"/sys/class/net/{words[1]}/device")
+                or read(f"/sys/class/net/{words[1]}/carrier").strip() != "0",
             }
         )
     return found
@@ -207,6 +283,7 @@ def main():
             "data_path": {"type": "path", "required": True},
             "storage_path": {"type": "path", "required": True},
             "ports": {"type": "list", "elements": "int", "default": []},
+            "package_names": {"type": "list", "elements": "str", "default": []},
             "peers": {"type": "list", "elements": "str", "default": []},
         },
         supports_check_mode=True,
@@ -225,8 +302,17 @@ def main():
         "swap_bytes": swap,
         "disk": read_disk(module.params["data_path"]),
         "storage": read_storage(module.params["storage_path"]),
+        "cpu_flags": read_cpu_flags(),
+        "packages": read_packages(module.params["package_names"]),
+        "has_run_installer": Path("/usr/bin/nvidia-uninstall").exists(),
+        "nvidia_loaded": read_hardware_driver(),
+        "identity": read_identity(),
+        "firewalls": read_firewalls(),
+        "rdma_ports": read_rdma_ports(),
+        "links": sorted(path.name for path in Path("/sys/class/net").glob("*")),
         "pci": read_pci(),
         "secure_boot": read_secure_boot(),
+        "is_key_enrolled": is_key_enrolled(),
         "interfaces": read_interfaces(),
         "listeners": read_listeners(module.params["ports"]),
         "resolves": resolves(package_hosts()),

@@ -15,6 +15,7 @@ from tests.hosts.appliance.fakes import fake_vendor_packages
 from tests.hosts.appliance.fakes.fake_hardware import (
     A100,
     H100,
+    MODPROBE,
     V100,
     Card,
     commands,
@@ -29,13 +30,19 @@ from tests.hosts.machines.host_image import docker, ensure_image
 from tests.hosts.machines.testbed import Host, Testbed
 
 HGX = [*[gpu(H100)] * 2, nvswitch(), infiniband_card()]
+BUILD = "580.126.20"
 PINNED = {
-    "nvidia-open-580": "580.105.08-1",
-    "nvidia-fabricmanager-580": "580.105.08-1",
-    "doca-ofed": "3.2.2-1",
+    "nvidia-driver-cuda": f"{BUILD}-1",
+    "libcuda1": f"{BUILD}-1",
+    "nvidia-fabricmanager": f"{BUILD}-1",
+    "doca-ofed": "3.2.2-025000",
+    "rdma-core": "2510.0.11-1",
 }
 HELD = {
-    *PINNED,
+    "nvidia-driver-cuda",
+    "nvidia-kernel-open-dkms",
+    "nvidia-fabricmanager",
+    "doca-ofed",
     "nvidia-persistenced",
     "linux-image-amd64",
     "linux-headers-amd64",
@@ -58,7 +65,12 @@ def host(bed: Testbed) -> Host:
     docker("cp", str(bed.folder / "vendor"), f"{added.name}:/srv/vendor")
     added.ask("chmod -R a+rX /srv/vendor && apt-get -qq update && apt-get -qq install -y python3-apt")
     added.ask("dpkg -i /srv/vendor/nvidia_driver/linux-image-amd64_99.0-1_amd64.deb")
-    added.ask("touch -d 2000-01-01 /boot/initrd.img-99")
+    added.ask("touch -d 2000-01-01 /boot/initrd.img-99 && mkdir -p /etc/network/interfaces.d")
+    for name, text in (
+        ("modprobe", MODPROBE),
+        ("ifup", "#!/bin/sh\necho ifup $* >> /var/log/stand-in.calls\n"),
+    ):
+        added.ask(f"cat > /usr/local/sbin/{name} <<'END'\n{text}END\nchmod 755 /usr/local/sbin/{name}")
     return added
 
 
@@ -68,6 +80,8 @@ def install(bed: Testbed, **more: Any) -> "subprocess.CompletedProcess[str]":
         "nvidia_driver_hardware_root": "/hardware",
         "reboot_boot_time_command": "stat -c %Y /run/systemd/system",
         "mofed_stack": "doca_ofed",
+        "mofed_address": "10.10.0.11/24",
+        "mofed_in_container": False,
         "groundcrew_vendor_mirror": "file:///srv/vendor",
     }
     return run_playbook("site.yml", bed.inventory(["one"], ["one"], {}), "--tags", TAGS, given=given | more)
@@ -107,12 +121,18 @@ def test_everything_is_installed_pinned_and_held_with_one_reboot(bed: Testbed, h
     assert PINNED.items() <= installed(host).items()
     assert set(host.ask("apt-mark showhold").splitlines()) >= HELD
     assert host.ask("cat /hardware/starts") == "start", "the host started anew more than once, or never"
-    assert host.ask("cat /hardware/sys/module/nvidia/version") == "580.105.08"
+    assert host.ask("cat /hardware/sys/module/nvidia/version") == BUILD
+    assert not {version for name, version in installed(host).items() if version.startswith(("590.", "610."))}
     calls = host.ask("cat /var/log/stand-in.calls")
     assert "update-initramfs -u -k all" in calls and "nvidia-ctk cdi generate" in calls
     host.ask("test ! -e /hardware/sys/module/nouveau")
     for unit in ("nvidia-persistenced", "nvidia-fabricmanager"):
-        host.ask(f"systemctl is-enabled {unit}")
+        host.ask(f"systemctl is-active {unit}")
+    assert "nvidia-persistenced --verbose" in calls, "the package's switch keeps nothing initialised"
+    assert "Components: contrib" in host.ask("cat /etc/apt/sources.list.d/groundcrew-components.sources")
+    interface = host.ask("cat /etc/network/interfaces.d/groundcrew-ibp3s0")
+    assert "address 10.10.0.11/24" in interface and "echo datagram" in interface
+    assert "ifup --force ibp3s0" in calls
     config = host.ask("cat /etc/nvidia-container-runtime/config.toml")
     assert "accept-nvidia-visible-devices-envvar-when-unprivileged = false" in config
 
@@ -131,9 +151,10 @@ def test_a_second_run_changes_nothing_and_starts_nothing_anew(bed: Testbed, host
 
 
 DAMAGE = {
-    "Hold driver and kernel as one set": "apt-mark unhold nvidia-open-580",
+    "Hold driver and kernel as one set": "apt-mark unhold nvidia-driver-cuda",
     "Have nouveau never loaded": "rm /etc/modprobe.d/groundcrew-nouveau.conf",
     "fabric_manager : Start with the machine": "systemctl disable nvidia-fabricmanager",
+    "Have the fabric manager run with the files that are here": "systemctl stop nvidia-fabricmanager",
     "Install the toolkit at its pinned version": "dpkg --purge nvidia-container-toolkit",
     "Refuse GPUs that a container asks for": "sed -i s/false/true/ /etc/nvidia-container-runtime/config.toml",
     "Let trainings pin their memory": "rm /etc/security/limits.d/61-groundcrew-rdma.conf",
@@ -154,12 +175,35 @@ def test_what_was_damaged_is_mended(bed: Testbed, host: Host) -> None:
 
 
 def test_another_branch_of_the_driver_is_refused_by_name(bed: Testbed, host: Host) -> None:
-    host.ask("dpkg -i /srv/vendor/nvidia_driver/nvidia-kernel-dkms_570.10.00-1_amd64.deb")
-    host.ask("dpkg --force-depends -i /srv/vendor/nvidia_driver/nvidia-open-570_570.10.00-1_amd64.deb")
+    host.ask("dpkg -i /srv/vendor/nvidia_driver/nvidia-open-570_570.10.00-1_amd64.deb")
     done = install(bed)
     assert done.returncode != 0 and "nvidia-open-570 of another driver branch than 580" in done.stdout
     assert changes(done) == 0
-    host.ask("dpkg --purge nvidia-open-570 nvidia-kernel-dkms")
+    host.ask("dpkg --purge nvidia-open-570")
+
+
+def test_a_start_that_loads_no_driver_ends_the_run_and_is_not_repeated(bed: Testbed, host: Host) -> None:
+    host.ask("touch /hardware/refused && rm -r /hardware/sys/module/nvidia")
+    before = host.ask("cat /hardware/starts").count("start")
+    for _ in range(2):
+        done = install(bed)
+        assert done.returncode != 0, done.stdout[-3000:]
+        assert (
+            f"has started anew and driver {BUILD} is not loaded" in done.stdout
+            and "The kernel" in done.stdout
+        )
+        assert host.ask("cat /hardware/starts").count("start") == before + 1
+    host.ask("rm /hardware/refused && /usr/lib/stand-in/bin/load")
+    assert install(bed).returncode == 0
+
+
+def test_a_driver_that_works_may_stay(bed: Testbed, host: Host) -> None:
+    before = installed(host)
+    host.ask("echo 570.10.00 > /hardware/sys/module/nvidia/version")
+    done = install(bed, nvidia_driver_adopt=True)
+    assert done.returncode == 0 and "keeps driver 570.10.00" in done.stdout, done.stdout[-3000:]
+    assert installed(host) == before
+    host.ask(f"echo {BUILD} > /hardware/sys/module/nvidia/version")
 
 
 @pytest.mark.long
@@ -179,10 +223,10 @@ def test_generations_that_need_different_modules_are_refused(bed: Testbed, host:
 @pytest.mark.long
 def test_the_proprietary_modules_serve_older_gpus(bed: Testbed, host: Host) -> None:
     show(host, [gpu(V100), gpu(A100)])
-    host.ask("mkdir -p /hardware/sys/module/nvidia && echo 580.105.08 > /hardware/sys/module/nvidia/version")
+    host.ask(f"mkdir -p /hardware/sys/module/nvidia && echo {BUILD} > /hardware/sys/module/nvidia/version")
     done = install(bed)
     assert done.returncode == 0, done.stdout[-3000:]
-    assert "cuda-drivers-580" in installed(host)
+    assert "nvidia-kernel-dkms" in installed(host)
 
 
 @pytest.mark.long

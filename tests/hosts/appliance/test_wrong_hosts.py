@@ -65,7 +65,7 @@ def test_an_address_that_is_translated_and_one_that_is_the_masters_are_named(
     """The other host is reached through this machine, which translates; others know it by that address."""
     bed.add("behind", published=[22])
     address, port = bed.translated("behind", 22)
-    inventory = bed.inventory(["wrong"], ["wrong", "behind"], {"infiniband_address": host.address})
+    inventory = bed.inventory(["wrong"], ["wrong", "behind"], {"mofed_address": f"{host.address}/24"})
     known = json.loads(inventory.read_text())
     there = known["groundcrew"]["children"]["worker"]["hosts"][bed.hosts["behind"].name]
     there.update(ansible_host=address, ansible_port=port, base_address=address)
@@ -74,7 +74,7 @@ def test_an_address_that_is_translated_and_one_that_is_the_masters_are_named(
     assert played.code != 0 and set(played.changed.values()) == {0}
     for code, remedy in (
         ("translation", "Put master and workers into one routed network"),
-        ("infiniband_address", "Give the InfiniBand interface an address of its own network"),
+        ("rdma_address", "Give the RDMA interface an address of its own network"),
     ):
         assert f"[{code}]" in played.output and remedy in played.output, played.output[-4000:]
 
@@ -87,6 +87,9 @@ BY_FACTS: dict[str, object] = {
     "swap_bytes": 2**30,
     "secure_boot": True,
     "pci": [GPU],
+    "kernel": "6.1.0-50-amd64",
+    "has_run_installer": True,
+    "packages": {"docker-ce": "5:28.0.0-1"},
 }
 """What cannot be made wrong here: the clock, the disk, swap and the firmware are the machine's below."""
 NAMED = {
@@ -94,7 +97,9 @@ NAMED = {
     "disk_full": ("STOP", "Make room on /var/lib"),
     "time_zone": ("note", "timedatectl set-timezone"),
     "swap": ("note", "swapoff --all"),
-    "secure_boot": ("note", "signed modules"),
+    "secure_boot": ("STOP", "Turn Secure Boot off"),
+    "driver_run": ("STOP", "nvidia-uninstall"),
+    "docker": ("STOP", "apt-get purge docker-ce"),
     "driver": ("note", "the role nvidia_driver installs it"),
 }
 

@@ -57,8 +57,10 @@ def test_a_first_training_over_two_workers_is_watched_until_it_has_finished(
 
     head, tail = seen_on(page), seen_on(log)
     assert head.states[-3:] == ["Starting", "Running", "Finished"], head.states
-    assert head.graphs.keys() >= {"loss", "accuracy", "rate", "speed"}
-    for graph in ("loss", "accuracy"):
+    assert head.graphs.keys() >= {
+        f"graph-{name}" for name in ("loss", "accuracy", "learning_rate", "images_per_second")
+    }
+    for graph in ("graph-loss", "graph-accuracy"):
         assert len(head.graphs[graph]) >= AT_LEAST, head.graphs
     assert len(tail.lines) >= AT_LEAST and tail.lines == sorted(tail.lines), tail.lines
     assert_rung(head, "metrics")

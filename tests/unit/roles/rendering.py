@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import importlib.util
 import json
 import re
 import shlex
@@ -65,6 +66,31 @@ def regex_search(value: str, pattern: str) -> str:
     return found[0] if found else ""
 
 
+FILTERS = ROOT / "ansible" / "plugins" / "filter"
+
+
+def own_filters() -> dict[str, Any]:
+    """The installer's own, loaded by their paths as Ansible does."""
+    found: dict[str, Any] = {}
+    for path in sorted(FILTERS.glob("*.py")):
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        found |= module.FilterModule().filters()
+    return found
+
+
+def items2dict(
+    value: list[dict[str, Any]], key_name: str = "key", value_name: str = "value"
+) -> dict[str, Any]:
+    return {each[key_name]: each[value_name] for each in value}
+
+
+def flatten(value: Iterable[Any]) -> list[Any]:
+    return [part for each in value for part in (flatten(each) if isinstance(each, list) else [each])]
+
+
 @cache
 def environment(kind: type[Environment]) -> Environment:
     made = kind(undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
@@ -73,12 +99,19 @@ def environment(kind: type[Environment]) -> Environment:
     made.filters["combine"] = lambda value, more: value | more
     made.filters["regex_replace"] = lambda value, pattern, by="": re.sub(pattern, by, value)
     made.filters["regex_search"] = regex_search
+    made.filters["regex_findall"] = lambda value, pattern: re.findall(pattern, value)
     made.filters["quote"] = shlex.quote
     made.filters["to_json"] = json.dumps
     made.filters["bool"] = lambda value: str(value).lower() in ("true", "yes", "1")
     made.filters["b64decode"] = lambda value: base64.b64decode(value).decode()
     made.filters["b64encode"] = lambda value: base64.b64encode(value.encode()).decode()
     made.filters["hash"] = lambda value, kind: hashlib.new(kind, value.encode()).hexdigest()
+    made.filters["difference"] = lambda value, more: [each for each in value if each not in more]
+    made.filters["intersect"] = lambda value, more: [each for each in value if each in more]
+    made.filters["dict2items"] = lambda value: [{"key": name, "value": each} for name, each in value.items()]
+    made.filters["items2dict"] = items2dict
+    made.filters["flatten"] = flatten
+    made.filters.update(own_filters())
     made.filters["extract"] = lambda key, container: container[key]
     return made
 

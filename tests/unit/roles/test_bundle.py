@@ -8,7 +8,7 @@ from tests.unit.roles.rendering import render, value_of
 
 HERE: dict[str, Any] = {
     "groundcrew_bundle": "/srv/bundle",
-    "bundle_read": {"stdout_lines": ["whole 0.1.0+20261121T190000Z debian-12"]},
+    "bundle_read": {"stdout_lines": ["whole 0.1.0+20261121T190000Z debian-12 ssh-ed25519 AAAA"]},
 }
 
 
@@ -55,5 +55,9 @@ def test_without_a_bundle_pip_is_as_the_host_has_it() -> None:
 
 def test_a_bundle_that_was_read_before_is_known() -> None:
     assert value_of("bundle", "bundle_is_known", **HERE) is False
-    known = {"stdout_lines": ["known 0.1.0+20261121T190000Z debian-12"]}
+    known = {"stdout_lines": ["known 0.1.0+20261121T190000Z debian-12 ssh-ed25519 AAAA"]}
     assert value_of("bundle", "bundle_is_known", **HERE | {"bundle_read": known}) is True
+
+
+def test_the_key_that_was_found_right_is_pinned() -> None:
+    assert value_of("bundle", "bundle_signer", **HERE) == "ssh-ed25519 AAAA"

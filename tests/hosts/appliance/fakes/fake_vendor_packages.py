@@ -1,7 +1,7 @@
 """A signed apt repository of packages with the vendors' names and versions, whose tools record how they are called.
 
-For the roles that install NVIDIA's driver, its container toolkit and the RDMA stacks on hosts without that
-hardware. What is inside the packages is ours: a few shell scripts and units, no line of a vendor's.
+Names, versions and dependencies are those that are recorded in tests/data/vendors; what is inside the packages is
+ours: a few shell scripts and units, no line of a vendor's.
 """
 
 import gzip
@@ -13,13 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.vendors.stanzas import Stanza, read_stanzas
+
 RECORD = '#!/bin/sh\necho "$(basename "$0") $*" >> /var/log/stand-in.calls\n'
 LOADER = """#!/bin/sh
 # At the machine's start: what a kernel with these packages would have loaded.
 mkdir -p /hardware/sys/module
 echo start >> /hardware/starts
 [ -e /etc/modprobe.d/groundcrew-nouveau.conf ] && rm -rf /hardware/sys/module/nouveau
-if dpkg-query -W -f '${Status}' nvidia-driver-cuda 2>/dev/null | grep -q 'install ok installed'; then
+[ -e /hardware/refused ] && exit 0
+if dpkg-query -W -f '${Status}' nvidia-driver-cuda 2>/dev/null | grep -q ' ok installed'; then
   mkdir -p /hardware/sys/module/nvidia
   dpkg-query -W -f '${Version}' nvidia-driver-cuda | cut -d- -f1 > /hardware/sys/module/nvidia/version
 fi
@@ -32,7 +35,8 @@ class Package:
 
     name: str
     version: str
-    depends: Sequence[str] = ()
+    relations: Mapping[str, str] = field(default_factory=dict)
+    """Depends, Provides and so on, as a control file has them."""
     files: Mapping[str, str] = field(default_factory=dict)
     units: Sequence[str] = ()
 
@@ -44,98 +48,67 @@ def unit(command: str, kind: str = "oneshot", extra: str = "") -> str:
     )
 
 
-def nvidia_driver(branch: str, version: str) -> list[Package]:
-    """NVIDIA's repository for Debian: two meta packages over one user space."""
-    same = f"(= {version})"
-    smi = f'{RECORD}echo "NVIDIA-SMI {version.split("-")[0]}"\n'
-    return [
-        Package(
-            f"nvidia-open-{branch}",
-            version,
-            (f"nvidia-kernel-open-dkms {same}", f"nvidia-driver-cuda {same}"),
+KERNEL = "6.1.0-50-amd64"
+"""What runs on the host, by its name; newer stand-ins of the distribution's own packages are what apt takes."""
+NEWER = "99.0-1"
+RELATIONS = ("Source", "Pre-Depends", "Depends", "Conflicts", "Breaks", "Provides")
+SMI = f"""{RECORD}dpkg-query -W -f 'NVIDIA-SMI ${{Version}}\\n' nvidia-driver-cuda
+"""
+FABRIC = """[ "$1" = --version ] || exec sleep infinity
+dpkg-query -W -f 'Fabric Manager version is : ${Version}\\n' nvidia-fabricmanager
+"""
+FILES: dict[str, Mapping[str, str]] = {
+    "nvidia-smi": {"/usr/bin/nvidia-smi": SMI},
+    "nvidia-driver-cuda": {
+        "/usr/lib/stand-in/bin/load": LOADER,
+        "/lib/systemd/system/stand-in-load.service": unit(
+            "/usr/lib/stand-in/bin/load", extra="RemainAfterExit=yes\n"
         ),
-        Package(
-            f"cuda-drivers-{branch}", version, (f"nvidia-kernel-dkms {same}", f"nvidia-driver-cuda {same}")
+    },
+    "nvidia-persistenced": {
+        "/usr/bin/nvidia-persistenced": RECORD + "exec sleep infinity\n",
+        "/lib/systemd/system/nvidia-persistenced.service": unit(
+            "/usr/bin/nvidia-persistenced --no-persistence-mode --verbose", "simple"
+        ).partition("[Install]")[0],
+    },
+    "nvidia-fabricmanager": {
+        "/usr/bin/nv-fabricmanager": RECORD + FABRIC,
+        "/lib/systemd/system/nvidia-fabricmanager.service": unit("/usr/bin/nv-fabricmanager", "simple"),
+    },
+    "nvidia-container-toolkit-base": {
+        "/usr/bin/nvidia-ctk": RECORD + "mkdir -p /var/run/cdi && echo '{}' > /var/run/cdi/nvidia.yaml\n",
+        "/lib/systemd/system/nvidia-cdi-refresh.path": (
+            "[Path]\nPathChanged=/hardware/sys/module/nvidia/version\n[Install]\nWantedBy=multi-user.target\n"
         ),
-        Package("nvidia-kernel-open-dkms", version),
-        Package("nvidia-kernel-dkms", version),
-        Package(
-            "nvidia-driver-cuda",
-            version,
-            files={
-                "/usr/bin/nvidia-smi": smi,
-                "/usr/lib/stand-in/bin/load": LOADER,
-                "/lib/systemd/system/stand-in-load.service": unit(
-                    "/usr/lib/stand-in/bin/load", extra="RemainAfterExit=yes\n"
-                ),
-            },
-            units=("stand-in-load.service",),
+        "/lib/systemd/system/nvidia-cdi-refresh.service": unit(
+            "/usr/bin/nvidia-ctk cdi generate --output=/var/run/cdi/nvidia.yaml"
         ),
-        Package(
-            "nvidia-persistenced",
-            version,
-            files={
-                "/usr/bin/nvidia-persistenced": RECORD + "exec sleep infinity\n",
-                "/lib/systemd/system/nvidia-persistenced.service": unit(
-                    "/usr/bin/nvidia-persistenced", "simple"
-                ),
-            },
-        ),
-        Package(
-            f"nvidia-fabricmanager-{branch}",
-            version,
-            files={
-                "/usr/bin/nv-fabricmanager": RECORD + "exec sleep infinity\n",
-                "/lib/systemd/system/nvidia-fabricmanager.service": unit(
-                    "/usr/bin/nv-fabricmanager", "simple"
-                ),
-            },
-        ),
-    ]
+    },
+    "doca-ofed": {"/usr/bin/ofed_info": f"{RECORD}echo OFED-internal\n"},
+    "infiniband-diags": {"/usr/sbin/ibstat": f"{RECORD}echo \"CA 'mlx5_0'\"\n"},
+}
+UNITS = {"nvidia-driver-cuda": ("stand-in-load.service",)}
 
 
-def container_toolkit(version: str) -> list[Package]:
-    refresh = (
-        "[Path]\nPathChanged=/hardware/sys/module/nvidia/version\n[Install]\nWantedBy=multi-user.target\n"
-    )
-    return [
-        Package("nvidia-container-toolkit", version, (f"nvidia-container-toolkit-base (= {version})",)),
-        Package(
-            "nvidia-container-toolkit-base",
-            version,
-            files={
-                "/usr/bin/nvidia-ctk": RECORD + 'echo "{}"\n',
-                "/lib/systemd/system/nvidia-cdi-refresh.path": refresh,
-                "/lib/systemd/system/nvidia-cdi-refresh.service": unit(
-                    "/usr/bin/nvidia-ctk cdi generate --output=/var/run/cdi/nvidia.yaml"
-                ),
-            },
-        ),
-        Package("libnvidia-container-tools", version),
-        Package("libnvidia-container1", version),
-    ]
+def made_of(stanza: Stanza) -> Package:
+    """With our own content in place of the vendor's."""
+    relations = {name: stanza.get(name) for name in RELATIONS if stanza.get(name)}
+    name = stanza["Package"]
+    return Package(name, stanza["Version"], relations, FILES.get(name, {}), UNITS.get(name, ()))
 
 
-def rdma(name: str, version: str, said: str) -> Package:
-    tools = {
-        "/usr/bin/ofed_info": f"{RECORD}echo {said}\n",
-        "/usr/sbin/ibstat": f"{RECORD}echo \"CA 'mlx5_0'\"\n",
+def of_the_distribution() -> list[Package]:
+    """In place of some hundred megabytes of kernel and compiler."""
+    disks = {
+        "/usr/sbin/update-initramfs": RECORD + "touch /boot/initrd.img-*\n",
+        "/boot/initrd.img-99": "",
     }
-    return Package(name, version, files=tools)
-
-
-def kernel(version: str = "99.0-1") -> list[Package]:
-    """In place of a hundred megabytes; newer than the distribution's, so that apt takes these."""
+    status = {"/usr/sbin/dkms": f"{RECORD}echo stand-in/1, {KERNEL}, x86_64: installed\n"}
     return [
-        Package(
-            "linux-image-amd64",
-            version,
-            files={
-                "/usr/sbin/update-initramfs": RECORD + "touch /boot/initrd.img-*\n",
-                "/boot/initrd.img-99": "",
-            },
-        ),
-        Package("linux-headers-amd64", version),
+        Package("linux-image-amd64", NEWER, files=disks),
+        Package("linux-headers-amd64", NEWER),
+        Package(f"linux-headers-{KERNEL}", NEWER),
+        Package("dkms", NEWER, files=status),
     ]
 
 
@@ -143,17 +116,18 @@ def everything() -> dict[str, list[Package]]:
     """Each vendor's packages by the name of its repository, with newer and other ones beside those that are wanted."""
     return {
         "nvidia_driver": [
-            *nvidia_driver("580", "580.105.08-1"),
-            *nvidia_driver("580", "580.200.00-1"),
-            *nvidia_driver("570", "570.10.00-1"),
-            *kernel(),
+            *map(made_of, read_stanzas("nvidia-debian12")),
+            *of_the_distribution(),
+            *another_branch(),
         ],
-        "nvidia_container_toolkit": [*container_toolkit("1.20.0-1"), *container_toolkit("1.21.0-1")],
-        "doca_ofed": [
-            rdma("doca-ofed", version, f"OFED-internal-{version}") for version in ("3.2.2-1", "3.5.0-1")
-        ],
-        "mlnx_ofed": [rdma("mlnx-ofed-all", "24.10-3.2.5.0", "MLNX_OFED_LINUX-24.10-3.2.5.0")],
+        "nvidia_container_toolkit": list(map(made_of, read_stanzas("libnvidia-container"))),
+        "doca_ofed": [*map(made_of, read_stanzas("doca-debian12")), *of_the_distribution()],
+        "mlnx_ofed": [Package("mlnx-ofed-all", "24.10-3.2.5.0")],
     }
+
+
+def another_branch() -> list[Package]:
+    return [Package("nvidia-open-570", "570.10.00-1")]
 
 
 def build_repository(folder: Path, packages: Sequence[Package]) -> None:
@@ -187,7 +161,7 @@ def build_package(folder: Path, scratch: Path, package: Package) -> str:
         f"Version: {package.version}",
         "Architecture: amd64",
         "Maintainer: stand-in <stand-in@example.org>",
-        *([f"Depends: {', '.join(package.depends)}"] if package.depends else []),
+        *(f"{name}: {value}" for name, value in package.relations.items()),
         "Description: stand-in for a vendor's package, for tests without the hardware",
     ]
     (control / "control").write_text("\n".join(lines) + "\n")

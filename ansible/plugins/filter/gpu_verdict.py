@@ -1,0 +1,96 @@
+"""Judges whether the GPUs of a host work: a pure function of what the bus, the driver and the agent say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Finding = dict[str, str]
+
+
+def gpu_findings(seen: Mapping[str, Any]) -> list[Finding]:
+    """What does not work, each with its cause, a remedy and a command to type on that host; empty: all of it works.
+
+    `seen`: bus (GPUs on the PCI bus), smi (lines of UUID and driver version from nvidia-smi), smi_message (its own
+    words), offered (the agent's GPUs: uuid, is_broken), needs_fabric_manager, fabric_manager (state of its unit),
+    fabric_version, is_simulated.
+    """
+    bus, smi, offered = seen["bus"], seen["smi"], seen["offered"]
+    if bus == 0:
+        return []
+    found: list[Finding] = []
+    versions = sorted({line.split(", ")[1] for line in smi})
+    said = seen["smi_message"].strip().splitlines() or ["no more than that"]
+    if len(smi) != bus:
+        found.append(
+            {
+                "cause": f"{bus} GPUs are on the PCI bus and nvidia-smi shows {len(smi)}: {said[-1]}.",
+                "remedy": "Look at the kernel's words; a GPU that is missing there has to be reseated or replaced.",
+                "command": "dmesg | grep -i nvrm | tail -n 20",
+            }
+        )
+    usable = [gpu for gpu in offered if not gpu["is_broken"]]
+    if len(usable) != bus:
+        found.append(
+            {
+                "cause": f"{bus} GPUs are on the PCI bus and the agent offers {len(usable)} to jobs.",
+                "remedy": "It reads them by the driver's library; where nvidia-smi shows them all, start it anew.",
+                "command": "systemctl restart groundcrew-agent; journalctl -n 20 -u groundcrew-agent",
+            }
+        )
+    if seen["needs_fabric_manager"]:
+        found += fabric_findings(seen, versions)
+    return found
+
+
+def fabric_findings(seen: Mapping[str, Any], versions: Sequence[str]) -> list[Finding]:
+    """CUDA starts on boards with NVSwitches only while a fabric manager of the driver's own version runs."""
+    if seen["fabric_manager"] != "active":
+        return [
+            {
+                "cause": f"NVSwitches need the fabric manager, and it is {seen['fabric_manager'] or 'not there'}.",
+                "remedy": "Without it CUDA says 'system not yet initialized' (802). Look at its own words.",
+                "command": "journalctl -n 30 -u nvidia-fabricmanager",
+            }
+        ]
+    if versions and [seen["fabric_version"]] != list(versions):
+        return [
+            {
+                "cause": f"The fabric manager is {seen['fabric_version'] or 'of an unknown version'}, the driver "
+                f"{' and '.join(versions)}; the two have to be the same.",
+                "remedy": "Run the hardware's roles again: ansible-playbook site.yml --tags hardware",
+                "command": "dpkg-query -W '*nvidia-fabricmanager*'",
+            }
+        ]
+    return []
+
+
+def gpu_report(seen: Mapping[str, Any], host: str) -> list[str]:
+    """What was seen of one host, as the end of a run shows it."""
+    findings = gpu_findings(seen)
+    kind = " (simulated: no GPU of this host is real)" if seen["is_simulated"] else ""
+    if seen["bus"] == 0 and not seen["offered"]:
+        return [f"{host}: no GPU"]
+    if seen["bus"] == 0:
+        return [f"{host}: {len(seen['offered'])} GPUs are offered to jobs{kind}"]
+    if not findings:
+        fabric = ", fabric manager of the same version" if seen["needs_fabric_manager"] else ""
+        driver = seen["smi"][0].split(", ")[1]
+        return [
+            f"{host}: {seen['bus']} GPUs on the bus, in nvidia-smi and offered to jobs; driver {driver}{fabric}{kind}"
+        ]
+    lines = []
+    for finding in findings:
+        lines += [
+            f"{host}: {finding['cause']}{kind}",
+            f"    remedy: {finding['remedy']}",
+            f"    {finding['command']}",
+        ]
+    return lines
+
+
+class FilterModule:
+    """The names under which playbooks call them."""
+
+    def filters(self) -> dict[str, Any]:
+        return {"gpu_findings": gpu_findings, "gpu_report": gpu_report}

@@ -1,0 +1,1 @@
+"""Parts of the roles, played by the real programs."""
