@@ -1,1 +1,1 @@
-"""Decides: values in, values out; no clock, no network, no database."""
+"""The domain decides: it takes values and returns values, without clock, network or database."""

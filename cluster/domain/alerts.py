@@ -1,4 +1,4 @@
-"""Alerts: what needs an administrator, how urgent it is, and when people are notified of it."""
+"""Alerts say what needs an administrator, how urgent it is, and when people are notified of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,11 +19,11 @@ STUCK_WAITING_CODES = frozenset(
         "waiting.disk_short",
     }
 )
-"""Reasons that no other job's end takes away: somebody has to do something."""
+"""Waiting reasons that stay when other jobs end, so that a person has to act."""
 
 
 class AlertUrgency(StrEnum):
-    """People who cannot go on come first, what is only going to matter last."""
+    """The urgency of an alert. People who cannot go on come first, future problems last."""
 
     WAITING = "waiting"
     FAILED = "failed"
@@ -37,7 +37,7 @@ URGENCY_ORDER = list(AlertUrgency)
 
 
 class AlertTopic(StrEnum):
-    """What it is about, and so where the way out leads."""
+    """The topic of an alert, which decides the page that helps."""
 
     JOB = "job"
     OPERATION = "operation"
@@ -50,11 +50,12 @@ class AlertTopic(StrEnum):
     WORKSPACE = "workspace"
     ENVIRONMENT = "environment"
     TELLING = "telling"
+    SCHEDULER = "scheduler"
 
 
 @dataclass(frozen=True)
 class AlertDetail:
-    """One more half sentence."""
+    """An additional part of an alert's sentence."""
 
     code: str
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -62,7 +63,7 @@ class AlertDetail:
 
 @dataclass(frozen=True)
 class Alert:
-    """One thing that needs a person; `subject` is the row or the name that it is about."""
+    """One thing that needs a person. `subject` identifies the row or the name that it is about."""
 
     urgency: AlertUrgency
     topic: AlertTopic
@@ -73,14 +74,14 @@ class Alert:
 
     @property
     def key(self) -> str:
-        """The same as long as it is the same thing, whatever its numbers say."""
+        """The key stays the same while the cause is the same, even if its numbers change."""
         return f"{self.code}:{self.subject}"[:120]
 
 
 NOTIFY_AFTER = timedelta(seconds=60)
-"""An alert that ends sooner is notified to nobody."""
+"""An alert that ends sooner is not notified to anybody."""
 REPEAT_INTERVAL = timedelta(hours=1)
-"""So long after it was told the same thing is not told again, however often it comes and goes."""
+"""The same alert is not notified again within this time, even if it ends and begins again."""
 DELIVERY_RETRY_DELAYS = (
     timedelta(minutes=1),
     timedelta(minutes=5),
@@ -88,14 +89,14 @@ DELIVERY_RETRY_DELAYS = (
     timedelta(hours=1),
 )
 DELIVERY_DEADLINE = timedelta(hours=24)
-"""A message that nobody took for so long is no news any more."""
+"""After this time an undelivered notification is given up."""
 
 
 def is_notification_due(began_at: datetime, told_last: datetime | None, now: datetime) -> bool:
-    """`told_last`: when the same thing was last told of."""
+    """`told_last` is the time of the last notification of the same alert."""
     return now - began_at >= NOTIFY_AFTER and (told_last is None or now - told_last >= REPEAT_INTERVAL)
 
 
 def delivery_retry_delay(tries: int) -> timedelta:
-    """Until the next try; `tries` have failed."""
+    """The time until the next try after `tries` failed ones."""
     return DELIVERY_RETRY_DELAYS[min(tries, len(DELIVERY_RETRY_DELAYS)) - 1]

@@ -1,4 +1,4 @@
-"""Seals over the audit: a keyed hash chain that shows whether an entry was edited, removed, added or moved."""
+"""Seals over the audit are a keyed hash chain that shows whether an entry was edited, removed, added or moved."""
 
 import hashlib
 import hmac
@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from typing import Any
 
 DIGEST_LENGTH = 16
-"""Of 64 bits: enough to find the place; the seal over all of them has the whole 256."""
+"""The digest of one entry has 64 bits, which are enough to find the place. The seal over all of them has 256 bits."""
 
 CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
-"""Made once, as `EntryDigester` is: a million entries are read each night."""
+"""The encoder is made once, like `EntryDigester`, because a million entries are read each night."""
 
 EntryDigest = tuple[int, str]
-"""An entry's id and its digest."""
+"""The id of an entry and its digest."""
 NO_ENTRY: EntryDigest = (sys.maxsize, "")
-"""Behind the last one."""
+"""A digest that comes after all others."""
 
 
 @dataclass(frozen=True)
 class Seal:
-    """One link of the chain; `mac` covers its digests and the link before."""
+    """One link of the chain. `mac` covers its digests and the link before."""
 
     number: int
     key_id: str
@@ -33,30 +33,32 @@ class Seal:
 
 @dataclass(frozen=True)
 class SealViolation:
-    """The first place at which the audit is not what was sealed; `code` has words in both languages."""
+    """The first place at which the audit differs from what was sealed. `code` has words in both languages."""
 
     code: str
     data: Mapping[str, Any]
 
 
 def derive_seal_key(secret: str) -> bytes:
-    """The seals' own key, so that no other use of the installation's secret can make one."""
+    """Derives a key that is used for seals only, so that no other use of the installation's
+    secret can make a seal.
+    """
     return hmac.new(secret.encode(), b"groundcrew audit seals 1", hashlib.sha256).digest()
 
 
 def seal_key_id(key: bytes) -> str:
-    """Names the key without telling it."""
+    """An id that identifies the key without revealing it."""
     return hashlib.sha256(key).hexdigest()[:16]
 
 
 class EntryDigester:
-    """Of many entries by one key, which is prepared once."""
+    """Digests entries with one key, which is prepared once."""
 
     def __init__(self, key: bytes) -> None:
         self.keyed = hmac.new(key, digestmod=hashlib.sha256)
 
     def digest_of(self, entry: Mapping[str, Any]) -> str:
-        """Of all its columns, times as ISO text in UTC."""
+        """The digest of all columns of the entry. Times are ISO texts in UTC."""
         begun = self.keyed.copy()
         begun.update(canonical_json(entry))
         return begun.hexdigest()[:DIGEST_LENGTH]
@@ -71,13 +73,15 @@ def seal_mac(key: bytes, previous: str, digests: Sequence[EntryDigest]) -> str:
 
 
 def epoch_mac(key: bytes, said: Mapping[str, Any]) -> str:
-    """Without the key, write access to the database is not enough to pass a changed chain off as a restored one."""
+    """The mac of an epoch. Without the key, nobody with write access can pass a changed chain
+    off as a restored one.
+    """
     plain = {name: value for name, value in said.items() if name != "mac"}
     return hmac.new(key, b"epoch " + canonical_json(plain), hashlib.sha256).hexdigest()
 
 
 def check_seal(key: bytes, seal: Seal, before: Seal | None) -> SealViolation | None:
-    """The link itself: its own digests and the one before. None where it is whole."""
+    """Checks the link: its own digests and the link before. None if it is valid."""
     if seal.number == next_seal_number(before) and seal.key_id != seal_key_id(key):
         return SealViolation("audit.other_key", {"seal": seal.number})
     wrong = check_seal_link(seal, before)
@@ -87,7 +91,7 @@ def check_seal(key: bytes, seal: Seal, before: Seal | None) -> SealViolation | N
 
 
 def check_seal_link(seal: Seal, before: Seal | None) -> SealViolation | None:
-    """What can be said without its key: that it follows the one before."""
+    """Checks without the key that the link follows the one before."""
     if seal.number != next_seal_number(before):
         return SealViolation("audit.seal_missing", {"seal": next_seal_number(before)})
     if seal.previous != (before.mac if before else ""):
@@ -102,7 +106,9 @@ def next_seal_number(before: Seal | None) -> int:
 def check_entries(
     digester: EntryDigester, seal: Seal, entries: Iterable[Mapping[str, Any]]
 ) -> SealViolation | None:
-    """`entries` are all that stand between the seal before and the end of this one, by id as the seal's digests are."""
+    """`entries` are all entries between the end of the seal before and the end of this one. They and the digests are
+    sorted by id.
+    """
     sealed = iter(seal.digests)
     for entry in entries:
         number, digest = next(sealed, NO_ENTRY)

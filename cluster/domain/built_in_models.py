@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from cluster.domain.errors import Refused
+from cluster.domain.refusals import Refusals
 
 
 class VariableType(StrEnum):
@@ -20,7 +21,7 @@ VariableValue = int | float | str
 
 @dataclass(frozen=True)
 class ModelVariable:
-    """One value that a user chooses; bounds are inclusive unless the flag beside them says otherwise."""
+    """One value that a user chooses. Bounds are inclusive unless the flag beside them says otherwise."""
 
     name: str
     type: VariableType
@@ -34,7 +35,7 @@ class ModelVariable:
 
 @dataclass(frozen=True)
 class BuiltInModel:
-    """A built-in model: `name` is the word in the database, in REST and in `groundcrew_models.<name>`."""
+    """A built-in model. `name` identifies it in the database, in REST and in `groundcrew_models.<name>`."""
 
     name: str
     title: str
@@ -65,7 +66,7 @@ LENET = BuiltInModel("lenet", "LeNet", (*_TRAINING, _SEED))
 MLP = BuiltInModel("mlp", "MLP", (*_TRAINING, _HIDDEN_UNITS, _SEED))
 BUILT_IN_MODELS: Mapping[str, BuiltInModel] = {model.name: model for model in (LENET, MLP)}
 
-# Plain ASCII only: float() would also take 1_000, "infinity" in any case and the digits of every script.
+# Only ASCII is accepted. float() would also accept 1_000, "infinity" and the digits of every script.
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE | re.ASCII)
@@ -73,21 +74,26 @@ LONGEST_TEXT = 40
 
 
 def check_variables(model: BuiltInModel, raw: Mapping[str, str]) -> dict[str, VariableValue]:
-    """The typed value of each variable of the model, in its order; what `raw` leaves out has its default.
+    """The typed value of each variable, in the model's order. Variables that `raw` lacks get their defaults.
 
-    Raises Refused for the field `variables.<name>` of the first value that is no good; its data has what the
-    user may type instead (minimum, maximum, which of them is excluded, choices, default).
+    Raises Refused for the field `variables.<name>` of each wrong value. Its data contain what the user may type
+    instead (minimum, maximum, which of them is excluded, choices, default).
     """
-    known = [variable.name for variable in model.variables]
-    for name in raw:
-        if name not in known:
-            raise Refused(f"variables.{name}", "variable.unknown", name=name, known=known, model=model.name)
-    given = {name: parse_variable(model.variable(name), text) for name, text in raw.items()}
+    known, refusals = [variable.name for variable in model.variables], Refusals()
+    given: dict[str, VariableValue] = {}
+    for name, text in raw.items():
+        with refusals.collect():
+            if name not in known:
+                raise Refused(
+                    f"variables.{name}", "variable.unknown", name=name, known=known, model=model.name
+                )
+            given[name] = parse_variable(model.variable(name), text)
+    refusals.raise_all()
     return {variable.name: given.get(variable.name, variable.default) for variable in model.variables}
 
 
 def parse_variable(variable: ModelVariable, text: str) -> VariableValue:
-    """Turn what a user typed into the variable's value, or refuse it."""
+    """Converts the text that a user typed into the variable's value. Raises Refused."""
     text = text.strip()
     if not text:
         raise _refused(variable, "variable.missing", text)

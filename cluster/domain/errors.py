@@ -1,10 +1,11 @@
-"""One error tree, three kinds: the user can change something, something outside is down, or it is a bug."""
+"""The tree of errors has three kinds: the user can change something, something outside is down, or there is a bug."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Self
 
 
 class GroundcrewError(Exception):
-    """A state of the world that the product knows; `cluster.words` says it in both languages."""
+    """A state of the world that the product knows. `cluster.words` has its sentence in both languages."""
 
     def __init__(self, code: str, **data: Any) -> None:
         super().__init__(code, data)
@@ -17,15 +18,26 @@ class GroundcrewError(Exception):
 
 
 class Refused(GroundcrewError):
-    """The user can change something: names the field and the code of the reason; never retried."""
+    """The user can change something. The error names the field and the code of the reason, and is never retried."""
 
     def __init__(self, field: str, code: str, **data: Any) -> None:
         super().__init__(code, **data)
         self.field = field
+        self.others: tuple[Refused, ...] = ()
+
+    @property
+    def each(self) -> tuple["Refused", ...]:
+        """This refusal and those of other fields of the same submission."""
+        return (self, *self.others)
+
+    def with_others(self, others: Sequence["Refused"]) -> Self:
+        """The same refusal; it speaks for the others too."""
+        self.others = tuple(others)
+        return self
 
 
 class NotFound(GroundcrewError):
-    """No such thing, or not for this person: both look the same from outside."""
+    """There is no such thing, or this person may not see it. The two look the same from outside."""
 
     def __init__(self, kind: str, identity: object = None) -> None:
         super().__init__("not_found." + kind, id=identity)
@@ -33,16 +45,16 @@ class NotFound(GroundcrewError):
 
 
 class Forbidden(GroundcrewError):
-    """The person may see this but not do it; the data says who may."""
+    """The person may see the thing but not do this. The data say who may."""
 
 
 class Conflict(GroundcrewError):
-    """Somebody else changed it first, or it is no longer in the state that the request was made for."""
+    """Somebody else changed the thing first, or it is no longer in the state for which the request was made."""
 
 
 class Gone(GroundcrewError):
-    """It was there, and somebody who may has deleted it: the data say who and when."""
+    """The thing was deleted by a person who may do so. The data say who and when."""
 
 
 class Unavailable(GroundcrewError):
-    """Something outside is down or missing; the same request may succeed later."""
+    """Something outside is down or missing. The same request may succeed later."""

@@ -8,20 +8,22 @@ from types import MappingProxyType
 
 @dataclass(frozen=True)
 class ExecutorCapabilities:
-    """What services and start plans have to know of an executor."""
+    """The properties of an executor on which services and start plans depend."""
 
     spreads_over_nodes: bool
-    """One job may have units on several nodes."""
+    """Whether one job may have units on several nodes."""
     is_local: bool
-    """Jobs run on the scheduler's machine, which chooses their GPUs and limits their processes; else their nodes do."""
+    """Whether jobs run on the scheduler's machine, which then chooses their GPUs and limits their processes. Else the
+    nodes do.
+    """
     needs_image: bool
-    """Jobs run in containers."""
+    """Whether jobs run in containers."""
     has_environment_in_image: bool
-    """Jobs use the training environment of the image, and not the one of the scheduler's machine."""
+    """Whether jobs use the training environment of their image instead of that of the scheduler's machine."""
     sandboxes_files: bool
-    """The shim itself has to hide the installation's files from the program."""
+    """Whether the shim itself has to hide the installation's files from the program."""
     is_simulated: bool
-    """No program runs."""
+    """Whether no real program runs."""
 
 
 class ExecutorKind(StrEnum):

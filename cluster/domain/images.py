@@ -10,7 +10,7 @@ VARIANTS = ("cpu", "cuda")
 
 @dataclass(frozen=True)
 class LibraryVersion:
-    """A line of a table of contents; `purpose` is a code with words."""
+    """A line of a table of contents. `purpose` is a code with words."""
 
     library: str
     version: str
@@ -23,37 +23,37 @@ class LibraryVersion:
 
 @dataclass(frozen=True)
 class DefaultImage:
-    """A default image. Nobody can change one in the portal; a repair puts it back where it is lost."""
+    """A default image. Nobody can change it in the portal. A repair restores it if it is lost."""
 
     name: str
     variant: str
     tag: str
     digest: str
-    """Of its manifest: by this name a registry gives out exactly this image."""
+    """The digest of the manifest, by which a registry identifies exactly this image."""
     size: int
-    """Bytes that are pulled."""
+    """The bytes that a node pulls."""
     system: str
-    """The distribution below, as debian-12."""
+    """The distribution in the image, as debian-12."""
     made_at: datetime
     contents: tuple[LibraryVersion, ...]
     registry: str = ""
-    """Where nodes pull it from; empty where no registry has it."""
+    """The registry from which nodes pull the image. Empty if no registry has it."""
 
     @property
     def reference(self) -> str:
-        """What a node pulls; without a registry the name that is in the archive."""
+        """The reference that a node pulls, or without a registry the name in the archive."""
         if self.registry:
             return f"{self.registry}/{self.name}@{self.digest}"
         return f"{self.name}:{self.tag}"
 
     def to_data(self) -> dict[str, Any]:
-        """As JSON gives it back."""
+        """The image as JSON values."""
         contents = [asdict(part) for part in self.contents]
         return {**asdict(self), "made_at": self.made_at.isoformat(), "contents": contents}
 
 
 def parse_default_image(read: Mapping[str, Any]) -> DefaultImage:
-    """As the builder wrote it. Raises KeyError, TypeError, ValueError."""
+    """Parses the record that the builder wrote. Raises KeyError, TypeError, ValueError."""
     if read["variant"] not in VARIANTS:
         raise ValueError(f"no such variant: {read['variant']}")
     return DefaultImage(

@@ -9,20 +9,20 @@ from types import MappingProxyType
 @dataclass(frozen=True)
 class InstallationCapabilities:
     has_systemd: bool
-    """systemd runs the services and each shim; else the process manager of `make up` does."""
+    """Whether systemd runs the services and each shim. Else the process manager of `make up` does."""
     polls_repairs: bool
-    """The task worker of repairs finds them in the rows, because Redis may be what is repaired."""
+    """Whether the repair worker finds requests in the rows, because Redis may be what is repaired."""
     may_have_kubernetes: bool
     keeps_old_versions: bool
-    """An update leaves the program files of the version before."""
+    """Whether an update keeps the program files of the previous version."""
     makes_backups_on_request: bool
-    """An operation makes a backup; else a repair does."""
+    """Whether an operation makes a backup on request. Else a repair does."""
 
 
 class InstallationKind(StrEnum):
-    """EMBEDDED is what `make up` runs on one machine, SERVERS what site.yml has installed.
+    """EMBEDDED is what `make up` runs on one machine; SERVERS is what site.yml has installed.
 
-    KUBERNETES is said by repairs of a cluster: only servers that have one have their files.
+    KUBERNETES is used by repairs of a cluster. Only servers with Kubernetes have those repairs.
     """
 
     EMBEDDED = "embedded"
@@ -31,7 +31,7 @@ class InstallationKind(StrEnum):
 
     @property
     def capabilities(self) -> InstallationCapabilities:
-        """Of EMBEDDED and SERVERS: no installation is KUBERNETES alone."""
+        """The capabilities of EMBEDDED and SERVERS. No installation is KUBERNETES alone."""
         return CAPABILITIES[self]
 
 

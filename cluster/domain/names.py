@@ -11,19 +11,20 @@ RESERVED_USER_NAMES = frozenset(
 
 LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 JOB_LETTERS = LETTERS | frozenset("._=")
-"""A sweep writes values into its jobs' names: `lenet-learning_rate=0.01`."""
+"""The characters of job names. A sweep writes values into them: `lenet-learning_rate=0.01`."""
 
 FORBIDDEN_IN_FILES = frozenset(' *?:<>"|\\/\u20a9\uffe6')
 MAIL_FORBIDDEN = frozenset(' ,;:<>()[]\\"')
 LONGEST_MAIL_ADDRESS = 254
+LONGEST_JOB_NAME = 60
 LONGEST_FILE_NAME = 255
 """Bytes of UTF-8, the limit of Linux file systems."""
 UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
-"""Unicode categories of characters that cannot be seen or do not exist: refused under any setting."""
+"""Unicode categories of characters that are invisible or unassigned. They are refused under any setting."""
 
 
 def check_user_name(value: str, field: str = "name") -> str:
-    """3 to 20 of a–z 0–9 hyphen (U1); raises Refused."""
+    """3 to 20 of a–z 0–9 hyphen (U1). Raises Refused."""
     _check_name(value, field, 3, 20)
     if value in RESERVED_USER_NAMES:
         raise Refused(field, "name.reserved", name=value)
@@ -31,32 +32,32 @@ def check_user_name(value: str, field: str = "name") -> str:
 
 
 def check_workspace_name(value: str, field: str = "name") -> str:
-    """3 to 20 of a–z 0–9 hyphen; raises Refused."""
+    """3 to 20 of a–z 0–9 hyphen. Raises Refused."""
     return _check_name(value, field, 3, 20)
 
 
 def check_training_name(value: str, field: str = "name") -> str:
-    """1 to 20 of a–z 0–9 hyphen; raises Refused."""
+    """1 to 20 of a–z 0–9 hyphen. Raises Refused."""
     return _check_name(value, field, 1, 20)
 
 
 def check_dataset_name(value: str, field: str = "name") -> str:
-    """1 to 50 of a–z 0–9 hyphen; raises Refused."""
+    """1 to 50 of a–z 0–9 hyphen. Raises Refused."""
     return _check_name(value, field, 1, 50)
 
 
 def check_token_name(value: str, field: str = "name") -> str:
-    """1 to 50 of a–z 0–9 hyphen; raises Refused."""
+    """1 to 50 of a–z 0–9 hyphen. Raises Refused."""
     return _check_name(value, field, 1, 50)
 
 
 def check_job_name(value: str, field: str = "name") -> str:
-    """1 to 60 of a–z 0–9 hyphen dot underscore equals sign; raises Refused."""
-    return _check_name(value, field, 1, 60, JOB_LETTERS)
+    """1 to 60 of a–z 0–9 hyphen dot underscore equals sign. Raises Refused."""
+    return _check_name(value, field, 1, LONGEST_JOB_NAME, JOB_LETTERS)
 
 
 def check_mail_address(value: str, field: str = "email") -> str:
-    """One plain address, without a name before it: nothing in it can begin a header of its own. Raises Refused."""
+    """One plain address without a display name, so that it cannot contain a mail header. Raises Refused."""
     local, at, host = value.partition("@")
     is_plain = value.isascii() and value.isprintable() and not set(value) & MAIL_FORBIDDEN
     if not (is_plain and at and local and host and "@" not in host and len(value) <= LONGEST_MAIL_ADDRESS):
@@ -65,7 +66,7 @@ def check_mail_address(value: str, field: str = "email") -> str:
 
 
 def check_text(value: str, field: str, longest: int) -> str:
-    """Free text of one or more lines, such as a description or a full name; returns it stripped.
+    """Checks text of one or more lines, such as a description or a full name, and returns it stripped.
 
     Raises Refused for too many characters, and for control characters other than line ends and tabs.
     """
@@ -86,9 +87,10 @@ def describe_character(character: str) -> dict[str, str]:
 
 
 def suggest_name(value: str, longest: int, letters: frozenset[str] = LETTERS) -> str:
-    """The nearest allowed name: Hangul in Latin letters, wide and capital ones folded, hyphens for the rest.
+    """The nearest allowed name: Hangul becomes Latin, wide and capital letters become plain ones, hyphens replace the
+    rest.
 
-    May be empty, or shorter than the rule asks.
+    The result may be empty, or shorter than the rule requires.
     """
     folded = unicodedata.normalize("NFKD", romanise_hangul(value)).casefold()
     kept = (c if c in letters else "-" for c in folded if not _vanishes(c))
@@ -97,7 +99,7 @@ def suggest_name(value: str, longest: int, letters: frozenset[str] = LETTERS) ->
 
 
 def romanise_hangul(value: str) -> str:
-    """Hangul syllables by their Unicode names, `강아지` as `gangaji`; everything else as it was."""
+    """Replaces Hangul syllables by their Unicode names, `강아지` by `gangaji`."""
     syllables = unicodedata.normalize("NFC", value)
     return "".join(
         unicodedata.name(c).rsplit(" ", 1)[1].lower() if "가" <= c <= "힣" else c for c in syllables
@@ -105,7 +107,10 @@ def romanise_hangul(value: str) -> str:
 
 
 def check_file_name(value: str, unicode_names: bool = False, field: str = "file") -> str:
-    """One name without folders (D2); raises Refused naming the character and the repaired name."""
+    """The name in NFC, as it is to be written (D2): one without folders. Raises Refused with the character and a
+    corrected name. macOS sends the same name in NFD, and a program that opens it by the other form finds nothing.
+    """
+    value = unicodedata.normalize("NFC", value)
     if value in ("", ".", ".."):
         raise Refused(field, "file.no_name", file=value)
     length = len(value.encode("utf-8", "surrogatepass"))
@@ -125,7 +130,8 @@ def check_file_name(value: str, unicode_names: bool = False, field: str = "file"
 
 
 def check_file_path(value: str, unicode_names: bool = False, field: str = "file") -> str:
-    """A relative path of names, each by the rule for file names; raises Refused."""
+    """A relative path in NFC, each part by the rule for file names. Raises Refused."""
+    value = unicodedata.normalize("NFC", value)
     if value.startswith("/"):
         raise Refused(field, "file.absolute", file=_shown(value))
     if len(value.encode("utf-8", "surrogatepass")) > 4000:
@@ -136,7 +142,7 @@ def check_file_path(value: str, unicode_names: bool = False, field: str = "file"
 
 
 def suggest_file_name(value: str, unicode_names: bool = False) -> str:
-    """The name to offer instead: Hangul in Latin letters, marks folded, underscores for the rest."""
+    """The name to offer instead: Hangul becomes Latin, marks are removed, underscores replace the rest."""
     folded = unicodedata.normalize("NFC", value)
     if not unicode_names:
         folded = unicodedata.normalize("NFKD", romanise_hangul(folded))
@@ -187,11 +193,13 @@ def _is_hangul(character: str) -> bool:
 
 
 def _vanishes(character: str) -> bool:
-    """Accents split off by NFKD, zero-width characters: dropped where a name is repaired."""
+    """Whether a suggestion drops the character: a separate accent or a zero-width character."""
     return bool(unicodedata.combining(character)) or unicodedata.category(character) == "Cf"
 
 
 def _shown(value: str) -> str:
-    """Safe to print: unpaired surrogates and control characters escaped, cut at 120 characters."""
+    """Text that is safe to print: unpaired surrogates and control characters are escaped, and it is cut at 120
+    characters.
+    """
     seen = "".join(c if unicodedata.category(c) not in ("Cc", "Cs") else f"\\u{ord(c):04x}" for c in value)
     return seen if len(seen) <= 120 else seen[:117] + "…"

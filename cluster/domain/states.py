@@ -46,9 +46,9 @@ class NodeState(StrEnum):
     READY = "ready"
     DRAINING = "draining"
     UNREACHABLE = "unreachable"
-    """Silent; its units stay booked, because nobody knows."""
+    """The node is silent. Its units stay booked, because its state is unknown."""
     LOST = "lost"
-    """Silent for longer than the grace time: its attempts were fenced."""
+    """The node was silent for longer than the grace time, and its attempts were fenced."""
     NO_EXECUTOR = "no_executor"
 
 
@@ -80,6 +80,21 @@ class TrainingKind(StrEnum):
     ADVANCED = "advanced"
 
 
+class CodeState(StrEnum):
+    """The state of one version of a training's code. A version that is ready never changes."""
+
+    PREPARING = "preparing"
+    READY = "ready"
+    FAILED = "failed"
+
+
+class CodeSource(StrEnum):
+    """How a version of code arrived. Versions by git and by an editor will be further values."""
+
+    FILES = "files"
+    ARCHIVE = "archive"
+
+
 class Visibility(StrEnum):
     PUBLIC = "public"
     PRIVATE = "private"
@@ -96,6 +111,7 @@ class OperationKind(StrEnum):
     DATASET_IMPORT = "dataset.import"
     DATASET_SAMPLE = "dataset.sample"
     DATASET_DELETE = "dataset.delete"
+    CODE_IMPORT = "code.import"
     REPAIR = "repair"
     BACKUP = "backup"
     NOTICES = "notices"
@@ -119,6 +135,17 @@ class EnvironmentState(StrEnum):
 class NotificationChannel(StrEnum):
     MAIL = "mail"
     WEBHOOK = "webhook"
+    """The installation's own, for alerts."""
+    PERSONAL_WEBHOOK = "personal_webhook"
+
+
+class NotificationKind(StrEnum):
+    """What a person may choose to be told of."""
+
+    JOB_ENDED = "job_ended"
+    JOB_FAILED = "job_failed"
+    JOB_WAITS = "job_waits"
+    TERM_ENDS = "term_ends"
 
 
 class NotificationState(StrEnum):

@@ -13,7 +13,7 @@ LONGEST_TERM_DAYS = 3660
 
 
 class HasTerm(Protocol):
-    """What a workspace's row offers."""
+    """The fields of a workspace's row that are needed here."""
 
     @property
     def starts_on(self) -> date: ...
@@ -27,7 +27,7 @@ class HasTerm(Protocol):
 
 @dataclass(frozen=True)
 class Term:
-    """Units held from the first to the last day, both inclusive."""
+    """Units that are held from the first to the last day, both inclusive."""
 
     starts_on: date
     ends_on: date
@@ -36,14 +36,14 @@ class Term:
 
 @dataclass(frozen=True)
 class PeakDay:
-    """The day on which most units are held, and how many."""
+    """The day on which most units are held, and their number."""
 
     day: date
     units: int
 
 
 def workspace_state(workspace: HasTerm, now: datetime, zone: ZoneInfo) -> WorkspaceState:
-    """`now` is aware; the day is the one of the installation's clock on the wall."""
+    """`now` is aware. The current day is that of the installation's time zone."""
     if workspace.ended_at is not None and workspace.ended_at <= now:
         return WorkspaceState.EXPIRED
     today = now.astimezone(zone).date()
@@ -53,7 +53,7 @@ def workspace_state(workspace: HasTerm, now: datetime, zone: ZoneInfo) -> Worksp
 
 
 def days_left(workspace: HasTerm, now: datetime, zone: ZoneInfo) -> int:
-    """Days that are still to come after today; 0 on the last day and afterwards."""
+    """The days after today. It is 0 on the last day and afterwards."""
     if workspace_state(workspace, now, zone) is WorkspaceState.EXPIRED:
         return 0
     today = now.astimezone(zone).date()
@@ -66,7 +66,7 @@ def starts_at(workspace: HasTerm, zone: ZoneInfo) -> datetime:
 
 
 def check_term(starts_on: date, ends_on: date, today: date) -> Term:
-    """Raises Refused where the term is upside down, over already, or longer than ten years."""
+    """Raises Refused if the last day is before the first one or in the past, or the term is longer than ten years."""
     if ends_on < starts_on:
         raise Refused("ends_on", "term.ends_before_start", starts_on=starts_on.isoformat())
     if ends_on < today:
@@ -77,7 +77,7 @@ def check_term(starts_on: date, ends_on: date, today: date) -> Term:
 
 
 def peak_of_overlap(terms: Sequence[Term], new: Term) -> PeakDay:
-    """Most units held by `terms` on one day of the new term, and the first such day."""
+    """The largest number of units held by `terms` on one day of the new term, and the first such day."""
     days = {new.starts_on}
     days |= {t.starts_on for t in terms if new.starts_on <= t.starts_on <= new.ends_on}
     sums = [
@@ -87,9 +87,9 @@ def peak_of_overlap(terms: Sequence[Term], new: Term) -> PeakDay:
 
 
 def check_units_fit(terms: Sequence[Term], new: Term, capacity: int, kind: str = "gpu") -> int:
-    """The new term's units, where they and all overlapping terms fit into the cluster; raises Refused.
+    """Returns the new term's units if they and all overlapping terms fit into the cluster. Raises Refused.
 
-    `terms` are the other workspaces' that are not ended; `count_working_units` counts units that can be offered.
+    `terms` are those of other workspaces that have not ended; `capacity` is from `count_working_units`.
     """
     if new.units < 0:
         raise Refused("units", "workspace.units_negative", kind=kind)

@@ -1,7 +1,7 @@
 """Turn a code and its data into a Korean or English sentence.
 
-English stands in tables by code (`english/`), Korean in .po files by the English text (`ko/`). A code that
-nobody has words for is shown as it is, so that no page fails for want of a sentence.
+English is in tables by code (`english/`), Korean in .po files by the English text (`ko/`). A code without words is
+shown as it is, so that a missing sentence never breaks a page.
 """
 
 from cluster.words.formatting import (
@@ -24,6 +24,7 @@ from cluster.words.formatting import (
 )
 from cluster.words.sentences import (
     LANGUAGES,
+    WaitingText,
     action_name,
     has_words,
     hint,
@@ -34,11 +35,13 @@ from cluster.words.sentences import (
     waiting_help_sentence,
     waiting_reason_sentence,
     waiting_start_sentence,
+    waiting_text,
     word,
 )
 
 __all__ = [
     "LANGUAGES",
+    "WaitingText",
     "action_name",
     "format_age",
     "format_capped_count",
@@ -64,6 +67,7 @@ __all__ = [
     "waiting_help_sentence",
     "waiting_reason_sentence",
     "waiting_start_sentence",
+    "waiting_text",
     "with_particle",
     "word",
 ]

@@ -1,7 +1,7 @@
 """Format numbers in both languages: units, counted nouns, durations, sizes, percents, days and times.
 
-Pages, sentences, mails, notices and the console write by these functions; the command, which knows REST alone,
-follows the same rules (docs/developing/words.md).
+Pages, sentences, mails, notifications and the console use these functions. The command, which only uses REST, follows
+the same rules (docs/developing/words.md).
 """
 
 import math
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, tzinfo
 from typing import Any
 
+from cluster.domain.jobs.metric_names import is_accuracy
 from cluster.domain.queue.start_estimate import MAX_AHEAD_COUNTED
 from cluster.domain.states import UnitKind
 
@@ -38,7 +39,7 @@ COUNTED_NOUNS: dict[str, tuple[str, str, str]] = {
     "rows": ("row", "rows", "{}행"),
     "entries": ("entry", "entries", "항목 {}개"),
 }
-"""English singular and plural, Korean with its counter."""
+"""The singular and plural in English, and the Korean noun with its counter."""
 
 DURATIONS = {
     "en": (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)),
@@ -48,7 +49,9 @@ SIZES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def unit_word(kind: UnitKind | str | None, language: str, number: int = 1) -> str:
-    """GPU, GPUs, CPU slot, CPU slots; one form in Korean. None, before any node has reported: unit."""
+    """GPU, GPUs, CPU slot, CPU slots; one form in Korean. If `kind` is None, because no node has reported yet, it is
+    "unit".
+    """
     korean = language == "ko"
     if kind is None:
         return "단위" if korean else "unit" if number == 1 else "units"
@@ -72,7 +75,9 @@ def format_counted(number: int, noun: str, language: str) -> str:
 
 
 def format_number(number: float, digits: int | None = None) -> str:
-    """With thousands apart: 12,345. Without `digits` a fraction keeps four significant figures: 0.951."""
+    """The number with separated thousands: 12,345. Without `digits` a fraction has four
+    significant figures: 0.951.
+    """
     if not math.isfinite(number):
         return "NaN" if math.isnan(number) else "∞" if number > 0 else "−∞"
     if digits is not None:
@@ -83,12 +88,12 @@ def format_number(number: float, digits: int | None = None) -> str:
 
 
 def format_capped_count(number: int) -> str:
-    """A count that is not followed beyond 1,000: "1,000+" stands for more."""
+    """The number, or "1,000+" if it is larger than 1,000."""
     return f"{MAX_AHEAD_COUNTED:,}+" if number > MAX_AHEAD_COUNTED else format_number(number)
 
 
 def format_duration(seconds: float, language: str) -> str:
-    """At most two units: "2 h 5 min", "2시간 5분"; "0 s" below half a second."""
+    """The duration in at most two units: "2 h 5 min", "2시간 5분". It is "0 s" below half a second."""
     names = DURATIONS["ko" if language == "ko" else "en"]
     space = "" if language == "ko" else " "
     left = max(0, round(seconds))
@@ -102,7 +107,7 @@ def format_duration(seconds: float, language: str) -> str:
 
 
 def format_age(seconds: float, language: str) -> str:
-    """One unit, not rounded up: "4 min ago", "3일 전"; "now" within a second and for a moment to come."""
+    """The age in one unit, rounded down: "4 min ago", "3일 전". It is "now" below a second and for a future moment."""
     korean = language == "ko"
     whole = int(seconds)
     if whole < 1:
@@ -122,11 +127,16 @@ def format_size(number: float) -> str:
 
 
 def format_percent(share: float, digits: int = 0) -> str:
-    """0.88 as "88 %", cut and not rounded: 100 is the whole and nothing less."""
+    """Formats 0.88 as "88 %", rounded down, so that only the whole is 100 %."""
     if not math.isfinite(share):
         return format_number(share)
     scale: int = 10**digits
     return f"{min(100.0, math.floor(share * 100 * scale + 1e-9) / scale):.{digits}f} %"
+
+
+def format_metric_value(metric: str, value: float) -> str:
+    """An accuracy of 0 to 1 as a share, everything else as a number."""
+    return format_percent(value, 1) if is_accuracy(metric) and 0 <= value <= 1 else format_number(value)
 
 
 def format_clock(moment: datetime | str, zone: tzinfo | None) -> str:
@@ -135,7 +145,7 @@ def format_clock(moment: datetime | str, zone: tzinfo | None) -> str:
 
 
 def format_short_datetime(moment: datetime | str, zone: tzinfo | None, now: datetime | None) -> str:
-    """ "14:38" on the day of `now`, "11-20 14:38" on another one of its year, else with the year."""
+    """ "14:38" on the day of `now`, "11-20 14:38" on another day of its year, else with the year."""
     at = parse_moment(moment).astimezone(zone)
     today = now.astimezone(zone).date() if now else None
     if today == at.date():
@@ -154,7 +164,7 @@ def format_day(value: date | str) -> str:
 
 
 def parse_moment(value: datetime | str) -> datetime:
-    """One without a zone is UTC."""
+    """Parses a time. One without a zone is UTC."""
     moment = datetime.fromisoformat(value) if isinstance(value, str) else value
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
@@ -183,23 +193,23 @@ def format_bounds(limits: Mapping[str, Any], language: str) -> str:
 
 PARTICLES = {"이": ("이", "가"), "은": ("은", "는"), "을": ("을", "를"), "으로": ("으로", "로")}
 ENDS_IN_CONSONANT = {"0": True, "1": True, "3": True, "6": True, "7": True, "8": True}
-"""영 일 삼 육 칠 팔; the other digits end in a vowel."""
+"""The digits whose Korean names (영 일 삼 육 칠 팔) end in a consonant."""
 
 
 def with_particle(word: str, particle: str) -> str:
-    """The form of the particle that the last Hangul letter or digit asks for: 4장이, job-1055가.
+    """Adds the form of the particle that the last Hangul letter or digit requires: 4장이, job-1055가.
 
-    Behind a Latin letter, which has no one reading, both stand: gpu-a이(가).
+    After a Latin letter, whose sound is not known, both forms are written: gpu-a이(가).
     """
     closed, open_ = PARTICLES[particle]
     last = word[-1:]
     if "가" <= last <= "힣":
         final = (ord(last) - ord("가")) % 28
-        if particle == "으로" and final == 8:  # ㄹ takes 로.
+        if particle == "으로" and final == 8:  # After ㄹ the form is 로.
             return word + open_
         return word + (closed if final else open_)
     if last.isdigit():
-        if particle == "으로" and last in "178":  # 일, 칠, 팔 end in ㄹ.
+        if particle == "으로" and last in "178":  # 일, 칠 and 팔 end in ㄹ.
             return word + open_
         return word + (closed if last in ENDS_IN_CONSONANT else open_)
     return f"{word}{closed}({open_})"

@@ -3,12 +3,14 @@
 import re
 import string
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from cluster.domain.backups.problems import parse_backup_problem
+from cluster.domain.queue.explanations import WaitingExplanation
 from cluster.domain.queue.start_estimate import EstimateSource
 from cluster.words.english import HINTS, SENTENCES, TITLES, WORDS
 from cluster.words.formatting import (
@@ -19,6 +21,7 @@ from cluster.words.formatting import (
     format_day,
     format_duration,
     format_list,
+    format_metric_value,
     format_number,
     format_percent,
     format_short_datetime,
@@ -63,24 +66,30 @@ VARIANTS: dict[str, tuple[tuple[str, str, bool], ...]] = {
     "kubernetes.out_of_memory": (("limit", ".limit", True),),
     "kubernetes.evicted": (("used", ".named", True),),
     "kubernetes.node_silent": (("since", ".since", True),),
+    "failure.module_missing": (("module", ".unknown", False),),
+    "failure.file_missing": (("path", ".unknown", False),),
+    "failure.not_permitted": (("path", ".unknown", False),),
     "exit.stopped": (("by", ".by", True),),
     "exit.not_started": (("cause", ".cause", True),),
     "exit.out_of_memory": (
         ("memory_limit_bytes", ".limit", True),
         ("max_rss_bytes", ".unknown", False),
     ),
+    "notification.job_failed": (("ran", ".unstarted", False),),
+    "notification.job_stopped": (("ran", ".unstarted", False),),
+    "job.script_not_there": (("near", ".near", True), ("scripts", ".none", False)),
     "environment.no_space": (("needed", ".needed", True), ("path", ".unknown", False)),
 }
-"""By code: (data, what to append to the code, whether it has to be there)."""
+"""The variants of a sentence by code: (field of the data, suffix of the code, whether the field must be there)."""
 
 
 LANGUAGES = ("en", "ko")
 DIGEST = re.compile(r"(@sha256:[0-9a-f]{12})[0-9a-f]+")
-"""Of an image: twelve digits tell it apart, sixty-four fill a phone."""
+"""An image's digest, of which twelve digits are shown, because sixty-four would fill a phone's screen."""
 IN_BYTES = ("memory", "ephemeral-storage")
-"""Of what Kubernetes gives out: everything else is counted."""
+"""The resources of Kubernetes that are measured in bytes. All others are counted."""
 UNKNOWN = "…"
-"""Stands where the data lack what a sentence asks for."""
+"""The text that replaces missing data."""
 
 
 @cache
@@ -103,30 +112,52 @@ def sentence(
     zone: tzinfo | None = None,
     now: datetime | None = None,
 ) -> str:
-    """The whole sentence. `zone` and `now` are for times in it; without them UTC with the date.
+    """The complete sentence. `zone` and `now` are for its times; without them times are in UTC with the date.
 
-    For a reason to wait it is made of the reason, who is ahead, what frees the units and what would help.
+    The sentence of a waiting reason consists of the reason, the jobs ahead, the units that become free, and what
+    would help.
     """
     if code.startswith("waiting."):
-        parts = (
-            waiting_reason_sentence(code, data, language, zone, now),
-            waiting_start_sentence(data, language, zone, now),
-            waiting_help_sentence(data, language),
-        )
-        return " ".join(part for part in parts if part)
+        return str(waiting_text(WaitingExplanation(code, data or {}), language, zone, now))
     known = dict(data or {})
     chosen = variant_code(code, known)
     text = fill_sentence(code, SENTENCES.get(chosen), known, language, zone, now)
     if code.startswith("exit."):
-        more = ["exit.rank"] if known.get("rank") is not None else []
+        was_ended = code.startswith(("exit.stopped", "exit.timed_out"))
+        more = ["exit.rank"] if known.get("rank") is not None and not was_ended else []
         more += ["exit.left_behind"] if known.get("left_behind") else []
-        more += ["exit.not_finite"] if known.get("not_finite") else []
+        more += ["exit.not_finite"] if known.get("not_finite") and code != "exit.not_finite" else []
         text = " ".join([text, *(fill_sentence(part, SENTENCES[part], known, language) for part in more)])
     return text
 
 
+@dataclass(frozen=True)
+class WaitingText:
+    """The sentences about a waiting job."""
+
+    reason: str
+    """Which pages set in bold."""
+    rest: str
+    """The jobs ahead, the units that become free, the expected start, and what would let it start sooner."""
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.reason, self.rest)))
+
+
+def waiting_text(
+    explanation: WaitingExplanation,
+    language: str = "en",
+    zone: tzinfo | None = None,
+    now: datetime | None = None,
+) -> WaitingText:
+    """All that is said of a waiting job, wherever it is said."""
+    code, data = explanation.code, explanation.data
+    rest = (waiting_start_sentence(data, language, zone, now), waiting_help_sentence(data, language))
+    return WaitingText(waiting_reason_sentence(code, data, language, zone, now), " ".join(filter(None, rest)))
+
+
 def variant_code(code: str, data: Mapping[str, Any]) -> str:
-    """The code of the sentence that says what the data have: some codes have a shorter and a longer one."""
+    """The code of the variant that fits the data, because some codes have a shorter and a longer sentence."""
     has = {name for name, value in data.items() if value not in (None, "", [], ())}
     if code == "waiting.not_enough_units" and data.get("nodes", 1) == 1:
         return code + ".one_node"
@@ -137,14 +168,16 @@ def variant_code(code: str, data: Mapping[str, Any]) -> str:
 
 
 def title(code: str, language: str = "en") -> str:
-    """A short heading for an error or an end: the code's own, else that of its family."""
+    """A short heading for an error or an end: that of the code, else that of its family."""
     family = code.partition(".")[0]
     english = TITLES.get(code) or TITLES.get(family) or TITLES["unknown"]
     return in_language(english, language)
 
 
 def hint(code: str, data: Mapping[str, Any] | None = None, language: str = "en") -> str:
-    """What to do next; empty where the sentence has already said it. Of what did not start the cause comes first."""
+    """What to do next. Empty if the sentence has said it already. For a failed start the hint of the cause comes
+    first.
+    """
     known = dict(data or {})
     chosen = next(
         (one for one in (variant_code(code, known), code, code.partition(".")[0]) if one in HINTS), None
@@ -163,7 +196,7 @@ def word(group: str, value: object, language: str = "en") -> str:
 
 
 def action_name(code: str, language: str = "en") -> str:
-    """What an audit entry or a line of a job's history says was done."""
+    """The name of an action in an audit entry or in a job's history."""
     return word("action", code, language)
 
 
@@ -184,7 +217,7 @@ def waiting_reason_sentence(
     zone: tzinfo | None = None,
     now: datetime | None = None,
 ) -> str:
-    """The reason alone, which the queue page sets in bold."""
+    """The waiting reason alone, which the queue page prints in bold."""
     known = dict(data or {})
     return fill_sentence(code, SENTENCES.get(variant_code(code, known)), known, language, zone, now)
 
@@ -195,7 +228,9 @@ def waiting_start_sentence(
     zone: tzinfo | None = None,
     now: datetime | None = None,
 ) -> str:
-    """Who is ahead, what frees the units when, and how sure that is; empty where nothing is known."""
+    """The jobs ahead, the units that become free, the expected times and their certainty.
+    Empty if nothing is known.
+    """
     known = without_narrow_range(data or {})
     parts = []
     if known.get("ahead"):
@@ -213,7 +248,7 @@ def waiting_start_sentence(
 
 
 def without_narrow_range(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A range within one minute is none, where the likeliest moment is said."""
+    """Removes a range that lies within one minute if the likeliest moment is given."""
     minutes = {str(data.get(name))[:16] for name in ("earliest_at", "latest_at")}
     is_narrow = len(minutes) == 1 and data.get("starts_at")
     return {
@@ -222,7 +257,7 @@ def without_narrow_range(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def waiting_help_sentence(data: Mapping[str, Any] | None, language: str = "en") -> str:
-    """What would let it start now; empty where nothing would."""
+    """What would let the job start now. Empty if nothing would."""
     known = dict(data or {})
     parts = []
     if known.get("helps_units") and known.get("kind"):
@@ -238,7 +273,7 @@ CERTAINTY: dict[str, list[str]] = {
     EstimateSource.PROGRESS: ["waiting.certainty.progress"],
     EstimateSource.TOTALS: ["waiting.certainty.totals"],
 }
-"""How sure an expected start is, by where it comes from."""
+"""The certainty of an expected start, by the source of the estimate."""
 
 
 def fill_sentence(
@@ -249,15 +284,15 @@ def fill_sentence(
     zone: tzinfo | None = None,
     now: datetime | None = None,
 ) -> str:
-    """The text with its data; the code itself where there is no text."""
+    """The text with its data, or the code if there is no text."""
     if english is None:
         return code
     text = in_language(english, language)
-    return _Filler(dict(data or {}), language, zone, now).format(text)
+    return _SentenceFormatter(dict(data or {}), language, zone, now).format(text)
 
 
-class _Filler(string.Formatter):
-    """`{needed:units}`, `{at:clock}`, `{state:word state.job}`; `{n:jobs/이}` adds a particle."""
+class _SentenceFormatter(string.Formatter):
+    """Formats `{needed:units}`, `{at:clock}` and `{state:word state.job}`; `{n:jobs/이}` also adds a particle."""
 
     def __init__(
         self, data: dict[str, Any], language: str, zone: tzinfo | None, now: datetime | None
@@ -302,6 +337,7 @@ class _Filler(string.Formatter):
                 format_size(value) if self.data.get("what") in IN_BYTES else format_number(value)
             ),
             "percent": lambda: format_percent(value),
+            "metric": lambda: format_metric_value(str(self.data.get("metric")), value),
             "clock": lambda: format_short_datetime(value, self.zone, self.now),
             "day": lambda: format_day(value),
             "job": lambda: f"job-{value}",
@@ -319,7 +355,7 @@ class _Filler(string.Formatter):
         return plain[form]()
 
     def _problem(self, value: Any) -> str:
-        """What was kept as a code with data of its own, or by an older version as a text."""
+        """The sentence of a nested code with its data. Older versions stored a text instead."""
         problem = parse_backup_problem(value)
         return (
             sentence(problem.code, problem.data, self.language, self.zone, self.now) if problem else UNKNOWN

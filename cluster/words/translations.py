@@ -1,6 +1,7 @@
 """Read Korean translations from .po files with Babel, without compiled catalogues.
 
-A folder holds one .po per feature; `msgid` is the English text. Sentences, pages and the console each have a folder.
+A folder contains one .po file per feature, in which `msgid` is the English text. Sentences, pages and the console
+each have a folder.
 """
 
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ __all__ = ["Translations", "load_translations", "read_messages"]
 
 
 def read_messages(folder: Path, language: str) -> Iterator[tuple[Path, Message]]:
-    """Every translated entry of the folder's `<language>/*.po`, with the file that it stands in."""
+    """Every translated entry of the folder's `<language>/*.po`, with its file."""
     for path in sorted((folder / language).glob("*.po")):
         with path.open("rb") as file:
             for message in read_po(file, locale=language, abort_invalid=True):
@@ -25,8 +26,9 @@ def read_messages(folder: Path, language: str) -> Iterator[tuple[Path, Message]]
 
 
 def load_translations(folder: Path, language: str) -> Translations:
-    """All .po files of `<folder>/<language>/` as one catalogue; empty where there is none. What it does not know
-    comes back in English."""
+    """All .po files of `<folder>/<language>/` as one catalogue, empty if there are none. Texts without a translation
+    stay English.
+    """
     catalog = Catalog(locale=language)
     for _, message in read_messages(folder, language):
         catalog[message.id] = message

@@ -7,14 +7,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class BackupProblem:
-    """What is wrong with a backup or with its copy; `code` has words in both languages."""
+    """A defect of a backup or of its copy. `code` has words in both languages."""
 
     code: str
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
 def parse_backup_problem(value: Any) -> BackupProblem | None:
-    """As a manifest or a row keeps it; None where nothing is wrong. The oldest ones keep a text.
+    """Parses the problem in a manifest or a row. Returns None if there is none. The oldest manifests have a text.
 
     Raises KeyError, TypeError.
     """

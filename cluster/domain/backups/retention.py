@@ -11,7 +11,7 @@ DAYS, WEEKS, MONTHS = 7, 4, 12
 
 @dataclass(frozen=True)
 class StoredBackup:
-    """A backup in its folder; `is_verified`: a restore has proved it, and it is still what was proved."""
+    """A backup in its folder. `is_verified`: a drill has verified it, and its file has not changed since."""
 
     name: str
     made_at: datetime
@@ -19,10 +19,10 @@ class StoredBackup:
 
 
 def surplus_backups(backups: Iterable[StoredBackup], zone: ZoneInfo) -> set[str]:
-    """The names of those that may go.
+    """The names of the backups that may be deleted.
 
-    The newest verified one stays of each of the last 7 days, 4 weeks and 12 months that have one, so that the last
-    verified one always stays. What is not verified fills no such place: it goes once a verified one is 7 days newer.
+    The newest verified backup stays for each of the last 7 days, 4 weeks and 12 months that have one, so the last
+    verified one always stays. An unverified backup may be deleted once there is a verified one that is 7 days newer.
     """
     found = sorted(backups, key=lambda backup: backup.made_at, reverse=True)
     verified = [backup for backup in found if backup.is_verified]
@@ -39,7 +39,9 @@ def surplus_backups(backups: Iterable[StoredBackup], zone: ZoneInfo) -> set[str]
 
 
 def expired_pre_restore_copies(made: Mapping[Any, datetime], now: datetime, days: int) -> list[Any]:
-    """Which of what restores have put aside may go, oldest first: all older than `days` but the newest."""
+    """The copies of replaced databases that may be deleted, oldest first: all that are older than `days`, except the
+    newest.
+    """
     found = sorted(made, key=lambda each: made[each])
     return [each for each in found[:-1] if now - made[each] > timedelta(days=days)]
 

@@ -4,11 +4,11 @@ from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 OLDEST_ACCEPTABLE = timedelta(hours=26)
-"""A night and a patient backup: after that somebody has to know."""
+"""The time between two nights and the duration of a slow backup. After it an administrator is alerted."""
 
 
 def parse_time_of_day(text: str) -> time:
-    """`HH:MM` on the installation's own clock. Raises ValueError."""
+    """Parses `HH:MM`, a time in the installation's time zone. Raises ValueError."""
     if len(text) != len("HH:MM") or text[2] != ":":
         raise ValueError(text)
     return time.fromisoformat(text)
@@ -32,10 +32,10 @@ def next_due(now: datetime, zone: ZoneInfo, at: time) -> datetime:
 
 
 def due_night(now: datetime, zone: ZoneInfo, at: time, asked_for: datetime) -> datetime | None:
-    """The night that has not been asked for yet; of several missed ones the last alone.
+    """The night for which a backup is due and not requested yet. If several were missed, it is the last one.
 
-    `asked_for` is the one that was asked for last. Where it is still to come the clock was set back since: a
-    backup is owed, or none would be made until that day.
+    `asked_for` is the night of the last request. If it is in the future, the clock was set back since then. A backup
+    is due then, because otherwise none would be made until that night.
     """
     night = last_due(now, zone, at)
     return night if asked_for < night or asked_for > now else None

@@ -43,7 +43,7 @@ def seconds_in_states(
 
 
 def unit_hours(holdings: Sequence[UnitHolding], now: datetime) -> float:
-    """Units times hours over all attempts, the living one up to now."""
+    """Units times hours over all attempts. A live attempt counts up to now."""
     seconds = (
         holding.units * max(0.0, ((holding.ended_at or now) - holding.begun_at).total_seconds())
         for holding in holdings
@@ -62,7 +62,7 @@ class CalendarMonth:
         return f"{self.year:04}-{self.month:02}"
 
     def starts_at(self, zone: ZoneInfo) -> datetime:
-        """Aware UTC; the day that a clock is changed is as long as it was."""
+        """The first moment of the month, aware UTC. A day on which the clock changes has its real length."""
         return datetime(self.year, self.month, 1, tzinfo=zone).astimezone(UTC)
 
     def ends_at(self, zone: ZoneInfo) -> datetime:
@@ -82,7 +82,7 @@ def month_of(now: datetime, zone: ZoneInfo) -> CalendarMonth:
 
 
 def parse_month(text: str, field: str = "month") -> CalendarMonth:
-    """`2026-11`; raises Refused."""
+    """Parses `2026-11`. Raises Refused."""
     found = re.fullmatch(r"(20[0-9]{2})-(0[1-9]|1[0-2])", text)
     if found is None:
         raise Refused(field, "accounting.bad_month", value=text[:40])

@@ -1,7 +1,7 @@
 """Decide the next action on an attempt from its row and from the state that the executor observes.
 
-Level-triggered: the same facts give the same action, every action is safe to repeat, and the next look
-corrects the last one. Nothing here remembers anything.
+The decision is level-triggered: the same facts give the same action, every action can be repeated, and the next pass
+corrects the last one. This module keeps no state.
 """
 
 from dataclasses import dataclass
@@ -23,46 +23,48 @@ from cluster.domain.storage.disk_reserve import EXIT_DISK_FILLED, INTERRUPTED_DI
 
 RETRY_START_AFTER = timedelta(seconds=10)
 GIVE_UP_STARTING_AFTER = timedelta(seconds=60)
-"""A job on one node then counts as failed; a gang gives its units back and waits again."""
+"""After this time a job on one node has failed, and a gang gives its units back and waits again."""
 GIVE_UP_PENDING_AFTER = timedelta(minutes=15)
-"""For what the executor has taken up: an image of many gigabytes may be on its way."""
+"""The limit for a start that the executor has accepted, because an image of many gigabytes may be downloading."""
 START_DEADLINE = "interrupted.start_deadline"
 KILL_AFTER = timedelta(seconds=7)
-"""The shim ends the tree politely in 5 s; a stop is promised within 10 s."""
+"""The shim ends all processes within 5 s, and a stop must take at most 10 s."""
 LONGEST_CHECKPOINT_GRACE = timedelta(seconds=60)
-"""What a job may take of its grace time to save a checkpoint when the services stop."""
+"""The greatest part of a job's grace time that it gets for a checkpoint when the services stop."""
 MAX_LOST_SHIMS = 3
-"""As often a job is tried whose shim disappears: then the job itself may be what makes it disappear."""
+"""So many attempts may lose their shim; after that the job itself may be the cause."""
 
 
 class ObservedState(StrEnum):
     """What the executor sees of an attempt."""
 
     UNKNOWN = "unknown"
-    """It cannot tell: the node does not answer. The units stay booked."""
+    """The node does not answer, so the state cannot be known. The units stay booked."""
     ABSENT = "absent"
-    """No `started` marker: no shim has begun, or ever will without being asked again."""
+    """There is no `started` marker: no shim has begun, and none will without another start."""
     PENDING = "awaited"
-    """The executor has taken it up, and no shim has begun: an image is brought, a place is waited for."""
+    """The executor has accepted the start and no shim has begun: an image is downloading, or a pod waits for its
+    node.
+    """
     ALIVE = "alive"
-    """The shim that wrote the marker lives."""
+    """The shim that wrote the marker is alive."""
     ENDED = "gone"
-    """The marker is there and its shim is not: it is over."""
+    """The marker exists and its shim does not: the attempt is over."""
 
 
 class NodeFate(StrEnum):
-    """What became of the node since the attempt was placed."""
+    """What became of the node since the attempt was placed there."""
 
     SAME_BOOT = "same_boot"
     REBOOTED = "rebooted"
     UNREACHABLE = "unreachable"
     LOST = "lost"
-    """Silent for longer than the grace time."""
+    """The node was silent for longer than the grace time."""
 
 
 @dataclass(frozen=True)
 class AttemptFacts:
-    """All that the decision looks at. `number` is the attempt's own fence, `fence` the job's now."""
+    """The input of the decision. `number` is the attempt's own fence, `fence` the job's current one."""
 
     job: int
     number: int
@@ -73,37 +75,37 @@ class AttemptFacts:
     exit_record: ExitRecord | None = None
     node: NodeFate = NodeFate.SAME_BOOT
     since_placed: timedelta = timedelta(0)
-    """In steady time: a clock that is set ends nothing."""
+    """The duration in steady time, so that setting the clock ends nothing."""
     since_stop_requested: timedelta | None = None
     is_requeued: bool = False
-    """`make down`: end it and let the job wait again."""
+    """Whether `make down` ends the attempt, after which the job waits again."""
     grace: timedelta = timedelta(seconds=30)
-    """The job's own time to end politely."""
+    """The grace time of the job."""
     nodes: int = 1
-    """How many nodes its units are on."""
+    """The number of nodes on which it has units."""
     lost_before: int = 0
-    """Earlier attempts of the job whose shim had disappeared."""
+    """The number of earlier attempts of the job whose shim disappeared."""
     cause: StopCause | None = None
-    """Why it is ended although nobody asked for it."""
+    """Why the attempt is ended although nobody asked for it."""
     disk_full_cause: StopCause | None = None
-    """Why it ends where its own record says that the disk was full."""
+    """Why the attempt ends if its own record says that the disk was full."""
     has_no_room: bool = False
     """Whether its start failed because the disk was full."""
 
 
 @dataclass(frozen=True)
 class DoNothing:
-    """All is as it should be, or nobody can know."""
+    """Everything is as it should be, or the state is unknown."""
 
 
 @dataclass(frozen=True)
 class StartAttempt:
-    """Ask the executor; where the marker already stands, the second shim refuses by itself."""
+    """Ask the executor to start the attempt. If the marker exists already, a second shim refuses by itself."""
 
 
 @dataclass(frozen=True)
 class RecordRunning:
-    """Its shim lives: write handle and start into the rows, whoever started it (adoption)."""
+    """The shim is alive: write handle and start into the rows, whichever scheduler started it (adoption)."""
 
     is_adopted: bool = False
 
@@ -115,7 +117,7 @@ class RecordEnd:
 
 @dataclass(frozen=True)
 class RecordInterruption:
-    """It ended for no fault of the job: the job waits again."""
+    """The attempt ended through no fault of the job: the job waits again."""
 
     code: str
     data: dict[str, Any]
@@ -123,9 +125,9 @@ class RecordInterruption:
 
 @dataclass(frozen=True)
 class PreventStart:
-    """Write the `started` marker in the shim's place, so that no late shim can begin; then look again.
+    """Write the `started` marker in the shim's place, so that no late shim can begin; then read the state again.
 
-    `cause` is why the job waits again; None: it has ended by that.
+    `cause` is why the job waits again. None: the attempt has ended.
     """
 
     cause: str | None = None
@@ -133,9 +135,9 @@ class PreventStart:
 
 @dataclass(frozen=True)
 class StopAttempt:
-    """Ask the shim to end its tree; repeated until it is gone.
+    """Ask the shim to end all processes. The request is repeated until they are gone.
 
-    `with_grace`: the program has its grace time, to save a checkpoint.
+    `with_grace`: the program gets its grace time first, to save a checkpoint.
     """
 
     with_grace: bool = False
@@ -143,7 +145,7 @@ class StopAttempt:
 
 @dataclass(frozen=True)
 class KillAttempt:
-    """End the whole tree at once."""
+    """End all processes at once."""
 
 
 AttemptAction = (
@@ -164,7 +166,7 @@ def is_stale(row_fence: int, fence: int) -> bool:
 
 
 def decide(facts: AttemptFacts) -> AttemptAction:
-    """The one thing to do now; see the table in tests/unit/cluster/domain/jobs/test_attempts.py."""
+    """The action to take now. The table is in tests/unit/cluster/domain/jobs/test_attempts.py."""
     if is_stale(facts.fence, facts.number) or facts.state is AttemptState.ENDED:
         return KillAttempt() if facts.seen is ObservedState.ALIVE else DoNothing()
     if facts.seen is ObservedState.UNKNOWN:
@@ -179,9 +181,9 @@ def decide(facts: AttemptFacts) -> AttemptAction:
 
 
 def _decide_unknown(facts: AttemptFacts) -> AttemptAction:
-    """A silent node keeps its attempts until it is given up; then they are fenced before another begins.
+    """A silent node keeps its attempts until it is lost; then they are fenced before another attempt begins.
 
-    A stop is told all the same: who hears it ends, also where nobody can be asked whether he has.
+    A stop is requested all the same, because the run may receive it although the node does not answer.
     """
     if cause := _CAUSE_OF_FATE.get(facts.node):
         return RecordInterruption(cause, {"attempt": facts.number})
@@ -190,12 +192,12 @@ def _decide_unknown(facts: AttemptFacts) -> AttemptAction:
 
 def _decide_absent(facts: AttemptFacts) -> AttemptAction:
     if facts.node is NodeFate.REBOOTED and facts.state is not AttemptState.PLACED:
-        # A scheduler that stood still meanwhile may be about to start it, on the node as it is now.
+        # A scheduler that was suspended may be about to start it on the rebooted node.
         return PreventStart("interrupted.node_rebooted")
     if facts.node is NodeFate.LOST:
         return PreventStart("interrupted.node_lost")
     if facts.state is AttemptState.RUNNING:
-        return RecordEnd(outcome_without_record(facts.desired))  # Somebody removed its folder.
+        return RecordEnd(outcome_without_record(facts.desired))  # Somebody has removed its folder.
     if facts.desired is DesiredState.STOP:
         return PreventStart()
     if facts.is_requeued:
@@ -210,9 +212,9 @@ def _decide_absent(facts: AttemptFacts) -> AttemptAction:
 
 
 def _decide_awaited(facts: AttemptFacts) -> AttemptAction:
-    """It has its units and comes by itself; to take it back is to make its start impossible.
+    """The attempt has its units and starts by itself. It is taken back by making its start impossible.
 
-    One that had begun already is none that comes late: its marker cannot be read just now.
+    An attempt that had begun before is not a late start: its marker just cannot be read now.
     """
     if facts.node is NodeFate.LOST:
         return PreventStart("interrupted.node_lost")
@@ -240,7 +242,7 @@ def _decide_alive(facts: AttemptFacts) -> AttemptAction:
 
 
 def _decide_gone(facts: AttemptFacts) -> AttemptAction:
-    """`exit.json` counts only now that the shim is gone."""
+    """`exit.json` counts only because the shim is gone."""
     if facts.exit_record is not None:
         if facts.exit_record.disruption is not None:
             return _decide_taken(facts, facts.exit_record.disruption)
@@ -268,7 +270,7 @@ def _decide_gone(facts: AttemptFacts) -> AttemptAction:
 def _decide_without_room(
     facts: AttemptFacts, truth: ExitRecord, ended: AttemptOutcome
 ) -> AttemptAction | None:
-    """None where the disk has nothing to do with its end, or where it ended well or was stopped all the same."""
+    """Returns None if the full disk is not the cause of the end, if the attempt succeeded, or if it was stopped."""
     if facts.desired is DesiredState.STOP or ended.state is JobState.FINISHED:
         return None
     if facts.cause is not None:
@@ -285,7 +287,9 @@ def _end_for(cause: StopCause, facts: AttemptFacts, exit_code: int | None = None
 
 
 def _decide_taken(facts: AttemptFacts, taken: Disruption) -> AttemptAction:
-    """An eviction, a deletion by hand, a member that is no more: the whole is tried again, where it is still wanted."""
+    """Decides after a disruption (eviction, deletion, lost member): the job gets a new
+    attempt if it is still wanted.
+    """
     if facts.desired is DesiredState.STOP:
         return RecordEnd(outcome_without_record(facts.desired))
     return RecordInterruption(taken.code, {"attempt": facts.number} | taken.data)
@@ -298,11 +302,13 @@ _CAUSE_OF_FATE = {
 
 
 def is_retried(outcome: AttemptOutcome, desired: DesiredState, retries: int, used: int) -> bool:
-    """Whether a failed attempt is followed by another. A stop wins; none follows a time limit or a filled disk."""
+    """Whether another attempt follows a failed one. None follows a stop, a time limit or a
+    disk that the job filled.
+    """
     has_failed = outcome.state is JobState.FAILED and outcome.code not in ("exit.timed_out", EXIT_DISK_FILLED)
     return has_failed and desired is DesiredState.RUN and used < retries
 
 
 def outcome_of_prevented_start(desired: DesiredState, why: dict[str, Any] | None = None) -> AttemptOutcome:
-    """What to record once the marker was written in the shim's place."""
+    """The outcome to record after the marker was written in the shim's place."""
     return outcome_never_started(desired, why)

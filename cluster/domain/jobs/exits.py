@@ -1,4 +1,4 @@
-"""How an attempt ended: parse the shim's `exit.json` and decide the outcome of the job."""
+"""Parse the shim's `exit.json` and decide the outcome of the job."""
 
 import json
 import math
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
+from cluster.domain.jobs.headline_metric import Objective, parse_objective
 from cluster.domain.jobs.results import MetricResults, check_metric_name, parse_results
 from cluster.domain.states import DesiredState, JobState
 
@@ -30,7 +31,7 @@ SIGNALS = {
     25: "SIGXFSZ",
     31: "SIGSYS",
 }
-"""Linux numbers, signal(7); those that end a program and that people have met."""
+"""Linux numbers of signal(7) that end a program and that people know."""
 
 
 CODE_OF_SIGNAL = {
@@ -53,7 +54,7 @@ CODE_OF_EXIT = {
 
 
 def meaning_of_status(exit_code: int | None, signal: int | None = None) -> tuple[str, dict[str, Any]]:
-    """Code and data of a bare exit status; an exit code above 128 is a shell's way to name a signal."""
+    """The code and data of an exit status. An exit code above 128 is a shell's notation for a signal."""
     if signal is None and exit_code is not None and 128 < exit_code <= 128 + 64:
         signal = exit_code - 128
     if signal is not None:
@@ -72,7 +73,7 @@ MAX_RANKS = 4096
 
 @dataclass(frozen=True)
 class RankExit:
-    """How one rank's program ended; both None where it never began or nobody saw its end."""
+    """How one rank's program ended. Both are None if it never began or its end is unknown."""
 
     rank: int
     exit_code: int | None = None
@@ -85,7 +86,9 @@ class RankExit:
 
 @dataclass(frozen=True)
 class Disruption:
-    """The platform removed a part of the running job through no fault of the job: a code with words, and its data."""
+    """The platform removed a part of the running job through no fault of the job. It is a
+    code with words and data.
+    """
 
     code: str
     data: dict[str, Any] = field(default_factory=dict)
@@ -93,7 +96,7 @@ class Disruption:
 
 @dataclass(frozen=True)
 class ExitRecord:
-    """`exit.json`, validated. Sizes are bytes; `error` is a code where the shim itself could not go on."""
+    """The validated `exit.json`. Sizes are bytes. `error` is a code if the shim itself could not continue."""
 
     job: int = 0
     attempt: int = 0
@@ -110,35 +113,37 @@ class ExitRecord:
     cpu_seconds: float | None = None
     max_rss_bytes: int | None = None
     average_rss_bytes: int | None = None
-    """Over the time that it ran."""
+    """The mean over the time that it ran."""
     unit_seconds_used: float | None = None
-    """Seconds in which its units worked, summed: by GPU utilisation, or CPU time on slots."""
+    """The seconds in which its units worked, summed: by GPU utilisation, or CPU time on slots."""
     left_behind: int = 0
-    """Processes that the program had left running; they were ended."""
+    """The number of processes that the program had left running and that the shim ended."""
     error: str | None = None
     memory_limit_bytes: int | None = None
     process_limit: int | None = None
-    """How many processes and threads it may have, where it was refused one more."""
+    """The limit of processes and threads, if the program was refused another one."""
     executor_exit_code: int | None = None
-    """Not in the file: what ran it has an exit code of its own."""
+    """The executor's own exit code, which is not in the file."""
     disruption: Disruption | None = None
-    """Not in the file either: it did not end, it was ended by others than us."""
+    """The disruption that ended the attempt, which is not in the file."""
     results: MetricResults = field(default_factory=dict)
+    objective: Objective | None = None
+    """The metric that the program named as what it is trained for."""
     not_finite: str | None = None
-    """The first loss that was NaN or infinite; without root the program could have said so itself."""
+    """The first loss that was NaN or infinite. Without root the program could have written it itself."""
     disk_full: bool = False
-    """Nothing more could be written when it ended, or it could not write its own record."""
+    """Whether the disk was full when the attempt ended, or when the shim wrote its record."""
     out_bytes: int | None = None
-    """What its `out` folder takes on the disk; None where that was not counted."""
+    """The bytes that its `out` folder takes on the disk. None if they were not counted."""
 
     def is_of(self, job: int, attempt: int, fence: int) -> bool:
-        """Whether it speaks of this attempt: a copied file of another one does not count."""
+        """Whether the record belongs to this attempt. A copied file of another attempt does not count."""
         return (self.job, self.attempt, self.fence) == (job, attempt, fence)
 
 
 @dataclass(frozen=True)
 class AttemptOutcome:
-    """What the rows keep of an end: the job's last state, the code of the reason with its data."""
+    """What the rows keep of an end: the job's last state and the code of the reason with its data."""
 
     state: JobState
     code: str
@@ -151,7 +156,7 @@ FOREIGN_RECORD = "exit.truth_foreign"
 
 
 def parse_exit_record(content: str | bytes) -> ExitRecord:
-    """Always a value: where anything is missing, of the wrong type or too large, `error` says so."""
+    """Always returns a record. If a field is missing, of the wrong type or too large, `error` says so."""
     if len(content) > LARGEST_RECORD:
         return ExitRecord(error=UNREADABLE_RECORD)
     try:
@@ -161,7 +166,7 @@ def parse_exit_record(content: str | bytes) -> ExitRecord:
 
 
 def parse_usage(content: str | bytes) -> ExitRecord | None:
-    """The numbers of a shim's last measurement (`usage.json`); None where they make no sense."""
+    """The numbers of a shim's last measurement (`usage.json`). None if they are invalid."""
     try:
         found = json.loads(content)
         return ExitRecord(
@@ -175,7 +180,7 @@ def parse_usage(content: str | bytes) -> ExitRecord | None:
 
 
 def _read_truth(found: Any) -> ExitRecord:
-    """Keys that this version does not know are passed over."""
+    """Reads the fields. Unknown keys are ignored."""
     if not isinstance(found, dict):
         raise TypeError("not an object")
     ranks = found["ranks"]
@@ -208,6 +213,7 @@ def _read_truth(found: Any) -> ExitRecord:
         left_behind=_whole(found.get("left_behind", 0)),
         error=_maybe(found.get("error"), _code),
         results=parse_results(found.get("results") or {}),
+        objective=parse_objective(found.get("objective")),
         not_finite=_maybe(found.get("not_finite"), check_metric_name),
         memory_limit_bytes=_maybe(found.get("memory_limit_bytes"), _whole),
         process_limit=_maybe(found.get("process_limit"), _whole),
@@ -217,13 +223,15 @@ def _read_truth(found: Any) -> ExitRecord:
 
 
 def outcome_of(truth: ExitRecord, desired: DesiredState = DesiredState.RUN) -> AttemptOutcome:
-    """The job's end from the shim's word, read as the first rank that failed where there are ranks.
+    """The outcome by the shim's record, of the first failed rank if there are ranks.
 
-    The launcher's own exit code says only that some rank failed (Horovod: always 1), so it counts last.
+    The launcher's own exit code says only that some rank failed (with Horovod it is always 1), so it counts last.
     """
     exit_code, signal, rank = _first_cause(truth)
     shown = exit_code if signal is None else 128 + signal
-    data: dict[str, Any] = {} if rank is None else {"rank": rank, "ranks": len(truth.ranks)}
+    # A job that was ended has no rank that failed: all of them end because they were told to.
+    names_rank = rank is not None and not (truth.stopped or truth.timed_out)
+    data: dict[str, Any] = {"rank": rank, "ranks": len(truth.ranks)} if names_rank else {}
     if shown is not None:
         data["exit_code"] = shown
     if truth.not_finite:
@@ -252,28 +260,32 @@ def outcome_of(truth: ExitRecord, desired: DesiredState = DesiredState.RUN) -> A
 
 
 def outcome_without_record(desired: DesiredState) -> AttemptOutcome:
-    """The shim is gone and left no `exit.json`: killed from outside, or its disk was full."""
+    """The outcome if the shim is gone without `exit.json`: it was killed, or its disk was full."""
     if desired is DesiredState.STOP:
         return AttemptOutcome(JobState.STOPPED, "exit.stopped", {})
     return AttemptOutcome(JobState.FAILED, "exit.lost", {})
 
 
 def outcome_never_started(desired: DesiredState, why: dict[str, Any] | None = None) -> AttemptOutcome:
-    """The executor was asked and no shim ever showed up; `why` has the code and data of its last refusal."""
+    """The outcome if no shim began although the executor was asked. `why` has the code and
+    data of its last refusal.
+    """
     if desired is DesiredState.STOP:
         return AttemptOutcome(JobState.STOPPED, "exit.stopped_before_start", {})
     return AttemptOutcome(JobState.FAILED, "exit.not_started", dict(why or {}))
 
 
 def record_of_attempt(truth: ExitRecord, job: int, attempt: int, fence: int) -> ExitRecord:
-    """The truth itself, or one that says that the file speaks of another attempt."""
+    """The record itself, or an error record if the file belongs to another attempt."""
     if truth.error == UNREADABLE_RECORD or truth.is_of(job, attempt, fence):
         return truth
     return replace(ExitRecord(), job=job, attempt=attempt, fence=fence, error=FOREIGN_RECORD)
 
 
 def _first_cause(truth: ExitRecord) -> tuple[int | None, int | None, int | None]:
-    """Exit code, signal and rank of the first failed rank; of the whole where no rank is known to be bad."""
+    """Exit code, signal and rank of the first failed rank; those of the launcher if no rank
+    is known to have failed.
+    """
     bad = {rank.rank: rank for rank in truth.ranks if rank.has_failed}
     if not bad:
         return truth.exit_code, truth.signal, None
@@ -283,7 +295,9 @@ def _first_cause(truth: ExitRecord) -> tuple[int | None, int | None, int | None]
 
 
 def _contradicts(truth: ExitRecord) -> bool:
-    """The shim ends with the exit code that it writes down; where it wrote none, nothing can contradict it."""
+    """Whether the executor's exit code differs from that of the record. A record without exit code contradicts
+    nothing.
+    """
     return truth.exit_code is not None and truth.executor_exit_code != truth.exit_code
 
 

@@ -11,7 +11,7 @@ from cluster.domain.states import TrainingKind, UnitKind
 
 CPU_ONLY_LIBRARY = "tensorflow-cpu"
 GPU_LIBRARY_PREFIX = "nvidia-"
-"""What NVIDIA's own packages begin with; each build for GPUs brings some."""
+"""The prefix of NVIDIA's packages. Each build for GPUs contains some."""
 
 
 class GpuSupport(StrEnum):
@@ -22,13 +22,13 @@ class GpuSupport(StrEnum):
 
 @dataclass(frozen=True)
 class EnvironmentOrImage:
-    """What programs run in: the environment called `name`, or an image. `name` is empty before there is one."""
+    """What programs run in: the environment `name`, or an image. `name` is empty if there is no environment yet."""
 
     name: str
     support: GpuSupport
     is_image: bool = False
     container_image: str = ""
-    """Of the Docker executor: around the environment, chosen by an administrator, with programs of its own."""
+    """The container image of the Docker executor. An administrator chooses it; it has programs of its own."""
 
     @property
     def image(self) -> str | None:
@@ -36,7 +36,7 @@ class EnvironmentOrImage:
 
 
 def gpu_support_of(contents: Sequence[Sequence[str]]) -> GpuSupport:
-    """By [[library, version, purpose], …]."""
+    """The GPU support according to the libraries in [[library, version, purpose], …]."""
     versions = {str(library): str(version) for library, version, *_ in contents}
     if any(library.startswith(GPU_LIBRARY_PREFIX) for library in versions):
         return GpuSupport.YES
@@ -46,7 +46,7 @@ def gpu_support_of(contents: Sequence[Sequence[str]]) -> GpuSupport:
 
 
 def no_gpu_reason(ground: EnvironmentOrImage) -> NoGpuEnvironment | None:
-    """Of jobs on GPUs, whatever they run."""
+    """The reason for which no job on GPUs can run, whatever its program is."""
     if ground.support is not GpuSupport.NO or ground.container_image:
         return None
     return NoGpuEnvironment(ground.name, ground.image)
@@ -55,7 +55,7 @@ def no_gpu_reason(ground: EnvironmentOrImage) -> NoGpuEnvironment | None:
 def check_gpu_support(
     ground: EnvironmentOrImage, kind: UnitKind, training: TrainingKind, command: Sequence[str]
 ) -> tuple[SubmissionWarning, ...]:
-    """Raises Refused for a GPU job that would compute on CPUs; a warning says what is assumed."""
+    """Raises Refused for a GPU job that would compute on CPUs. A warning says what is assumed."""
     if kind is not UnitKind.GPU or ground.support is GpuSupport.YES or not ground.name:
         return ()
     if ground.container_image and not is_run_by_environment(training, command):
@@ -67,7 +67,9 @@ def check_gpu_support(
 
 
 def is_run_by_environment(training: TrainingKind, command: Sequence[str]) -> bool:
-    """As cluster.domain.jobs.launch runs it: models, files of Python and Python itself."""
+    """Whether the environment runs the program (see cluster.domain.jobs.launch): models, Python files and Python
+    itself.
+    """
     return (
         training is TrainingKind.BUILT_IN or command[0].endswith(".py") or command[0] in ("python", "python3")
     )

@@ -14,16 +14,18 @@ from cluster.domain.states import Launcher, UnitKind
 RANK_SCRIPT = "shim_rank.py"
 GANG_SCRIPT = "shim_gang.py"
 SSH_PORT = 2222
-"""Of the sshd in each worker of an MPIJob, as in the default image: worker/environments/default/image.toml."""
+"""The port of the sshd in each worker of an MPIJob, as in the default image:
+worker/environments/default/image.toml.
+"""
 SSH_DEADLINE_SECONDS = round(GIVE_UP_PENDING_AFTER.total_seconds())
-"""Seconds until each of them answers; as long as any start may take."""
+"""Seconds in which each worker has to answer, which are as many as any start may take."""
 POD_INTERFACE = "eth0"
-"""A pod's only one besides loopback. Cards for RDMA need rights that pods of workspaces do not have."""
+"""The only interface of a pod besides loopback. RDMA cards need rights that pods of workspaces do not have."""
 
 
 @dataclass(frozen=True)
 class LaunchPlan:
-    """`command` is what the attempt's shim executes; each rank ends up running `program`."""
+    """`command` is what the attempt's shim executes. Each rank then runs `program`."""
 
     command: tuple[str, ...]
     program: tuple[str, ...]
@@ -35,7 +37,7 @@ def local_launch_plan(
 ) -> LaunchPlan:
     """`interpreter` is the training environment's Python, `runtime` the folder with the rank shim.
 
-    The interpreter is named by its full path for every rank: `python` on PATH may be another one. Ranks on
+    The interpreter has its full path for every rank: `python` on PATH may be another one. Ranks on
     the launcher's own host need no host list and no interface (measured with Horovod 0.28.1). Horovod's
     --verbose is never used, because it prints the whole environment of the job.
     """
@@ -52,7 +54,9 @@ def local_launch_plan(
 
 
 def units_per_pod(units_by_node: Sequence[int]) -> tuple[int, ...]:
-    """How many units each pod of a gang has: all of a node's in one where the nodes are even, else one in each."""
+    """The number of units of each pod of a gang: one pod per node if all nodes have the same number, else one pod per
+    unit.
+    """
     if len(set(units_by_node)) == 1:
         return tuple(units_by_node)
     return (1,) * sum(units_by_node)
@@ -61,19 +65,20 @@ def units_per_pod(units_by_node: Sequence[int]) -> tuple[int, ...]:
 def mpi_launch_plan(
     plan: LaunchPlan, interpreter: str, runtime: str, folder: str, names: Sequence[str]
 ) -> LaunchPlan:
-    """Horovod over Open MPI between pods: hosts come from the MPI operator, ssh is its way, `names` go to every rank.
+    """Horovod over Open MPI between pods. The hosts come from the MPI operator, ranks start by ssh, and `names` are
+    passed to every rank.
 
-    What the operator says to its launcher's environment is said here as switches, for a job's program is handed
-    nothing of the pod's own (mpi-operator v0.7.0, pkg/controller/mpi_job_controller.go).
+    The operator sets variables in its launcher's environment. They are given as options here, because a job's program
+    gets no variable of the pod (mpi-operator v0.7.0, pkg/controller/mpi_job_controller.go).
     """
     switches = {
         "orte_keep_fqdn_hostnames": "true",
         "plm_rsh_args": "-o ConnectionAttempts=10",
         "pml": "ob1",
         "btl": "self,vader,tcp",
-        # To read another rank's memory is a right that pods of workspaces do not have: /dev/shm takes a copy.
+        # Pods of workspaces may not read another rank's memory, so /dev/shm takes a copy.
         "btl_vader_single_copy_mechanism": "none",
-        # Who waits for another rank leaves the processor to it: a pod may have fewer of them than ranks.
+        # A rank that waits yields the processor, because a pod may have fewer processors than ranks.
         "mpi_yield_when_idle": "true",
         "btl_tcp_if_include": POD_INTERFACE,
         "oob_tcp_if_include": POD_INTERFACE,
@@ -93,7 +98,7 @@ def mpi_launch_plan(
 def pod_launch_plan(
     plan: LaunchPlan, launcher: Launcher, interpreter: str, runtime: str, pods: Sequence[int], address: str
 ) -> LaunchPlan:
-    """Between pods that know their number: Horovod over Gloo, torchrun, or the program once in each."""
+    """Between pods that know their number: Horovod over Gloo, torchrun, or the program once in each pod."""
     way = {Launcher.HOROVOD: "gloo", Launcher.TORCHRUN: "torchrun"}.get(launcher, "plain")
     counts = ",".join(map(str, pods))
     gang = (interpreter, f"{runtime}/{GANG_SCRIPT}", way, counts, address, POD_INTERFACE, "--")
@@ -102,14 +107,23 @@ def pod_launch_plan(
 
 
 def remote_rank_command(plan: LaunchPlan, interpreter: str, runtime: str) -> tuple[str, ...]:
-    """A rank that the attempt's shim may not see tells itself what it uses."""
+    """The command of a rank that measures its own usage, because the attempt's shim may run on another node."""
     return (interpreter, f"{runtime}/{RANK_SCRIPT}", "told", "--", *plan.program)
 
 
-def custom_program(interpreter: str, command: Sequence[str]) -> tuple[str, ...]:
-    """The program of an advanced training: a `.py` file is run by the environment's Python.
+def shown_command(command: Sequence[str]) -> tuple[str, ...]:
+    """The command as a person would write it: without the rank's wrapper, and interpreters without their folder."""
+    words = list(command)
+    wrapper = next((place for place, word in enumerate(words) if word.endswith("/" + RANK_SCRIPT)), None)
+    if wrapper is not None and "--" in words[wrapper:]:
+        del words[max(0, wrapper - 1) : words.index("--", wrapper) + 1]
+    return tuple("python" if word.endswith(("/bin/python", "/bin/python3")) else word for word in words)
 
-    Anything else is a command, looked up on PATH, or from the code folder where it has a slash.
+
+def custom_program(interpreter: str, command: Sequence[str]) -> tuple[str, ...]:
+    """The program of an advanced training. A `.py` file is run by the environment's Python.
+
+    Any other word is a command, looked up on PATH, or in the code folder if it contains a slash.
     """
     first = command[0]
     if first.endswith(".py"):
@@ -120,13 +134,15 @@ def custom_program(interpreter: str, command: Sequence[str]) -> tuple[str, ...]:
 
 
 def built_in_program(interpreter: str, model: str) -> tuple[str, ...]:
-    """The program of a built-in model, found by PYTHONPATH; its variables come by GROUNDCREW_VARIABLES."""
+    """The program of a built-in model, which is found by PYTHONPATH and reads its variables from
+    GROUNDCREW_VARIABLES.
+    """
     return (interpreter, "-u", "-m", f"groundcrew_models.{model}")
 
 
 @dataclass(frozen=True)
 class JobFolders:
-    """Absolute paths that a job is told."""
+    """The absolute paths that a job gets."""
 
     runtime: str
     out: str
@@ -144,7 +160,7 @@ def job_environment(
     environment_bin: str,
     variables: Mapping[str, Any] | None = None,
 ) -> dict[str, str]:
-    """The whole environment of a job: nothing of the services' own is handed down.
+    """The whole environment of a job. No variable of the services is passed on.
 
     `units` are identities: GPU UUIDs, or the names of CPU slots, which hide every GPU.
     """

@@ -7,7 +7,7 @@ from cluster.domain.states import ENDED_JOB_STATES, JobState
 
 
 class JobEventKind(StrEnum):
-    """What happens to a job; how it ended is decided by `cluster.domain.jobs.exits`."""
+    """What happens to a job. `cluster.domain.jobs.exits` decides how it ended."""
 
     PLACED = "placed"
     STARTED = "started"
@@ -24,17 +24,17 @@ _S, _E = JobState, JobEventKind
 
 TRANSITIONS: dict[tuple[JobState, JobEventKind], JobState] = {
     (_S.WAITING, _E.PLACED): _S.STARTING,
-    (_S.WAITING, _E.STOP_REQUESTED): _S.STOPPED,  # Nothing runs: stopping it is done at once.
+    (_S.WAITING, _E.STOP_REQUESTED): _S.STOPPED,  # No attempt runs, so stopping takes effect at once.
     (_S.WAITING, _E.FAILED): _S.FAILED,
     (_S.STARTING, _E.STARTED): _S.RUNNING,
     (_S.STARTING, _E.STOP_REQUESTED): _S.STOPPING,
-    (_S.STARTING, _E.FINISHED): _S.FINISHED,  # Over before anybody saw it running.
+    (_S.STARTING, _E.FINISHED): _S.FINISHED,  # The attempt ended before it was observed running.
     (_S.STARTING, _E.FAILED): _S.FAILED,
     (_S.STARTING, _E.STOPPED): _S.STOPPED,
     (_S.STARTING, _E.INTERRUPTED): _S.WAITING,
     (_S.STARTING, _E.RETRIED): _S.WAITING,
     (_S.RUNNING, _E.RETRIED): _S.WAITING,
-    (_S.RUNNING, _E.STARTED): _S.RUNNING,  # Adopted again after a restart.
+    (_S.RUNNING, _E.STARTED): _S.RUNNING,  # A run is adopted again after a restart.
     (_S.RUNNING, _E.STOP_REQUESTED): _S.STOPPING,
     (_S.RUNNING, _E.FINISHED): _S.FINISHED,
     (_S.RUNNING, _E.FAILED): _S.FAILED,
@@ -42,15 +42,15 @@ TRANSITIONS: dict[tuple[JobState, JobEventKind], JobState] = {
     (_S.RUNNING, _E.INTERRUPTED): _S.WAITING,
     (_S.STOPPING, _E.STARTED): _S.STOPPING,
     (_S.STOPPING, _E.STOP_REQUESTED): _S.STOPPING,
-    (_S.STOPPING, _E.FINISHED): _S.FINISHED,  # It ended by itself before the signal reached it.
+    (_S.STOPPING, _E.FINISHED): _S.FINISHED,  # The attempt ended by itself before the signal reached it.
     (_S.STOPPING, _E.FAILED): _S.FAILED,
     (_S.STOPPING, _E.STOPPED): _S.STOPPED,
-    (_S.STOPPING, _E.INTERRUPTED): _S.STOPPED,  # Somebody wanted it stopped: it does not come back.
+    (_S.STOPPING, _E.INTERRUPTED): _S.STOPPED,  # A person stopped the job, so it does not wait again.
 }
 
 
 def next_state(state: JobState, event: JobEventKind) -> JobState:
-    """Raises Conflict where the event does not belong to the state."""
+    """Raises Conflict if the event is not possible in this state."""
     try:
         return TRANSITIONS[state, event]
     except KeyError:

@@ -9,17 +9,17 @@ from cluster.domain.errors import Refused
 from cluster.domain.states import UnitKind
 
 SHARE_FOR_JOBS = 0.9
-"""Of a node's memory; the rest is for its services."""
+"""The share of a node's memory for jobs. The rest is for its services."""
 MIN_BYTES = 256 * 1024**2
 MAX_BYTES = 1024**5
-"""While no node has reported its memory."""
+"""The limit while no node has reported its memory."""
 SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,3})?) *(B|KiB|MiB|GiB|TiB|)")
 SIZE_UNITS = {"TiB": 1024**4, "GiB": 1024**3, "MiB": 1024**2, "KiB": 1024, "B": 1}
 
 
 @dataclass(frozen=True)
 class NodeMemory:
-    """`units`: how many the node has; `memory_bytes`: all of its memory."""
+    """`units` is the number of the node's units, `memory_bytes` all of its memory."""
 
     units: int
     memory_bytes: int
@@ -29,11 +29,13 @@ class NodeMemory:
         return int(self.memory_bytes * SHARE_FOR_JOBS)
 
     def share(self, units: int) -> int:
-        """As large a part of it as of its units."""
+        """The share of the memory that corresponds to so many units."""
         return self.most_bytes_for(units, 100)
 
     def most_bytes_for(self, units: int, overcommit: int = 100) -> int:
-        """What so many units may ask for, with `overcommit` percent of their share; never more than all there is."""
+        """The most that a job on so many units may request: `overcommit` percent of their share, but never more than
+        the node has.
+        """
         part = min(units / self.units, 1.0) * overcommit / 100
         return int(self.memory_bytes * min(part, 1.0) * SHARE_FOR_JOBS)
 
@@ -41,7 +43,8 @@ class NodeMemory:
 def check_memory(
     memory_bytes: int, units: int, kind: UnitKind, nodes: Iterable[NodeMemory], overcommit: int = 100
 ) -> int:
-    """Placement does not look at memory, so the node that gives these units the least decides. Raises Refused.
+    """Checks against the node that gives these units the least memory, because placement ignores memory. Raises
+    Refused.
 
     On `nodes` with fewer units the job runs in parts, each with its part of the memory.
     """
@@ -66,26 +69,28 @@ def check_memory(
 
 
 def memory_limit_of(node: NodeMemory, units: int, asked: int | None, overcommit: int = 100) -> int:
-    """The limit of what runs on `units` of the node; `asked` is for these alone, None: their share."""
+    """The limit of what runs on `units` of the node. `asked` is for these units; None: their share."""
     return node.share(units) if asked is None else min(asked, node.most_bytes_for(units, overcommit))
 
 
 def round_down_size(size: int) -> int:
-    """To the digits that a sentence shows, so that who types what they read is not refused again."""
+    """Rounds down to the digits that a sentence shows, so that a person who types the shown number is not refused
+    again.
+    """
     unit = next((unit for unit in SIZE_UNITS.values() if size >= unit), 1)
     tenths = 10 if size >= 100 * unit or unit == 1 else 1
-    # One byte more, for a share was cut off at a whole one.
+    # One byte is added because a share was rounded down to whole bytes.
     return min(size, (size + 1) * 10 // (unit * tenths) * unit * tenths // 10)
 
 
 def parse_size(text: str) -> int | None:
-    """`12GiB`, `1.5 TiB`, `800 MiB`; a bare number is GiB. None for anything else."""
+    """Parses `12GiB`, `1.5 TiB` or `800 MiB`. A number without unit is in GiB. Returns None for any other text."""
     match = SIZE.fullmatch(text.strip())
     return int(Decimal(match[1]) * SIZE_UNITS[match[2] or "GiB"]) if match else None
 
 
 def format_exact_size(size: int) -> str:
-    """As `parse_size` reads it again, to the byte."""
+    """The text from which `parse_size` gets exactly this size."""
     for name, unit in SIZE_UNITS.items():
         for digits in range(4):
             text = f"{size / unit:.{digits}f} {name}"

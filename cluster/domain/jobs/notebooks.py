@@ -2,16 +2,18 @@
 
 PORT = 8888
 HEALTH_PATH = "/api"
-"""Answered to anybody once it serves, with its version alone."""
+"""The path that everybody may open once the server is ready. Its answer contains only the version."""
 SCRATCH_DIR = "/tmp/jupyter"
-"""What dies with the notebook: sockets, the token's own files, and databases that a shared storage would spoil."""
+"""The folder for what is lost with the notebook: sockets, token files, and databases that shared storage would
+damage.
+"""
 SERVER_SETTINGS = {
     "ServerApp.ip": "0.0.0.0",
     "ServerApp.port": str(PORT),
-    # Another port would be found by nobody.
+    # Nobody would find the server on another port.
     "ServerApp.port_retries": "0",
     "ServerApp.open_browser": "False",
-    # No request leaves the site: neither for news and newer versions, nor for a list of extensions.
+    # No request may leave the site: not for news, newer versions or a list of extensions.
     "LabApp.news_url": "None",
     "LabApp.check_for_updates_class": "jupyterlab.NeverCheckForUpdate",
     "LabApp.extension_manager": "readonly",
@@ -19,13 +21,15 @@ SERVER_SETTINGS = {
 
 
 def notebook_program(interpreter: str, folder: str) -> tuple[str, ...]:
-    """`folder` is what is shown of its files, and where programs in it begin."""
+    """`folder` is the root of the file browser and the working folder of programs."""
     switches = (f"--{name}={value}" for name, value in SERVER_SETTINGS.items())
     return (interpreter, "-m", "jupyterlab", *switches, f"--ServerApp.root_dir={folder}")
 
 
 def notebook_environment(token: str) -> dict[str, str]:
-    """Besides what every job is told. The token stands in no command line: everybody in the pod could read that."""
+    """Variables in addition to those of every job. The token is in no command line, which everybody in the pod could
+    read.
+    """
     return {
         "JUPYTER_TOKEN": token,
         "JUPYTER_RUNTIME_DIR": f"{SCRATCH_DIR}/runtime",

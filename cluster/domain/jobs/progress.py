@@ -7,25 +7,25 @@ from math import isfinite
 from typing import Any
 
 Milestone = tuple[float, float]
-"""Epochs done, and when (Unix seconds)."""
+"""The number of finished epochs, and the time (Unix seconds)."""
 
 MAX_MILESTONES = 64
 MILESTONES_TO_HALVE = 8
-"""With more, the older half is left out: the first epoch may have compiled."""
+"""With more milestones the older half is ignored, because the first epoch may include a compilation."""
 LONGEST_REMAINING = timedelta(days=3660)
 
 
 @dataclass(frozen=True)
 class ProgressReport:
-    """What a program has said of its way; `epochs` None: not how many it will do."""
+    """The progress that a program has reported. `epochs` is None if their total is unknown."""
 
     epochs: float | None
     milestones: tuple[Milestone, ...]
-    """The oldest first."""
+    """The milestones, the oldest first."""
 
     @property
     def part(self) -> float | None:
-        """0 to 1; None where it is not known."""
+        """The share done, 0 to 1. None if it is unknown."""
         if not self.milestones or not self.epochs:
             return None
         return min(1.0, max(0.0, self.milestones[-1][0] / self.epochs))
@@ -33,7 +33,7 @@ class ProgressReport:
 
 @dataclass(frozen=True)
 class ProgressEstimate:
-    """`part` of the way is done; the end is told with the range that its changing pace leaves open."""
+    """The share `part` is done. The end has a range that follows from the changing pace."""
 
     part: float | None = None
     ends_at: datetime | None = None
@@ -42,7 +42,7 @@ class ProgressEstimate:
 
 
 def parse_progress_report(said: Any) -> ProgressReport | None:
-    """From what a shim wrote; None where it makes no sense: the file may be a stranger's."""
+    """Parses what a shim wrote. None if it is invalid; the file may be untrusted."""
     if not isinstance(said, dict) or not isinstance(marks := said.get("marks"), list):
         return None
     epochs = said.get("epochs")
@@ -54,7 +54,9 @@ def parse_progress_report(said: Any) -> ProgressReport | None:
 
 
 def estimate_progress(course: ProgressReport, now: datetime) -> ProgressEstimate:
-    """The end at the pace of the newer half; earliest and latest at its fastest and slowest of late."""
+    """The end at the pace of the newer half of the milestones. The range follows from its
+    fastest and slowest pace.
+    """
     newer = newer_half(course.milestones)
     pace = seconds_per_epoch(newer)
     if pace is None or not course.epochs:
@@ -77,7 +79,7 @@ def newer_half(marks: Sequence[Milestone]) -> Sequence[Milestone]:
 
 
 def seconds_per_epoch(marks: Sequence[Milestone]) -> float | None:
-    """Seconds per epoch; None where it cannot be told."""
+    """Seconds per epoch. None if they cannot be computed."""
     if len(marks) < 2:
         return None
     epochs, seconds = marks[-1][0] - marks[0][0], marks[-1][1] - marks[0][1]
@@ -86,7 +88,9 @@ def seconds_per_epoch(marks: Sequence[Milestone]) -> float | None:
 
 
 def has_changed_visibly(known: ProgressEstimate, found: ProgressEstimate, now: datetime) -> bool:
-    """Whether a row is to be written: a percent more, or an end that moved by a twentieth of what is left."""
+    """Whether the row has to be written: a percent more, or an end that moved by a twentieth
+    of the remaining time.
+    """
     if (known.ends_at is None) is not (found.ends_at is None):
         return True
     if abs((known.part or 0.0) - (found.part or 0.0)) >= 0.01:

@@ -4,16 +4,18 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from cluster.domain.jobs.metric_names import is_lower_better
+
 MAX_METRICS = 64
-LONGEST_METRIC = 64
-LOWER_IS_BETTER_WORDS = ("loss", "error", "perplexity", "seconds")
+LONGEST_METRIC = 100
+"""As long as shims accept them: `groundcrew_job` writes shorter ones, other programs write the file themselves."""
 
 MetricResults = Mapping[str, tuple[float, float, float]]
 """Lowest, highest and last value of each metric."""
 
 
 def parse_results(found: Any) -> dict[str, tuple[float, float, float]]:
-    """Raises TypeError or ValueError for what is no table of finite numbers."""
+    """Raises TypeError or ValueError if it is no table of finite numbers."""
     if not isinstance(found, dict) or len(found) > MAX_METRICS:
         raise TypeError("results")
     return {check_metric_name(name): _three(values) for name, values in found.items()}
@@ -32,14 +34,8 @@ def _three(found: Any) -> tuple[float, float, float]:
     return float(low), float(high), float(last)
 
 
-def is_lower_better(metric: str) -> bool:
-    """A loss is best at its lowest, an accuracy and everything that we do not know at its highest."""
-    words = metric.lower().replace("/", "_").split("_")
-    return any(word in LOWER_IS_BETTER_WORDS for word in words)
-
-
 def best_value(results: MetricResults, metric: str) -> float | None:
-    """The value by which jobs are compared; None where it was not measured."""
+    """The value by which jobs are compared. None if it was not measured."""
     three = results.get(metric)
     if three is None:
         return None

@@ -1,4 +1,4 @@
-"""The states of a job and the events between them; the checks on a job that somebody submits."""
+"""Check a job that somebody submits."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cluster.domain.errors import Refused
+from cluster.domain.jobs.resume_points import ResumePoint
 from cluster.domain.names import check_job_name
-from cluster.domain.queue.reasons import WaitingReason
-from cluster.domain.queue.start_estimate import StartEstimate
+from cluster.domain.queue.explanations import WaitingExplanation
+from cluster.domain.refusals import Refusals
 from cluster.domain.states import Launcher, TrainingKind, UnitKind
 
 LONGEST_TIME_LIMIT = 366 * 24 * 3600
@@ -22,7 +23,7 @@ RETRIES = range(11)
 
 @dataclass(frozen=True)
 class JobRequest:
-    """What a form or a REST body asks for. `command`: [script, argument, …], empty for a built-in model."""
+    """What a form or a REST body requests. `command` is [script, argument, …], empty for a built-in model."""
 
     name: str
     units: int
@@ -33,16 +34,20 @@ class JobRequest:
     priority: int = 0
     time_limit_seconds: int | None = None
     grace_seconds: int = 30
-    """Between SIGTERM and SIGKILL at the time limit, and when the services stop."""
+    """Seconds between SIGTERM and SIGKILL at the time limit, and when the services stop."""
     retries: int = 0
-    """How often a failed attempt is followed by another."""
+    """How many attempts may follow failed ones."""
     memory_bytes: int | None = None
-    """Of all its units together; None: their share of the node."""
+    """The bytes for all units together. None: their share of the node."""
+    code_version: int | None = None
+    """The version of own code that it runs. None: the newest."""
+    continues: ResumePoint | None = None
+    """The checkpoint of another job with which it begins."""
 
 
 @dataclass(frozen=True)
 class SubmissionWarning:
-    """Something that is allowed and seldom meant; shown beside the field, never in the way."""
+    """Something that is allowed but seldom intended. It is shown beside the field and prevents nothing."""
 
     field: str
     code: str
@@ -51,47 +56,45 @@ class SubmissionWarning:
 
 @dataclass(frozen=True)
 class SubmissionPreview:
-    """What would happen to the request now. `reason` None: it starts now, on `node`."""
+    """What would happen to the request now. `explanation` is None if it would start now, on `node`."""
 
     units: int
     kind: UnitKind
-    reason: WaitingReason | None = None
-    outlook: StartEstimate = field(default_factory=StartEstimate)
+    explanation: WaitingExplanation | None = None
     node: str | None = None
     warnings: tuple[SubmissionWarning, ...] = ()
 
     @property
     def starts_now(self) -> bool:
-        return self.reason is None
+        return self.explanation is None
 
 
 def check_job_request(
     request: JobRequest, training: TrainingKind, quota: int, largest_node: int | None, kind: UnitKind
 ) -> tuple[SubmissionWarning, ...]:
-    """Raises Refused for what can never run; returns what is worth a warning.
+    """Raises Refused for every field of a request that can never run, and returns warnings.
 
-    `largest_node` is the most working units on one node, None where no node has reported yet.
+    `largest_node` is the largest number of working units on one node, None if no node has reported yet.
     """
-    check_job_name(request.name)
-    check_units(request.units, quota, largest_node, kind)
-    check_launcher(request.launcher, request.units, kind)
+    refusals = Refusals()
+    refusals.check(check_job_name, request.name)
+    refusals.check(check_units, request.units, quota, largest_node, kind)
+    refusals.check(check_launcher, request.launcher, request.units, kind)
     if request.time_limit_seconds is not None:
-        check_time_limit(request.time_limit_seconds)
-    check_grace(request.grace_seconds)
-    check_retries(request.retries)
-    if request.priority not in PRIORITIES:
-        least, most = PRIORITIES[0], PRIORITIES[-1]
-        raise Refused("priority", "job.priority_range", least=least, most=most)
+        refusals.check(check_time_limit, request.time_limit_seconds)
+    refusals.check(check_grace, request.grace_seconds)
+    refusals.check(check_retries, request.retries)
+    refusals.check(check_priority, request.priority)
     if training is TrainingKind.ADVANCED:
-        check_command(request.command)
-        return relative_path_warnings(request.command)
-    if request.command:
-        raise Refused("command", "job.command_of_built_in")
-    return ()
+        refusals.check(check_command, request.command)
+    elif request.command:
+        refusals.add(Refused("command", "job.command_of_built_in"))
+    refusals.raise_all()
+    return relative_path_warnings(request.command)
 
 
 def check_units(units: int, quota: int, largest_node: int | None, kind: UnitKind) -> int:
-    """What is refused here would wait for ever: more than the quota, or than any node has."""
+    """Refuses what would wait for ever: more units than the quota, or than any node has."""
     if units < 1:
         raise Refused("units", "job.units_too_few", least=1, kind=kind.value)
     if units > quota:
@@ -102,14 +105,14 @@ def check_units(units: int, quota: int, largest_node: int | None, kind: UnitKind
 
 
 def check_launcher(launcher: Launcher, units: int, kind: UnitKind) -> Launcher:
-    """A plain program is one process: with several units it would leave all but one idle."""
+    """Refuses a plain program on several units, because it is one process and would use only one of them."""
     if launcher is Launcher.PLAIN and units > 1:
         raise Refused("launcher", "job.plain_is_one_process", units=units, kind=kind.value)
     return launcher
 
 
 def default_launcher(units: int) -> Launcher:
-    """Where nobody chose: Horovod as soon as there is more than one process to launch."""
+    """The launcher if nobody chose one: Horovod if there is more than one process."""
     return Launcher.HOROVOD if units > 1 else Launcher.PLAIN
 
 
@@ -127,6 +130,12 @@ def check_grace(seconds: int) -> int:
     return seconds
 
 
+def check_priority(priority: int) -> int:
+    if priority not in PRIORITIES:
+        raise Refused("priority", "job.priority_range", least=PRIORITIES[0], most=PRIORITIES[-1])
+    return priority
+
+
 def check_retries(retries: int) -> int:
     if retries not in RETRIES:
         raise Refused("retries", "job.retries_range", least=RETRIES[0], most=RETRIES[-1])
@@ -134,7 +143,7 @@ def check_retries(retries: int) -> int:
 
 
 def check_command(command: Sequence[str]) -> Sequence[str]:
-    """Arguments reach the program byte for byte, so only what no argument can hold is refused."""
+    """Refuses only what no argument can contain, because arguments reach the program unchanged."""
     if not command or not command[0].strip():
         raise Refused("command", "job.command_missing")
     if len(command) > MAX_ARGUMENTS:
@@ -153,7 +162,7 @@ def check_command(command: Sequence[str]) -> Sequence[str]:
 
 
 def relative_path_warnings(command: Sequence[str]) -> tuple[SubmissionWarning, ...]:
-    """Arguments that look like relative paths: they are looked up in the job's copy of the code."""
+    """Warns of arguments that look like relative paths, because they are relative to the job's copy of the code."""
     return tuple(
         SubmissionWarning("command", "job.relative_path", {"argument": argument, "position": position})
         for position, argument in enumerate(command)
@@ -169,12 +178,12 @@ def _is_relative_path(argument: str) -> bool:
 
 
 def default_job_name(training: str, number: int) -> str:
-    """What the form offers: the training's name and a number that is free."""
+    """The name that the form offers: the training's name and an unused number."""
     return f"{training}-{number}"
 
 
 def split_command(line: str) -> tuple[str, ...]:
-    """A command as typed in one line, by the quoting rules of a shell and nothing else of it.
+    """Splits a line by the quoting rules of a shell, without its other rules.
 
     Raises Refused for a quote that is not closed.
     """

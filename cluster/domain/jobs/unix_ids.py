@@ -5,40 +5,40 @@ from dataclasses import dataclass
 from cluster.domain.errors import Refused
 
 IDS_PER_BASE = 2**20
-"""Numbers from each base on; the base itself is nobody's job, for rows are counted from 1."""
+"""How many ids follow each base. The base itself belongs to no job, because rows are counted from 1."""
 MIN_BASE = 1000
-"""Below are root and the services of a machine."""
+"""Smaller ids belong to root and to services of the machine."""
 LARGEST_BASE = 2**32 - 2 - IDS_PER_BASE
-"""The kernel keeps the last number for nobody at all."""
+"""The kernel reserves the last id."""
 LARGEST_ROW_ID = IDS_PER_BASE - 1
 
 
 @dataclass(frozen=True)
 class JobUnixIds:
-    """Where an installation's numbers of users and of workspaces begin."""
+    """The bases of an installation's uids of users and gids of workspaces."""
 
     uid_base: int = 100_000
     gid_base: int = 100_000
 
     @property
     def uid_range(self) -> tuple[int, int]:
-        """The first and the last number that a job may run as; with `make up` the base itself is nginx's."""
+        """The first and the last uid as which a job may run. With `make up` the base itself belongs to nginx."""
         return self.uid_base + 1, self.uid_base + LARGEST_ROW_ID
 
     def uid_of(self, user_id: int) -> int:
-        """Raises Refused."""
+        """Raises Refused if the id is outside of the range."""
         return self.check_uid(self.uid_base + user_id)
 
     def gid_of(self, workspace_id: int) -> int:
-        """Raises Refused."""
+        """Raises Refused if the id is outside of the range."""
         return self.check_gid(self.gid_base + workspace_id)
 
     def check_uid(self, uid: int) -> int:
-        """Raises Refused for root, for a service, and for whoever else is not one of our users."""
+        """Raises Refused for root, for services, and for every other uid that belongs to none of our users."""
         return check_id_in_range("user", "job.user_number_outside", uid, self.uid_base)
 
     def check_gid(self, gid: int) -> int:
-        """Raises Refused."""
+        """Raises Refused for a gid that belongs to none of our workspaces."""
         return check_id_in_range("workspace", "job.workspace_number_outside", gid, self.gid_base)
 
 
@@ -50,9 +50,9 @@ def check_id_in_range(field: str, code: str, number: int, base: int) -> int:
 
 
 DEFAULT_UNIX_IDS = JobUnixIds()
-"""Of an installation whose settings say nothing else."""
+"""The bases of an installation whose settings name no others."""
 
 
 def is_valid_id_base(number: int) -> bool:
-    """Whether an installation's numbers may begin there."""
+    """Whether an installation's ids may begin there."""
     return MIN_BASE <= number <= LARGEST_BASE

@@ -1,7 +1,7 @@
 """Find where Kubernetes does otherwise than our queue decided: foreign pods, refusals, units held twice.
 
-Our own pods are known by their labels; the queue is the one brain, so that any pod with units that is not of it, and
-any refusal of what it placed, is news for the administrator.
+Our own pods are identified by their labels. Only our queue decides, so an administrator is told of any foreign pod
+with units and of any refusal of what the queue placed.
 """
 
 import re
@@ -25,30 +25,32 @@ from cluster.domain.kubernetes.scheduler_messages import TOO_LITTLE
 from cluster.domain.kubernetes.workspace_namespace import GPU_RESOURCE
 
 IGNORED_WHILE_NEW = timedelta(seconds=15)
-"""A pod that was made a moment ago is refused while caches fill: what is over by then is no disagreement."""
+"""A new pod may be refused while caches are filled. What is over by then is no disagreement."""
 SYSTEM_NAMESPACES = ("kube-system", "kube-flannel", "kueue-system", "mpi-operator")
-"""Namespaces whose workloads the cluster cannot do without."""
+"""The namespaces of workloads that the cluster needs."""
 REFUSED_CODE = "disagreement.refused"
 ENDED_PHASES = frozenset({"Succeeded", "Failed"})
 
 
 @dataclass(frozen=True)
 class OwnershipMarks:
-    """How objects of an attempt are known: by labels, and what others make of them by the name of its owner."""
+    """How objects of an attempt are recognised: by labels, or by the name of the owner for
+    objects that others make.
+    """
 
     installation: str
     value: str
     job: str
     attempt: str
     name: re.Pattern[str]
-    """Of a Job or MPIJob: its groups are job and attempt."""
+    """The pattern of the name of a Job or MPIJob. Its groups are job and attempt."""
     namespace: str
-    """How those of workspaces begin."""
+    """The prefix of the namespaces of workspaces."""
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """`subject` names it for as long as it lasts; `node` where one is concerned."""
+    """`subject` identifies it for as long as it lasts. `node` is set if one node is concerned."""
 
     code: str
     subject: str
@@ -62,7 +64,7 @@ class Disagreement:
 def find_disagreements(
     pods: Iterable[ApiObject], workloads: Iterable[ApiObject], ours: OwnershipMarks, now: datetime
 ) -> list[Disagreement]:
-    """By name, so that two looks at the same cluster give the same list."""
+    """The disagreements sorted by name, so that equal snapshots give equal lists."""
     pods = list(pods)
     refusals = list(find_refusals(pods, workloads, ours, now))
     found = [*find_foreign_pods(pods, ours), *refusals, *find_blocking_pods(pods, refusals, ours)]
@@ -70,7 +72,7 @@ def find_disagreements(
 
 
 def find_foreign_pods(pods: Iterable[ApiObject], ours: OwnershipMarks) -> Iterator[Disagreement]:
-    """Pods on nodes that hold units and that our queue knows nothing of."""
+    """Pods that our queue does not know, on nodes that have units."""
     for pod in pods:
         node = (pod.get("spec") or {}).get("nodeName")
         is_over = (pod.get("status") or {}).get("phase") in ENDED_PHASES
@@ -83,7 +85,9 @@ def find_foreign_pods(pods: Iterable[ApiObject], ours: OwnershipMarks) -> Iterat
 def find_refusals(
     pods: Iterable[ApiObject], workloads: Iterable[ApiObject], ours: OwnershipMarks, now: datetime
 ) -> Iterator[Disagreement]:
-    """Of what we placed, one per attempt: Kueue's word counts before that of a pod, which waits for it."""
+    """Refusals of what we placed, one per attempt. Kueue's refusal comes before that of a
+    pod, which waits for Kueue.
+    """
     refused: dict[tuple[str, str], tuple[KubernetesReason, str]] = {}
     for workload in workloads:
         if (key := attempt_of_workload(workload, ours)) and is_old_enough(workload, now):
@@ -106,9 +110,9 @@ def find_refusals(
 def find_blocking_pods(
     pods: Collection[ApiObject], refusals: Iterable[Disagreement], ours: OwnershipMarks
 ) -> Iterator[Disagreement]:
-    """Of each node and each thing that a job of ours lacks there: who else's pod takes most of it.
+    """For each node and each resource that a job of ours lacks there: the foreign pod that takes most of it.
 
-    Those that take units are named anyhow, and Kubernetes' own parts have to be there.
+    Pods with units are reported anyway, and Kubernetes' own pods are needed.
     """
     lacks = {
         (node, what): refusal.data["job"]
@@ -140,7 +144,7 @@ def is_blocking_pod(pod: ApiObject, node: str, ours: OwnershipMarks) -> bool:
 
 
 def find_units_held_twice(reports: Mapping[int, Collection[str]]) -> list[Disagreement]:
-    """`reports`: which units each living job's shim says that it has. Two jobs on one unit is an alarm."""
+    """`reports` are the units that the shim of each live job says it has. Two jobs on one unit raise an alert."""
     holders: dict[str, set[int]] = defaultdict(set)
     for job, units in reports.items():
         for unit in units:
@@ -155,7 +159,7 @@ def find_units_held_twice(reports: Mapping[int, Collection[str]]) -> list[Disagr
 
 
 def attempt_of_pod(thing: ApiObject, ours: OwnershipMarks) -> tuple[str, str] | None:
-    """Job and attempt; None where it is not an attempt of this installation."""
+    """Job and attempt. None if the pod belongs to no attempt of this installation."""
     labels = thing["metadata"].get("labels") or {}
     job, attempt = str(labels.get(ours.job, "")), str(labels.get(ours.attempt, ""))
     is_ours = labels.get(ours.installation) == ours.value
@@ -163,7 +167,7 @@ def attempt_of_pod(thing: ApiObject, ours: OwnershipMarks) -> tuple[str, str] | 
 
 
 def attempt_of_workload(workload: ApiObject, ours: OwnershipMarks) -> tuple[str, str] | None:
-    """Kueue puts none of our labels on a Workload, but says of which Job or MPIJob it is."""
+    """Job and attempt by the Workload's owner, because Kueue does not copy our labels to it."""
     about = workload["metadata"]
     if not str(about.get("namespace", "")).startswith(ours.namespace):
         return None

@@ -1,6 +1,6 @@
 """Parse the kubelet's messages in a pod's status: why a container does not start, or why it was ended.
 
-Words: kubernetes v1.34, pkg/kubelet/images/types.go, pkg/kubelet/container/sync_result.go,
+Sources of the words: kubernetes v1.34, pkg/kubelet/images/types.go, pkg/kubelet/container/sync_result.go,
 pkg/kubelet/eviction/helpers.go, pkg/kubelet/lifecycle/predicate.go.
 """
 
@@ -61,7 +61,9 @@ PRESSURES = {"Memory": "memory", "Disk": "ephemeral-storage", "PID": "pids"}
 
 
 def reason_of_pod(pod: ApiObject) -> KubernetesReason | None:
-    """Why it is not running, or was ended by others; None where it runs, comes up, or ended by itself."""
+    """The reason why the pod does not run or was ended by others. None if it runs, starts normally, or ended by
+    itself.
+    """
     status, node = pod.get("status") or {}, str((pod.get("spec") or {}).get("nodeName", ""))
     if status.get("phase") == "Failed" and (ended := reason_of_failed_pod(pod, node)) is not None:
         return ended
@@ -79,7 +81,7 @@ def reason_of_pod(pod: ApiObject) -> KubernetesReason | None:
 
 
 def container_states(pod: ApiObject) -> Iterator[tuple[ApiObject, ApiObject, str]]:
-    """Each container's status with its state and the kind of it; steps of preparation first."""
+    """Each container's status with its state and the kind of the state. Init containers come first."""
     status = pod.get("status") or {}
     for part in ("initContainerStatuses", "containerStatuses"):
         for container in status.get(part) or ():
@@ -116,7 +118,7 @@ def reason_of_creation_error(name: str, image: str, node: str, message: str) -> 
 def reason_of_termination(
     pod: ApiObject, container: ApiObject, state: ApiObject, node: str
 ) -> KubernetesReason | None:
-    """None for an end of its own: exit codes are the shim's to tell."""
+    """None for an end by itself, because the shim reports exit codes."""
     word, name = str(state.get("reason", "")), str(container.get("name", ""))
     if word == "OOMKilled":
         return ContainerOutOfMemory(name, node, memory_limit(pod, name))
@@ -135,7 +137,7 @@ def memory_limit(pod: ApiObject, container: str) -> str:
 
 
 def reason_of_failed_pod(pod: ApiObject, node: str) -> KubernetesReason | None:
-    """The pod as a whole was refused or ended; None where its containers tell more."""
+    """The reason why the whole pod was refused or ended. None if its containers give a better one."""
     status = pod["status"]
     word, message = str(status.get("reason", "")), str(status.get("message", ""))
     if word == "Evicted":
@@ -162,7 +164,9 @@ def reason_of_pod_eviction(message: str, node: str) -> KubernetesReason:
 
 
 def reason_of_disruption(pod: ApiObject, node: str) -> KubernetesReason | None:
-    """https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions"""
+    """The reason in the pod's condition.
+    https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
+    """
     target = conditions_of(pod).get("DisruptionTarget")
     if target is None or not is_condition_true(target):
         return None

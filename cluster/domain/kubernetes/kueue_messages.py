@@ -1,5 +1,6 @@
-"""Parse Kueue's conditions of a Workload. Messages: kubernetes-sigs/kueue v0.15, pkg/scheduler and
-pkg/controller/core/workload_controller.go."""
+"""Parse Kueue's conditions of a Workload. Source of the messages: kubernetes-sigs/kueue v0.15, pkg/scheduler and
+pkg/controller/core/workload_controller.go.
+"""
 
 import re
 
@@ -41,7 +42,7 @@ FAILED_NODES = re.compile(r"node failures, including: (.+)$")
 
 
 def reason_of_workload(workload: ApiObject) -> KubernetesReason | None:
-    """None where Kueue lets it run, or has not looked at it yet."""
+    """None if Kueue admits the workload or has not considered it yet."""
     known = conditions_of(workload)
     if is_condition_true(evicted := known.get("Evicted")) and evicted is not None:
         return reason_of_kueue_eviction(str(evicted.get("reason", "")), str(evicted.get("message", "")))
@@ -54,7 +55,7 @@ def reason_of_workload(workload: ApiObject) -> KubernetesReason | None:
 
 
 def reason_of_kueue_refusal(word: str, message: str) -> KubernetesReason:
-    """The first pod set that does not fit says enough."""
+    """The reason of the first pod set that does not fit."""
     if found := FULL.search(message):
         return KueueQuotaUsed(found[1], found[2], found[3])
     if found := TOO_SMALL.search(message):
@@ -77,12 +78,12 @@ def reason_of_kueue_refusal(word: str, message: str) -> KubernetesReason:
 
 
 def add_quantities(before: str, now: str) -> str:
-    """Of whole numbers the sum; of `1500m` and the like what this part asks for."""
+    """The sum of two integers. For quantities such as `1500m` it is the request of this part alone."""
     return str(int(before) + int(now)) if before.isdigit() and now.isdigit() else now
 
 
 def reason_of_kueue_eviction(word: str, message: str) -> KubernetesReason:
-    """Words: apis/kueue/v1beta2/workload_types.go."""
+    """Source of the words: apis/kueue/v1beta2/workload_types.go."""
     if word == "Preempted":
         found = PREEMPTOR.search(message)
         return KueuePreempted(found[1] if found and found[1] != "UNKNOWN" else "")

@@ -1,6 +1,6 @@
 """Read a node's conditions: silent, container runtime down, network down, under pressure.
 
-Kubernetes v1.34: pkg/controller/nodelifecycle, pkg/kubelet/nodestatus/setters.go, pkg/kubelet/runtime.go.
+Sources: Kubernetes v1.34, pkg/controller/nodelifecycle, pkg/kubelet/nodestatus/setters.go, pkg/kubelet/runtime.go.
 """
 
 from cluster.domain.kubernetes.api_objects import ApiObject, conditions_of, is_condition_true, true_since
@@ -20,7 +20,7 @@ NETWORK = ("network plugin", "NetworkPluginNotReady", "cni ", "NetworkReady=fals
 
 
 def reason_of_node(node: ApiObject) -> KubernetesReason | None:
-    """None where it is ready."""
+    """None if the node is ready."""
     ready, name = conditions_of(node).get("Ready"), str(node["metadata"]["name"])
     if ready is None:
         return NodeSilent(name)

@@ -1,6 +1,7 @@
 """The reasons why Kubernetes does not start, or has stopped, a pod of ours: one class each with its data.
 
-`cluster.words` says each in both languages; what Kubernetes wrote itself is kept only where nothing here fits.
+`cluster.words` has a sentence for each in both languages. The original text of Kubernetes is kept only if no class
+fits.
 """
 
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ class NodeOutOfResource:
 
 @dataclass(frozen=True)
 class NodeSilent:
-    """Its kubelet does not report; what runs there may go on running."""
+    """The node's kubelet does not report. Programs there may go on running."""
 
     code: ClassVar[str] = "kubernetes.node_silent"
     node: str
@@ -55,9 +56,9 @@ class NodeShuttingDown:
 
 @dataclass(frozen=True)
 class NoNodeFits:
-    """kube-scheduler: none of `nodes` takes it. `causes` are {code, data}, most nodes first.
+    """kube-scheduler: none of `nodes` accepts the pod. `causes` are {code, data}, most nodes first.
 
-    `chosen` are those to which the pod is bound; where they are known the causes are theirs alone.
+    `chosen` are the nodes to which the pod is bound. If they are known, the causes are those of these nodes.
     """
 
     code: ClassVar[str] = "kubernetes.nodes_refuse"
@@ -68,7 +69,7 @@ class NoNodeFits:
 
 @dataclass(frozen=True)
 class VolumeMissing:
-    """The claim, or the volume that it wants, is not there."""
+    """The claim, or its volume, does not exist."""
 
     code: ClassVar[str] = "kubernetes.volume_missing"
     name: str = ""
@@ -76,7 +77,7 @@ class VolumeMissing:
 
 @dataclass(frozen=True)
 class SchedulingGated:
-    """Something keeps the pod from being looked at; with us that is Kueue, until it admits it."""
+    """A gate keeps the pod from being scheduled. For our pods it is Kueue's, until Kueue admits them."""
 
     code: ClassVar[str] = "kubernetes.gated"
 
@@ -107,7 +108,7 @@ class ImageNameInvalid:
 
 @dataclass(frozen=True)
 class ImageRunsAsRoot:
-    """The image runs as root, and workspaces may not."""
+    """The image runs as root, which workspaces may not."""
 
     code: ClassVar[str] = "kubernetes.image_is_root"
     image: str
@@ -116,7 +117,7 @@ class ImageRunsAsRoot:
 
 @dataclass(frozen=True)
 class ConfigMissing:
-    """A secret or a config map that the container reads is not there."""
+    """A secret or a config map that the container reads does not exist."""
 
     code: ClassVar[str] = "kubernetes.setting_missing"
     name: str
@@ -132,7 +133,7 @@ class CommandMissing:
 
 @dataclass(frozen=True)
 class ContainerNotCreated:
-    """Neither a name nor an image is what is wrong: the engine of the node refused."""
+    """The node's container engine refused the container, for a reason other than its name or image."""
 
     code: ClassVar[str] = "kubernetes.container_not_made"
     container: str
@@ -141,7 +142,7 @@ class ContainerNotCreated:
 
 @dataclass(frozen=True)
 class ContainerCrashLoops:
-    """It ends as soon as it has begun, and the kubelet pauses in between."""
+    """The container ends as soon as it has begun, and the kubelet waits before it starts it again."""
 
     code: ClassVar[str] = "kubernetes.keeps_crashing"
     container: str
@@ -150,7 +151,7 @@ class ContainerCrashLoops:
 
 @dataclass(frozen=True)
 class ContainerOutOfMemory:
-    """`limit` as the pod has it, `4Gi`; empty: the node itself was full."""
+    """`limit` is the pod's own, as `4Gi`. Empty: the node itself had no memory left."""
 
     code: ClassVar[str] = "kubernetes.out_of_memory"
     container: str
@@ -160,7 +161,7 @@ class ContainerOutOfMemory:
 
 @dataclass(frozen=True)
 class PodEvicted:
-    """The kubelet took it off the node, which had too little of `resource`."""
+    """The kubelet evicted the pod because the node had too little of `resource`."""
 
     code: ClassVar[str] = "kubernetes.evicted"
     resource: str
@@ -171,7 +172,7 @@ class PodEvicted:
 
 @dataclass(frozen=True)
 class EphemeralStorageExceeded:
-    """It wrote more into the container or a scratch volume than it may."""
+    """The pod wrote more into its container or a scratch volume than it may."""
 
     code: ClassVar[str] = "kubernetes.disk_allowance_used"
     limit: str
@@ -180,7 +181,7 @@ class EphemeralStorageExceeded:
 
 @dataclass(frozen=True)
 class PodRemovedFromNode:
-    """Somebody drained the node, or it went away: its pods were deleted."""
+    """Somebody drained the node, or it disappeared, and its pods were deleted."""
 
     code: ClassVar[str] = "kubernetes.taken_off"
     node: str
@@ -188,7 +189,7 @@ class PodRemovedFromNode:
 
 @dataclass(frozen=True)
 class PodPreempted:
-    """kube-scheduler made room for a pod of higher priority."""
+    """kube-scheduler deleted the pod for one of higher priority."""
 
     code: ClassVar[str] = "kubernetes.pushed_out"
     node: str
@@ -196,7 +197,7 @@ class PodPreempted:
 
 @dataclass(frozen=True)
 class UnitsUnavailable:
-    """The kubelet has fewer units to give than the scheduler believed: a stranger's pod, or one that broke."""
+    """The kubelet has fewer units than the scheduler assumed, because of a foreign pod or a broken unit."""
 
     code: ClassVar[str] = "kubernetes.units_taken"
     resource: str
@@ -207,7 +208,9 @@ class UnitsUnavailable:
 
 @dataclass(frozen=True)
 class KueueQuotaUsed:
-    """Kueue: the workspace's queue has too little left. Quantities are Kubernetes' own, as `2` or `3Gi`."""
+    """Kueue: the workspace's queue has too little quota left. Quantities are in Kubernetes' notation, as `2` or
+    `3Gi`.
+    """
 
     code: ClassVar[str] = "kubernetes.queue_full"
     resource: str
@@ -217,7 +220,7 @@ class KueueQuotaUsed:
 
 @dataclass(frozen=True)
 class KueueQuotaTooSmall:
-    """Kueue: the queue could not hold it even when empty."""
+    """Kueue: the workload exceeds the queue's whole quota."""
 
     code: ClassVar[str] = "kubernetes.queue_too_small"
     resource: str
@@ -228,7 +231,7 @@ class KueueQuotaTooSmall:
 
 @dataclass(frozen=True)
 class KueueLacksResource:
-    """Kueue: the queue has no such resource at all."""
+    """Kueue: the queue does not have this resource."""
 
     code: ClassVar[str] = "kubernetes.queue_lacks"
     resource: str
@@ -237,7 +240,7 @@ class KueueLacksResource:
 
 @dataclass(frozen=True)
 class KueueStopped:
-    """Kueue: somebody or the end of the term has stopped the queue."""
+    """Kueue: the queue is stopped, by a person or because the term has ended."""
 
     code: ClassVar[str] = "kubernetes.queue_stopped"
     queue: str = ""
@@ -245,7 +248,7 @@ class KueueStopped:
 
 @dataclass(frozen=True)
 class KueueQueueMissing:
-    """Kueue: the queue, or its right to the workspace's namespace, is not there."""
+    """Kueue: the queue, or its access to the workspace's namespace, does not exist."""
 
     code: ClassVar[str] = "kubernetes.queue_missing"
     queue: str = ""
@@ -253,7 +256,7 @@ class KueueQueueMissing:
 
 @dataclass(frozen=True)
 class KueueFlavorUnfit:
-    """Kueue: nodes of this kind do not take it: a taint, a label, or the kind is gone."""
+    """Kueue: nodes of this flavor do not accept it, because of a taint or a label, or the flavor does not exist."""
 
     code: ClassVar[str] = "kubernetes.flavor_unfit"
     flavor: str
@@ -261,7 +264,7 @@ class KueueFlavorUnfit:
 
 @dataclass(frozen=True)
 class KueuePreempted:
-    """Kueue took it back for a workload of another queue or of higher priority."""
+    """Kueue preempted it for a workload of another queue or of higher priority."""
 
     code: ClassVar[str] = "kubernetes.queue_preempted"
     queue: str = ""
@@ -283,7 +286,7 @@ class WorkloadDeactivated:
 
 @dataclass(frozen=True)
 class UnrecognisedMessage:
-    """Nothing here recognises it. `said` is the original, for the administrator; `speaker` who said it."""
+    """No class fits the message. `said` is the original text for the administrator, `speaker` its author."""
 
     code: ClassVar[str] = "kubernetes.no_words"
     speaker: str
@@ -337,7 +340,7 @@ def unrecognised_message(speaker: str, word: str, said: str) -> UnrecognisedMess
 
 
 def kubernetes_reason_data(reason: KubernetesReason) -> dict[str, Any]:
-    """Plain JSON for a row; nothing that is not known."""
+    """The reason as plain JSON for a row, without unknown values."""
     return {name: _plain(value) for name, value in vars(reason).items() if value not in (None, "", ())}
 
 

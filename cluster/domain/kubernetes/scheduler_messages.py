@@ -1,7 +1,7 @@
 """Parse kube-scheduler's message about a pod without a node: how many nodes, and the cause on each.
 
-The message is `0/X nodes are available: <before any node>. <count> <why>, …. <preemption>`:
-kubernetes v1.34, pkg/scheduler/framework/types.go, FitError.
+The message is `0/X nodes are available: <before any node>. <count> <why>, …. <preemption>`. Source: kubernetes v1.34,
+pkg/scheduler/framework/types.go, FitError.
 """
 
 import re
@@ -25,7 +25,9 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 BEFORE_ITS_PLACE = frozenset(
     f"kubernetes.node.{cause}" for cause in ("closed", "away", "pressed", "master", "tainted")
 )
-"""https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins, in their order."""
+"""The causes that come before the check of the node's name, in kube-scheduler's order.
+https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins
+"""
 NOT_PLACED_THERE, TOO_LITTLE = "kubernetes.node.not_placed_there", "kubernetes.node.too_little"
 NONE_OF = re.compile(r"^0/(\d+) nodes are available: (.*)$", re.DOTALL)
 CLAIM = re.compile(r'persistentvolumeclaim "([^"]+)" not found')
@@ -55,7 +57,7 @@ PRESSED = ("memory-pressure", "disk-pressure", "pid-pressure")
 
 
 def reason_of_scheduling(pod: ApiObject) -> KubernetesReason | None:
-    """None where it has a node, or nobody has looked for one yet."""
+    """None if the pod has a node or has not been scheduled yet."""
     scheduled = conditions_of(pod).get("PodScheduled")
     if scheduled is None or scheduled.get("status") != "False":
         return None
@@ -65,7 +67,7 @@ def reason_of_scheduling(pod: ApiObject) -> KubernetesReason | None:
 
 
 def with_pod_requests(said: NoNodeFits, pod: ApiObject) -> NoNodeFits:
-    """With what it asks for, and without the nodes of which nobody wanted anything."""
+    """Adds what the pod requests, and removes the nodes to which the pod was not bound."""
     chosen = nodes_bound_by_name(pod)
     causes = causes_of_chosen(said.causes, len(chosen)) if chosen else said.causes
     if not causes:
@@ -77,7 +79,8 @@ def causes_of_chosen(causes: Collection[Mapping[str, Any]], chosen: int) -> Coll
     """A closed, absent or master node in the message may be one that the pod was not bound to: kube-scheduler reports
     only the first cause of each node.
 
-    What follows its place is said of chosen nodes alone; where that is all of them, the rest is about others.
+    Causes that come after the check of the node's name are only reported for chosen nodes. If they cover all of
+    these, the other causes are those of other nodes.
     """
     causes = [each for each in causes if each["code"] != NOT_PLACED_THERE]
     later = [each for each in causes if each["code"] not in BEFORE_ITS_PLACE]
@@ -85,7 +88,7 @@ def causes_of_chosen(causes: Collection[Mapping[str, Any]], chosen: int) -> Coll
 
 
 def nodes_bound_by_name(pod: ApiObject) -> tuple[str, ...]:
-    """The nodes to which it is bound by name, as our pods are."""
+    """The nodes to which the pod is bound by name, as our pods are."""
     affinity = ((pod.get("spec") or {}).get("affinity") or {}).get("nodeAffinity") or {}
     terms = (affinity.get(REQUIRED) or {}).get("nodeSelectorTerms") or ()
     wanted = [each for term in terms for each in term.get("matchExpressions") or () if each["key"] == HOST]
@@ -114,9 +117,10 @@ def parse_scheduler_message(word: str, message: str) -> KubernetesReason:
 
 
 def parse_causes(why: str) -> tuple[dict[str, Any], ...]:
-    """`1 Insufficient cpu, 2 node(s) …`; the same cause twice (two taints that say "away") is one. Most nodes first.
+    """Parses `1 Insufficient cpu, 2 node(s) …`, most nodes first. Equal causes (two taints that mean "unreachable")
+    are joined.
 
-    Empty where one of them has no words here: half of the truth would mislead.
+    Empty if one of them is unknown here, because an incomplete list would mislead.
     """
     counts: dict[tuple[str, str], int] = defaultdict(int)
     for part in re.split(r", (?=\d+ )", why):
@@ -132,7 +136,7 @@ def parse_causes(why: str) -> tuple[dict[str, Any], ...]:
 
 
 def parse_cause(said: str) -> tuple[str, str] | None:
-    """A code, and the resource or taint that it speaks of."""
+    """A code, and the resource or taint that the text names."""
     if found := INSUFFICIENT.match(said):
         return TOO_LITTLE, found[1]
     if found := OF_TAINT.match(said):

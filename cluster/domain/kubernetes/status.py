@@ -1,12 +1,13 @@
-"""The status of Kubernetes as last read: nodes, system workloads, disagreements; kept as one fact of the database.
+"""The status of Kubernetes as last read: nodes, system workloads and disagreements.
 
-Plain JSON for one fact of the database: the portal shows it and never asks Kubernetes itself.
+It is stored as plain JSON in one installation fact. The portal shows the fact and never asks Kubernetes itself.
 """
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any, TypeVar
 
 from cluster.domain.kubernetes.api_objects import ApiObject, namespaced_name, parse_quantity
@@ -17,12 +18,12 @@ from cluster.domain.kubernetes.workspace_namespace import GPU_RESOURCE
 
 Part = TypeVar("Part", "KubernetesNodeStatus", "SystemWorkloadStatus", Disagreement)
 MAX_PER_CODE = 50
-"""Of disagreements that are kept one by one; the rest is counted, for a thousand strangers are one trouble."""
+"""The number of disagreements per code that are stored. More of them are only counted."""
 
 
 @dataclass(frozen=True)
 class KubernetesNodeStatus:
-    """`problem` is {code, data} while it is not ready; `units` what its device plugin offers."""
+    """`problem` is {code, data} while the node is not ready. `units` is what its device plugin offers."""
 
     name: str
     is_ready: bool
@@ -35,7 +36,9 @@ class KubernetesNodeStatus:
 
     @property
     def kept_out(self) -> Mapping[str, Any] | None:
-        """Why nothing begins there, as {code, data}, for everybody: what it says itself is the administrator's."""
+        """The reason, as {code, data}, for which no job starts there. The node's original message is for
+        administrators only.
+        """
         if self.problem is not None:
             data = {key: value for key, value in self.problem["data"].items() if key != "said"}
             return {"code": self.problem["code"], "data": data}
@@ -44,7 +47,7 @@ class KubernetesNodeStatus:
 
 @dataclass(frozen=True)
 class SystemWorkloadStatus:
-    """A workload of Kubernetes' own or of an add-on, as kueue-system/kueue-controller-manager."""
+    """A workload of Kubernetes or of an add-on, as kueue-system/kueue-controller-manager."""
 
     name: str
     ready: int
@@ -64,28 +67,32 @@ class KubernetesStatus:
     operators: tuple[SystemWorkloadStatus, ...] = ()
     disagreements: tuple[Disagreement, ...] = ()
     more: Mapping[str, int] = field(default_factory=dict)
-    """By code: how many disagreements there are beside those that stand here."""
+    """The number of disagreements by code that are not stored."""
     seen: int = 0
     silent_since: datetime | None = None
-    """Since when it gives no answer; what else stands here is older then."""
+    """The time since which Kubernetes does not answer. The other fields are older then."""
+
+    @cached_property
+    def nodes_by_name(self) -> Mapping[str, KubernetesNodeStatus]:
+        return {node.name: node for node in self.nodes}
 
     def node(self, name: str) -> KubernetesNodeStatus | None:
         """By the name that Groundcrew has for the node; Kubernetes writes it small."""
-        return next((each for each in self.nodes if each.name == name.lower()), None)
+        return self.nodes_by_name.get(name.lower())
 
     def kept_out(self, name: str) -> Mapping[str, Any] | None:
-        """None where nodes were never seen. What Kubernetes does not have it cannot use."""
+        """None if no node was ever read. A node that is unknown to Kubernetes cannot be used."""
         if not self.nodes:
             return None
         node = self.node(name)
         return node.kept_out if node else {"code": "kubernetes.node_missing", "data": {"node": name}}
 
     def count(self) -> Counter[str]:
-        """Of all disagreements, by code."""
+        """The number of all disagreements by code."""
         return Counter(each.code for each in self.disagreements) + Counter(self.more)
 
     def refusal_of(self, job_id: int, attempt: int) -> Mapping[str, Any] | None:
-        """Why Kubernetes does not begin an attempt that the queue has placed, as {code, data}."""
+        """The reason, as {code, data}, for which Kubernetes does not start a placed attempt."""
         wanted = {"job_id": job_id, "attempt": attempt}
         for each in self.disagreements:
             if each.code == REFUSED_CODE and wanted.items() <= each.data.items():
@@ -104,7 +111,7 @@ def build_kubernetes_status(
     before: KubernetesStatus | None,
     now: datetime,
 ) -> KubernetesStatus:
-    """`workloads`: Deployments, DaemonSets, StatefulSets. Of the disagreements the new ones are counted."""
+    """`workloads` are Deployments, DaemonSets and StatefulSets. New disagreements are added to `seen`."""
     told, more = limit_per_code(disagreements)
     operators = (
         system_workload_status_of(each)
@@ -122,7 +129,7 @@ def build_kubernetes_status(
 
 
 def limit_per_code(disagreements: Iterable[Disagreement]) -> tuple[tuple[Disagreement, ...], Counter[str]]:
-    """Those that are kept, and how many more there are of each code."""
+    """The disagreements that are stored, and the number of further ones by code."""
     met, kept = Counter[str](), list[Disagreement]()
     for each in disagreements:
         met[each.code] += 1
@@ -134,7 +141,7 @@ def limit_per_code(disagreements: Iterable[Disagreement]) -> tuple[tuple[Disagre
 def count_new_disagreements(
     told: Collection[Disagreement], more: Counter[str], before: KubernetesStatus | None
 ) -> int:
-    """By name; of a code with more than are kept, by how many more there are than before."""
+    """Counts new disagreements by name, and those that are not stored by the growth of their number."""
     known = {(each.code, each.subject) for each in before.disagreements} if before else set()
     had, have = before.count() if before else Counter[str](), Counter(each.code for each in told) + more
     crowded = {*more, *(before.more if before else ())}
@@ -158,7 +165,7 @@ def node_status_of(node: ApiObject) -> KubernetesNodeStatus:
 
 
 def system_workload_status_of(workload: ApiObject) -> SystemWorkloadStatus:
-    """Pods that are ready and as new as they should be, of those that are wanted."""
+    """Counts the pods that are ready and up to date, and the pods that are wanted."""
     status, spec = workload.get("status") or {}, workload.get("spec") or {}
     is_current = status.get("observedGeneration", 0) >= workload["metadata"].get("generation", 0)
     if workload["kind"] == "DaemonSet":
@@ -171,7 +178,7 @@ def system_workload_status_of(workload: ApiObject) -> SystemWorkloadStatus:
 
 
 def with_silence(before: KubernetesStatus | None, now: datetime) -> KubernetesStatus:
-    """No answer: what was seen stays, and since when nothing is heard is added."""
+    """The status after no answer: the old values stay, and `silent_since` is set."""
     if before is None:
         return KubernetesStatus(at=now, silent_since=now)
     return before if before.silent_since else replace(before, silent_since=now)
@@ -190,7 +197,9 @@ def kubernetes_status_to_data(standing: KubernetesStatus) -> dict[str, Any]:
 
 
 def parse_kubernetes_status(told: Mapping[str, Any]) -> KubernetesStatus:
-    """Also what another release has written: what is not known here is passed over, what lacks is as at first."""
+    """Parses the fact, also one that another release has written: unknown fields are ignored, missing ones get their
+    defaults.
+    """
     silent = told.get("silent_since")
     return KubernetesStatus(
         at=datetime.fromisoformat(told["at"]),
@@ -207,7 +216,7 @@ def parse_kubernetes_status(told: Mapping[str, Any]) -> KubernetesStatus:
 
 
 def parse_list_of(kind: type[Part], told: Iterable[Mapping[str, Any]] | None) -> Iterator[Part]:
-    """Of one that lacks what it cannot be without nothing is made."""
+    """Skips entries that lack a required field."""
     names = {each.name for each in fields(kind)}
     needed = {each.name for each in fields(kind) if each.default is each.default_factory is MISSING}
     for each in told or ():
@@ -216,5 +225,5 @@ def parse_list_of(kind: type[Part], told: Iterable[Mapping[str, Any]] | None) ->
 
 
 def has_status_changed(before: KubernetesStatus | None, now: KubernetesStatus) -> bool:
-    """Whether pages would show anything else; that it was looked at again is none."""
+    """Whether pages would show anything else. The time of reading alone is no change."""
     return before is None or replace(before, at=now.at) != now

@@ -1,4 +1,4 @@
-"""The repairs to suggest for each problem of Kubernetes, the least invasive first; when certificates end."""
+"""The repairs to suggest for each problem of Kubernetes, the least invasive first, and the end of certificates."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -21,10 +21,10 @@ REPAIRS_BY_CODE: Mapping[str, tuple[str, ...]] = {
     "certificates": ("renew-kubernetes-certificates",),
     "silent": ("reinitialise-kubernetes-master",),
 }  # fmt: skip
-"""By the code of what is wrong; names of ansible/repairs."""
+"""The names of repairs in ansible/repairs, by the code of the problem."""
 CERTIFICATES_SOON_DAYS = 30
 CERTIFICATES_FACT = "kubernetes_certificates"
-"""Of a node's facts: when each certificate of the control plane ends, by name."""
+"""The node fact with the end of each certificate of the control plane, by name."""
 
 
 def first_certificate_to_end(facts: Mapping[str, Any]) -> tuple[datetime, str] | None:
@@ -42,6 +42,8 @@ def first_certificate_to_end(facts: Mapping[str, Any]) -> tuple[datetime, str] |
 
 
 def soonest_certificate_end(facts: Mapping[str, Any], now: datetime) -> tuple[str, int] | None:
-    """The certificate that ends first and its whole days, negative once it has ended; None where none was told."""
+    """The certificate that ends first and its remaining whole days, negative after its end. None if none was
+    reported.
+    """
     first = first_certificate_to_end(facts)
     return (first[1], (first[0] - now).days) if first else None

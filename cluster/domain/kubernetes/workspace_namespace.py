@@ -9,7 +9,7 @@ from cluster.domain.states import WorkspaceState
 from cluster.domain.workspace_terms import HasTerm, workspace_state
 
 GPU_RESOURCE = "nvidia.com/gpu"
-"""The resource that a unit is to Kubernetes, offered by NVIDIA's device plugin."""
+"""The resource that stands for a GPU. NVIDIA's device plugin offers it."""
 
 
 class HasTermAndUnits(HasTerm, Protocol):
@@ -25,7 +25,7 @@ class HasTermAndUnits(HasTerm, Protocol):
 
 @dataclass(frozen=True)
 class WorkspaceNamespace:
-    """`units` are 0 before and after the term; then nothing new is admitted, and what is there stays."""
+    """`units` is 0 before and after the term. Nothing new is admitted then, and existing pods stay."""
 
     workspace: int
     name: str

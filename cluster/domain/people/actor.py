@@ -7,8 +7,8 @@ from dataclasses import dataclass
 class Actor:
     """A person or a service of the installation, as the audit entry names it.
 
-    `scopes` limits what an API token may do (None: a signed-in person, no limit);
-    `address` is where the request came from, `request_id` joins log lines, audit and answer.
+    `scopes` limits what an API token may do (None: a signed-in person, no limit); `address` is the client's address;
+    `request_id` is the same in log lines, audit and answer.
     """
 
     user_id: int

@@ -1,8 +1,8 @@
-"""The 3000 most common passwords of eight or more characters, lower case, and words of this trade.
+"""The 3000 most common passwords of eight or more characters, in lower case, and words of this field.
 
-The commonest 3000 of the list that zxcvbn-python 4.5.0 carries (MIT licence, from public breaches) and words
-of this trade. Kept in the source, so that the domain reads no file; packed, because many of them are foul.
-To look one up: `cluster.domain.people.passwords.is_common_password`.
+They come from the list in zxcvbn-python 4.5.0 (MIT licence, from public breaches). They are in the source, so that
+the domain reads no file, and packed, because many of them are obscene.
+`cluster.domain.people.passwords.is_common_password` reads them.
 """
 
 import base64

@@ -17,7 +17,7 @@ def check_password(value: str, user_name: str, policy: str = "asvs", field: str 
 
 
 def is_common_password(value: str) -> bool:
-    """On the list of breached ones, one character repeated, or a walk along a keyboard row."""
+    """Whether the password is on the list of breached ones, repeats one character, or follows a keyboard row."""
     folded = value.casefold()
     if folded in COMMON_PASSWORDS or len(set(folded)) < 3:
         return True
@@ -25,7 +25,7 @@ def is_common_password(value: str) -> bool:
 
 
 def _check_asvs(value: str, user_name: str, field: str) -> str:
-    """OWASP ASVS 4.0.3, V2.1: 8 to 128 characters, none forced, the breached list refused."""
+    """OWASP ASVS 4.0.3, V2.1: 8 to 128 characters, no required kinds of characters, and no breached password."""
     if not value:
         raise Refused(field, "password.missing", least=8)
     if len(value) < 8:
@@ -66,7 +66,7 @@ def _check_classic(value: str, user_name: str, field: str) -> str:
 
 
 def _is_from_name(value: str, user_name: str) -> bool:
-    """The user's name, also doubled, reversed, or with digits and signs around it."""
+    """Whether the password is the user's name, also doubled, reversed, or with digits and signs around it."""
     folded, name = value.casefold(), user_name.casefold()
     if not name:
         return False

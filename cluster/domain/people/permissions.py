@@ -1,4 +1,4 @@
-"""Permissions: the relation of a person to a workspace, training or job, and one table of what each relation may do."""
+"""The relation of a person to a workspace, training or job, and one table of what each relation may do."""
 
 from collections.abc import Collection
 from enum import StrEnum
@@ -9,7 +9,7 @@ from cluster.domain.states import Visibility
 
 
 class Relation(StrEnum):
-    """How a person stands to a thing; the strongest one counts."""
+    """How a person is related to a thing. The strongest relation counts."""
 
     ADMINISTRATOR = "administrator"
     MANAGER = "manager"
@@ -17,7 +17,7 @@ class Relation(StrEnum):
     OWNER = "owner"
     """Owner of the training, or the person who submitted the job."""
     MEMBER = "member"
-    """May see it: member of the workspace, and named where the training is private."""
+    """The person may see it: a member of the workspace, and named if the training is private."""
     STRANGER = "stranger"
 
 
@@ -38,15 +38,21 @@ ALLOWED_RELATIONS: dict[str, frozenset[Relation]] = {
     "dataset.see": _ALL,
     "dataset.create": _ALL,
     "dataset.register_path": _CHIEFS,
+    "dataset.edit": _OWNERS,
     "dataset.delete": _OWNERS,
+    "dataset.unpack_again": _OWNERS,
     "training.see": _ALL,
     "training.create": _ALL,
     "training.edit": _OWNERS,
     "training.upload_code": _OWNERS,
+    "training.hand_over": _OWNERS,
+    "training.archive": _OWNERS,
+    "training.delete": _OWNERS,
     "job.see": _ALL,
     "job.submit": _ALL,
     "job.stop": _OWNERS,
     "job.delete_files": _OWNERS,
+    "job.annotate": _OWNERS,
     "job.arrange": _CHIEFS,
     "sweep.see": _ALL,
     "sweep.stop": _OWNERS,
@@ -90,7 +96,7 @@ def relation_to_job(to_training: Relation, actor: Actor, job_user_id: int) -> Re
 
 
 def relation_to_owned_object(to_workspace: Relation, actor: Actor, owner_id: int) -> Relation:
-    """For datasets and operations: the member who made it owns it."""
+    """For datasets and operations: the member who created it is the owner."""
     if to_workspace is Relation.MEMBER and actor.user_id == owner_id:
         return Relation.OWNER
     return to_workspace
@@ -101,7 +107,7 @@ def is_allowed(action: str, relation: Relation) -> bool:
 
 
 def require_permission(action: str, relation: Relation, identity: object = None) -> None:
-    """Raises NotFound where the thing may not even be seen, Forbidden naming who may do it otherwise."""
+    """Raises NotFound if the person may not see the thing, else Forbidden, which names who may do it."""
     kind = action.split(".")[0]
     if relation is Relation.STRANGER and f"{kind}.see" in ALLOWED_RELATIONS:
         raise NotFound(kind, identity)
@@ -116,12 +122,14 @@ def require_scope(actor: Actor, scope: str) -> None:
 
 
 def require_person(actor: Actor) -> None:
-    """An API token neither makes other ways in nor changes who may enter. Raises Forbidden."""
+    """Refuses API tokens: a token may neither create other credentials nor change who may
+    sign in. Raises Forbidden.
+    """
     if actor.scopes is not None:
         raise Forbidden("forbidden.token_is_no_person")
 
 
 def require_administrator(actor: Actor) -> None:
-    """Raises Forbidden."""
+    """Raises Forbidden for every other actor."""
     if not actor.is_administrator:
         raise Forbidden("forbidden.cluster.administer", allowed=[Relation.ADMINISTRATOR.value])

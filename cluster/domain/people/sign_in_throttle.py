@@ -1,22 +1,28 @@
-"""Throttle sign-ins after wrong passwords: the delay grows, has a maximum and always ends."""
+"""Throttle sign-ins after wrong passwords. Tries with one name are refused for a while, tries from one address are
+answered later; both grow, have a maximum and always end.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 WINDOW = timedelta(minutes=15)
-"""Older tries are forgotten; also the longest lock."""
+"""Older tries do not count. It is also the longest delay."""
 FREE_FAILURES_BY_NAME = 5
 FREE_FAILURES_BY_ADDRESS = 30
 """Many people of one laboratory share an address, and each of them may mistype a password."""
 FIRST_DELAY = timedelta(seconds=30)
+FIRST_ADDRESS_DELAY = timedelta(seconds=1)
+LONGEST_ADDRESS_DELAY = timedelta(seconds=8)
+TRIES_PER_DOUBLING = 10
 
 
 def throttled_until(
     tries: Sequence[datetime], now: datetime, free: int = FREE_FAILURES_BY_NAME
 ) -> datetime | None:
-    """The moment from which the next try counts again; None where it does now.
+    """The moment from which the next try is accepted. None if it is accepted now.
 
-    The last free try starts a delay of 30 s, each further one doubles it, up to 15 min.
+    The last free try starts a delay of 30 s, and each further one doubles it, up to 15 min. These are tries with one
+    name, or from one browser that is known for it.
     """
     counted = sorted(at for at in tries if now - WINDOW < at <= now)
     over = len(counted) - free
@@ -27,18 +33,17 @@ def throttled_until(
     return until if until > now else None
 
 
-def sign_in_throttled_until(
-    tries_of_name: Sequence[datetime], tries_of_address: Sequence[datetime], now: datetime
-) -> datetime | None:
-    """The later end of two delays.
+def address_delay(tries_of_address: Sequence[datetime], now: datetime) -> timedelta:
+    """How long the answer to a try from this address is held back. It is never refused for its address alone, because
+    people share addresses with each other and, on one machine, with every job.
 
-    One is for a name that is tried from many addresses, one for an address that tries many names.
+    None of the free tries waits; the next ones wait a second, which each `TRIES_PER_DOUBLING` further ones double.
     """
-    locks = (
-        throttled_until(tries_of_name, now, FREE_FAILURES_BY_NAME),
-        throttled_until(tries_of_address, now, FREE_FAILURES_BY_ADDRESS),
-    )
-    return max((lock for lock in locks if lock), default=None)
+    over = sum(now - WINDOW < at <= now for at in tries_of_address) - FREE_FAILURES_BY_ADDRESS
+    if over < 0:
+        return timedelta(0)
+    factor: int = 2 ** min(over // TRIES_PER_DOUBLING, 10)
+    return min(FIRST_ADDRESS_DELAY * factor, LONGEST_ADDRESS_DELAY)
 
 
 def minutes_left(until: datetime, now: datetime) -> int:

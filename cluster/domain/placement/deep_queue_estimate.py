@@ -1,12 +1,10 @@
-"""Estimate the start of a job deep in a queue as a range, from the amount of work before it."""
+"""Measures the work in one workspace's line, from which starts deep in a queue are estimated."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
-from cluster.domain.placement.start_forecast import StartForecast
 from cluster.domain.placement.types import RunningOnNode
-from cluster.domain.queue.start_estimate import EstimateSource
+from cluster.domain.queue.line_work import LineWork
 
 
 @dataclass(frozen=True)
@@ -18,29 +16,22 @@ class QueuedShapeTotal:
     seconds: float | None
 
 
-def estimate_start_range(
-    job_id: int,
-    ahead: Sequence[QueuedShapeTotal],
-    running: Sequence[RunningOnNode],
-    quota: int,
-    now: datetime,
-) -> StartForecast | None:
-    """None if the length of any job ahead is unknown, or if a job ahead needs more units than the quota.
-
-    Earliest: the quota is full all the time. Latest: while the largest job waits, fewer units than it needs
-    are idle, so the rest work (Graham's bound for a list); then the longest one has to end.
-    """
-    lengths = [(total.units * total.count, total.seconds) for total in ahead]
-    lengths += [(run.units, seconds_remaining(run, now)) for run in running]
-    largest = max((total.units for total in ahead), default=1)
-    if largest > quota or any(seconds is None for _, seconds in lengths):
+def measure_line(
+    line: Sequence[QueuedShapeTotal], running: Sequence[RunningOnNode], quota: int
+) -> LineWork | None:
+    """None if the length of any job is unknown, or if a job needs more units than the quota."""
+    largest = max((total.units for total in line), default=1)
+    is_known = all(total.seconds is not None for total in line) and all(run.ends_at for run in running)
+    if largest > quota or not line or not is_known:
         return None
-    work = sum(units * (seconds or 0.0) for units, seconds in lengths)
-    longest = max((seconds or 0.0 for _, seconds in lengths), default=0.0)
-    earliest = now + timedelta(seconds=work / quota)
-    latest = now + timedelta(seconds=work / (quota - largest + 1) + longest)
-    return StartForecast(job_id, None, earliest, latest, EstimateSource.TOTALS)
-
-
-def seconds_remaining(run: RunningOnNode, now: datetime) -> float | None:
-    return (run.ends_at - now).total_seconds() if run.ends_at and run.ends_at > now else None
+    ends = [(run.units, run.ends_at.timestamp()) for run in running if run.ends_at]
+    return LineWork(
+        quota,
+        sum(total.count for total in line),
+        sum(total.units * total.count * (total.seconds or 0.0) for total in line),
+        largest,
+        max(total.seconds or 0.0 for total in line),
+        sum(units for units, _ in ends),
+        sum(units * end for units, end in ends),
+        max((end for _, end in ends), default=0.0),
+    )

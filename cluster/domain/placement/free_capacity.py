@@ -81,6 +81,7 @@ class FreeCapacity:
             run = running_on_node(head, node.node_id, count, self.now)
             self.node_units[node.node_id].take_units(run)
             self.share(head.workspace_id).take_units(run)
+            self.running_by_workspace.setdefault(head.workspace_id, []).append(run)
             given.append((node.node_id, units))
         return Placement(head.job_id, tuple(given), passes)
 
@@ -118,11 +119,18 @@ class FreeCapacity:
             if any(run.job_id in over for _, run in share.ends):
                 share.release_jobs(over)
 
-    def earliest_fit_for(self, units: int, earliest: float) -> tuple[float, list[NodeUnitCount]]:
+    def earliest_fit_for(
+        self, units: int, earliest: float, workspace_id: int | None = None
+    ) -> tuple[float, list[NodeUnitCount]]:
         """When so many are free for good and where, not before `earliest`; infinite where nothing tells it.
 
-        On one node where one is large enough, else on several.
+        On one node where one is large enough, else on several. A workspace that has to wait for its own runs gets
+        the units that these free, and not some that are free already and that others can use until then.
         """
+        if earliest > self.clock.now:
+            freed = self._freed_by_own_runs(units, earliest, workspace_id)
+            if freed is not None:
+                return earliest, [(freed, units)]
         heap = self.earliest_fit.get(units)
         if heap is None:
             able = (node_id for node_id, node in self.ready.items() if node.total >= units)
@@ -134,6 +142,17 @@ class FreeCapacity:
             heapreplace(heap, now)
         moment, _, node_id = heap[0]
         return max(moment, earliest), [(self.ready[node_id], units)]
+
+    def _freed_by_own_runs(self, units: int, earliest: float, workspace_id: int | None) -> NodeUnits | None:
+        """The node of a run of the workspace that is the last one to have so many units by then."""
+        own = {run.node_id for run in self.running_by_workspace.get(workspace_id or 0, ())}
+        moments = [
+            self._soonest(units, node_id)
+            for node_id in own
+            if node_id in self.ready and self.ready[node_id].total >= units
+        ]
+        in_time = [(-moment, total, node_id) for moment, total, node_id in moments if moment <= earliest]
+        return self.ready[min(in_time)[2]] if in_time else None
 
     def _soonest(self, units: int, node_id: int) -> tuple[float, int, int]:
         return self.node_units[node_id].earliest_with(units), self.ready[node_id].total, node_id

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from operator import itemgetter
 
 from cluster.domain.placement.types import JobToPlace, WorkspaceQuota
 
@@ -31,7 +32,7 @@ def sort_queue(
         for head in line:
             turns.append((turn, waiting_since, head))
             turn += takes_turn(head)
-    turns.sort(key=lambda entry: entry[:2])
+    turns.sort(key=itemgetter(0, 1))
     return [head for _, _, head in turns]
 
 

@@ -6,8 +6,8 @@ to those that leave enough. A later job may pass on those terms and on no others
 something else (data set, environment, term, somebody's hold, a node that is away) stands in nobody's way.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from math import inf
 
@@ -25,6 +25,7 @@ from cluster.domain.placement.types import (
     RunningOnNode,
     WorkspaceQuota,
 )
+from cluster.domain.placement.what_if import suggest_changes
 from cluster.domain.queue.reasons import (
     AheadInQueue,
     NotEnoughUnits,
@@ -33,7 +34,7 @@ from cluster.domain.queue.reasons import (
     ReservedForAnother,
     WaitingReason,
 )
-from cluster.domain.queue.start_estimate import StartEstimate
+from cluster.domain.queue.start_estimate import UNKNOWN_START, StartEstimate
 
 JobShape = tuple[int, float | None]
 """Units and limit: what decides whether a job fits."""
@@ -43,8 +44,10 @@ class SchedulingPass:
     """A shape that was refused once is refused at once for the rest of the pass, because capacity only shrinks during
     it."""
 
-    def __init__(self, table: FreeCapacity) -> None:
+    def __init__(self, table: FreeCapacity, suggests_to: int | None = None) -> None:
+        """`suggests_to`: a workspace of which also the jobs behind others are told what would let them start now."""
         self.capacity = table
+        self.suggests_to = suggests_to
         table.clear_reservations()
         self.lines: dict[int, list[int]] = {}
         """Waiting jobs per workspace, the foremost first."""
@@ -71,12 +74,15 @@ class SchedulingPass:
         if placed:
             return placed
         line = self.lines.setdefault(head.workspace_id, [])
+        is_behind = bool(line)
+        suggestion = self._suggestion(head) if not is_behind or self._suggests_to(head) else UNKNOWN_START
         line.append(head.job_id)
-        if len(line) > 1:
+        if is_behind:
             ahead = len(line) - 1
-            return NotPlaced(head.job_id, AheadInQueue(ahead, line[0]), StartEstimate(ahead, line[0]))
-        reason, helps = self._why_not_now(head), self.capacity.most_units_now(head)
-        return NotPlaced(head.job_id, reason, self._outlook(head, helps, *self._promise(head)))
+            behind = replace(suggestion, ahead=ahead, first_ahead=line[0])
+            return NotPlaced(head.job_id, AheadInQueue(ahead, line[0]), behind)
+        reason = self._why_not_now(head)
+        return NotPlaced(head.job_id, reason, self._outlook(head, suggestion, *self._promise(head)))
 
     def start(self, head: JobToPlace) -> Placement | None:
         """`decide` without a reason: None if the job does not start."""
@@ -115,6 +121,12 @@ class SchedulingPass:
         self.refused_shapes.add((head.workspace_id, shape))
         return None
 
+    def _suggests_to(self, head: JobToPlace) -> bool:
+        return head.workspace_id == self.suggests_to and self.can_backfill(head)
+
+    def _suggestion(self, head: JobToPlace) -> StartEstimate:
+        return suggest_changes(self.capacity, head)
+
     def _why_not_now(self, head: JobToPlace) -> WaitingReason:
         table = self.capacity
         share, ready = table.share(head.workspace_id), list(table.ready.values())
@@ -136,7 +148,7 @@ class SchedulingPass:
     def _promise(self, head: JobToPlace) -> tuple[float, list[NodeUnitCount]]:
         """Reserves units from the first moment at which they are free; the moment is infinite if it is unknown."""
         table, share = self.capacity, self.capacity.share(head.workspace_id)
-        moment, nodes = table.earliest_fit_for(head.units, share.earliest_with(head.units))
+        moment, nodes = table.earliest_fit_for(head.units, share.earliest_with(head.units), head.workspace_id)
         if moment < inf:
             is_until_nobody_knows = share.free < head.units and moment >= UNKNOWN_END
             # Units are not left idle for others while its own workspace runs nobody knows how long.
@@ -145,14 +157,14 @@ class SchedulingPass:
         return moment, nodes
 
     def _outlook(
-        self, head: JobToPlace, helps: int | None, moment: float, nodes: list[NodeUnitCount]
+        self, head: JobToPlace, suggestion: StartEstimate, moment: float, nodes: list[NodeUnitCount]
     ) -> StartEstimate:
         run = self.capacity.job_ending_at(moment, head.workspace_id, nodes) if moment < inf else None
-        return StartEstimate(
+        return replace(
+            suggestion,
             freed_by=run.job_id if run else None,
             starts_at=moment_as_datetime(moment, self.capacity.now),
             starts_on_node=nodes[0][0].name if run or moment < UNKNOWN_END else None,
-            helps_units=helps,
             earliest_at=run.earliest_at if run else None,
             latest_at=run.latest_at if run else None,
             source=run.source if run else None,
@@ -166,13 +178,14 @@ def place_jobs(
     running: Sequence[RunningOnNode],
     now: datetime,
     spread: bool = False,
-) -> list[PlacementDecision]:
+    suggests_to: int | None = None,
+) -> Iterator[PlacementDecision]:
     """One decision per head, in the true order of the queue; the same input gives the same output.
 
     `spread`: the executor can run one job on several nodes.
     """
-    look = SchedulingPass(FreeCapacity(nodes, quotas, running, now, spread))
-    return [look.decide(head) for head in look.sort_by_turn(heads)]
+    look = SchedulingPass(FreeCapacity(nodes, quotas, running, now, spread), suggests_to)
+    return (look.decide(head) for head in look.sort_by_turn(heads))
 
 
 @dataclass(frozen=True)
@@ -190,11 +203,26 @@ class PlacementInput:
         self, heads: Sequence[JobToPlace] | None = None, quotas: Mapping[int, WorkspaceQuota] | None = None
     ) -> list[PlacementDecision]:
         """`jobs_to_place` and `quotas` instead of the own ones, for a job that is only asked about."""
+        return list(
+            place_jobs(
+                self.jobs_to_place if heads is None else heads,
+                self.nodes,
+                self.quotas if quotas is None else quotas,
+                self.running,
+                self.now,
+                self.can_spread,
+            )
+        )
+
+    def decide_line(self, workspace_id: int) -> Iterator[PlacementDecision]:
+        """One decision after the other, so that it can be paused; the workspace's jobs are told what would let them
+        start now, also behind others."""
         return place_jobs(
-            self.jobs_to_place if heads is None else heads,
+            self.jobs_to_place,
             self.nodes,
-            self.quotas if quotas is None else quotas,
+            self.quotas,
             self.running,
             self.now,
             self.can_spread,
+            workspace_id,
         )

@@ -1,6 +1,6 @@
 """Forecast when waiting jobs start by running placement again at each expected end of a running job."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
@@ -11,7 +11,7 @@ from cluster.domain.placement.scheduling_pass import PlacementInput, SchedulingP
 from cluster.domain.placement.types import JobToPlace, RunningOnNode
 from cluster.domain.queue.start_estimate import EstimateSource, StartEstimate
 
-MAX_FORECAST_JOBS = 200
+MAX_FORECAST_JOBS = 50
 """Further on in a queue, small errors have added up: there a range from the totals is told."""
 MAX_OTHER_WORKSPACES = 20
 """Workspaces before this one in turn whose foremost job is played too; quotas keep the rest apart."""
@@ -52,17 +52,29 @@ def forecast_starts(
     board: PlacementInput, workspace_id: int, first: int = MAX_FORECAST_JOBS
 ) -> dict[int, StartForecast]:
     """By job id, the first so many of a workspace's line whose start can be told."""
+    steps = forecast_in_steps(board, workspace_id, first)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            found: dict[int, StartForecast] = end.value
+            return found
+
+
+def forecast_in_steps(
+    board: PlacementInput, workspace_id: int, first: int = MAX_FORECAST_JOBS
+) -> Generator[None, None, dict[int, StartForecast]]:
+    """`forecast_starts` that can be paused after each expected end of a job: a long line takes a second."""
     heads = simulated_jobs(board, workspace_id, first)
     board = replace(board, jobs_to_place=heads)
-    likely = simulate_starts(board, workspace_id, DurationCase.EXPECTED)
+    likely = yield from simulate_starts(board, workspace_id, DurationCase.EXPECTED)
     is_one_pace = not any(head.shortest_seconds or head.longest_seconds for head in heads)
     if is_one_pace and not any(has_duration_range(run) for run in board.running):
         return {
             job: StartForecast(job, start, estimate_source=source) for job, (start, source) in likely.items()
         }
-    early, late = (
-        simulate_starts(board, workspace_id, pace) for pace in (DurationCase.SHORTEST, DurationCase.LONGEST)
-    )
+    early = yield from simulate_starts(board, workspace_id, DurationCase.SHORTEST)
+    late = yield from simulate_starts(board, workspace_id, DurationCase.LONGEST)
     expected = {}
     for job, (start, source) in likely.items():
         starts = [plan[job][0] for plan in (likely, early, late) if job in plan]
@@ -88,11 +100,17 @@ def simulated_jobs(board: PlacementInput, workspace_id: int, first: int) -> list
     return [*mine, *seen.values()]
 
 
+SimulatedStarts = dict[int, tuple[datetime, EstimateSource | None]]
+"""(start, where it comes from) by job; who is missing waits for an end that nobody knows."""
+
+
 def simulate_starts(
     board: PlacementInput, workspace_id: int, pace: DurationCase
-) -> dict[int, tuple[datetime, EstimateSource | None]]:
-    """(start, where it comes from) by job; who is missing waits for an end that nobody knows."""
-    return dict(ForecastSimulation(board, workspace_id, pace).starts())
+) -> Generator[None, None, SimulatedStarts]:
+    """Pauses after each end."""
+    simulation = ForecastSimulation(board, workspace_id, pace)
+    yield from simulation.steps()
+    return simulation.found
 
 
 class ForecastSimulation:
@@ -108,17 +126,19 @@ class ForecastSimulation:
         self.ends = {run.job_id: run.ends_at for run in running if run.ends_at and run.ends_at > board.now}
         self.sources = {run.job_id: run.source for run in running}
         self.sources_waited_for: set[EstimateSource | None] = set()
+        self.found: SimulatedStarts = {}
 
-    def starts(self) -> Iterator[tuple[int, tuple[datetime, EstimateSource | None]]]:
+    def steps(self) -> Iterator[None]:
         while True:
             mine = [head for head in self.waiting if head.workspace_id == self.workspace_id]
             if mine and min(head.units for head in mine) <= self.table.share(self.workspace_id).free:
                 for head in self.start_what_fits():
                     if head.workspace_id == self.workspace_id:
-                        yield head.job_id, (self.now, self.estimate_source())
+                        self.found[head.job_id] = (self.now, self.estimate_source())
             if not mine or not self.ends:
                 return
             self.advance_to_next_end()
+            yield
 
     def start_what_fits(self) -> list[JobToPlace]:
         look, started = SchedulingPass(self.table), []

@@ -42,6 +42,8 @@ class JobToPlace:
     shortest_seconds: float | None = None
     """Seconds of the shortest and the longest earlier run, where there were several."""
     longest_seconds: float | None = None
+    grace_seconds: float = 0.0
+    """Seconds of `limit_seconds` that come after its time limit."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
+from cluster.domain.states import UnitKind
+
 
 class EstimateSource(StrEnum):
     """Where an expected end comes from."""
@@ -37,6 +39,8 @@ class StartEstimate:
     """With this time limit it would start now, because it would be over before it is in the way."""
     is_more_ahead: bool = False
     """There are more than `ahead`."""
+    kind: UnitKind | None = None
+    """Of `helps_units`, if there are any."""
 
 
 MAX_AHEAD_COUNTED = 1000

@@ -1,4 +1,4 @@
-"""Evaluate each check of a repair: from the facts that were read to a code with data."""
+"""Evaluate each check of a repair from the facts that were read. The result is a code with data."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ HEARTBEAT_WITHIN = timedelta(seconds=20)
 
 
 def evaluate_check(check: RepairCheck, facts: CheckFacts, since: datetime) -> CheckResult:
-    """`since`: what was made, restored or started before this moment does not count."""
+    """`since`: what was made, verified or started before this moment does not count."""
     return EVALUATORS[check.kind](check, facts, since)
 
 
@@ -48,7 +48,7 @@ def services_running(check: RepairCheck, facts: CheckFacts, since: datetime) -> 
     if missing:
         return CheckResult(False, "check.services_running.not", {"names": missing})
     if check.options.get("restarted"):
-        # The process manager tells whole seconds.
+        # The process manager reports whole seconds.
         whole = since.replace(microsecond=0)
         old = [name for name in names if (services[name] or whole) < whole]
         if old:
@@ -70,7 +70,7 @@ def no_leftovers(check: RepairCheck, facts: CheckFacts, since: datetime) -> Chec
 
 
 def disk_free(check: RepairCheck, facts: CheckFacts, since: datetime) -> CheckResult:
-    """`share` is the part of the disk that has to be free, 0 to 1."""
+    """`share` is the share of the disk that has to be free, 0 to 1."""
     share = facts.free_bytes / facts.total_bytes if facts.total_bytes else 0.0
     data = {"free": facts.free_bytes, "share": round(share, 3), "wanted": float(check.options["share"])}
     is_ok = share >= float(check.options["share"])
@@ -106,7 +106,9 @@ def audit_whole(check: RepairCheck, facts: CheckFacts, since: datetime) -> Check
 
 
 def units_running(check: RepairCheck, facts: CheckFacts, since: datetime) -> CheckResult:
-    """Loaded, not masked, active and started with the machine; with `restarted`, active since after `since`."""
+    """The units must be loaded, unmasked, active and enabled. With `restarted` they must have become active after
+    `since`.
+    """
     names = [str(name) for name in check.options["units"]]
     for host, seen in (facts.hosts or {}).items():
         if seen is None:
@@ -146,7 +148,7 @@ def site_answers(check: RepairCheck, facts: CheckFacts, since: datetime) -> Chec
 
 
 def certificate_lasts(check: RepairCheck, facts: CheckFacts, since: datetime) -> CheckResult:
-    """`days`: how much longer the certificate that the site shows has to be good."""
+    """`days` is how much longer the site's certificate has to be valid."""
     for host, seen in (facts.hosts or {}).items():
         if seen is None:
             return CheckResult(False, "check.host.silent", {"host": host})
@@ -180,7 +182,7 @@ def gpus_answer(check: RepairCheck, facts: CheckFacts, since: datetime) -> Check
 
 
 def heartbeat_fresh(check: RepairCheck, facts: CheckFacts, since: datetime) -> CheckResult:
-    """Reported since the playbook began, and within the last seconds."""
+    """The host must have reported since the playbook began, and within the last seconds."""
     assert facts.now is not None
     least = max(since, facts.now - HEARTBEAT_WITHIN)
     silent = [host for host, at in (facts.heartbeats or {}).items() if at is None or at < least]

@@ -17,7 +17,7 @@ LANGUAGES = ("en", "ko")
 
 
 class RepairGroup(StrEnum):
-    """How the catalogue is read: from what only looks to what cannot be undone."""
+    """The order of the catalogue: from repairs that only read to those that cannot be undone."""
 
     CHECK = "check"
     MEND = "mend"
@@ -33,7 +33,7 @@ class EffectOnJobs(StrEnum):
 
 
 class CheckKind(StrEnum):
-    """What a verification can ask; the task worker knows how to read each."""
+    """What a verification can check. The task worker knows how to read the facts for each."""
 
     BACKUP_MADE = "backup_made"
     BACKUP_RESTORED = "backup_restored"
@@ -77,7 +77,7 @@ HOST_CHECKS = KUBERNETES_CHECKS | {
     CheckKind.GPUS_ANSWER,
     CheckKind.IMAGES_STAND,
 }
-"""Checks that are answered for each host by looking at it."""
+"""Checks that are evaluated for each host from its probe."""
 OF_SERVERS = {InstallationKind.SERVERS, InstallationKind.KUBERNETES}
 
 
@@ -89,7 +89,7 @@ class RepairTargets(StrEnum):
 
 
 class CatalogueInvalid(Unavailable):
-    """A file of the catalogue does not say what it must: `file` and `what` name the place."""
+    """A file of the catalogue is wrong. `file` and `what` name the place."""
 
     def __init__(self, file: str, what: str) -> None:
         super().__init__("repair.catalogue_broken", file=file, what=what)
@@ -97,7 +97,7 @@ class CatalogueInvalid(Unavailable):
 
 @dataclass(frozen=True)
 class BilingualText:
-    """One text in both languages, as the file has it."""
+    """A text of the file in both languages."""
 
     en: str
     ko: str
@@ -108,7 +108,7 @@ class BilingualText:
 
 @dataclass(frozen=True)
 class RepairCheck:
-    """One line of the verification; `options` belong to its kind."""
+    """One line of the verification. The meaning of `options` depends on its kind."""
 
     kind: CheckKind
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -116,7 +116,7 @@ class RepairCheck:
 
 @dataclass(frozen=True)
 class Repair:
-    """One repair of the catalogue; `timeout` is seconds, `tasks` the playbook's own names in their order."""
+    """One repair of the catalogue. `timeout` is in seconds; `tasks` are the playbook's own names in their order."""
 
     name: str
     title: BilingualText
@@ -130,16 +130,16 @@ class Repair:
     timeout: int
     gentler: tuple[str, ...] = ()
     restarts_operations: bool = False
-    """Whether what task workers are doing begins anew."""
+    """Whether operations that task workers carry out start again."""
     lists: str = ""
-    """What the forecast lists before it is deleted: `leftovers`, or nothing."""
+    """What the preview lists before it is deleted: `leftovers`, or nothing."""
     targets: RepairTargets = RepairTargets.MASTER
     needs_drained_nodes: bool = False
     """Whether each node has to be drained and empty before."""
     verify_timeout: int = 20
     """Seconds that the checks may take to turn green once the playbook has ended well."""
     can_look_ahead: bool = False
-    """Whether the playbook means something in Ansible's check mode, which changes nothing."""
+    """Whether the playbook supports Ansible's check mode, which changes nothing."""
 
     @property
     def needs_typed_name(self) -> bool:
@@ -147,7 +147,7 @@ class Repair:
 
 
 def parse_repair(name: str, document: Any, playbook: Any) -> Repair:
-    """Both files of one stem, as YAML read them. Raises CatalogueInvalid."""
+    """Parses the repair's two files, as read from YAML. Raises CatalogueInvalid."""
     file = f"ansible/repairs/{name}.yml"
     if not CATALOGUE_NAME.fullmatch(name) or not isinstance(document, dict):
         raise CatalogueInvalid(file, "no mapping of a repair's words")
@@ -193,7 +193,7 @@ def parse_check(value: Any) -> RepairCheck:
 
 
 def parse_tasks(playbook: Any, korean: Mapping[str, str]) -> tuple[BilingualText, ...]:
-    """The names of all tasks of all plays; each has Korean. Raises KeyError, ValueError."""
+    """The names of all tasks of all plays, with their Korean. Raises KeyError, ValueError."""
     names = [str(task["name"]) for play in playbook for task in flatten_tasks(play["tasks"])]
     if not names or len(set(names)) != len(names):
         raise ValueError("tasks without a name of their own")
@@ -201,7 +201,7 @@ def parse_tasks(playbook: Any, korean: Mapping[str, str]) -> tuple[BilingualText
 
 
 def flatten_tasks(tasks: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """In the order in which they run where all goes well; a block is none of them."""
+    """The tasks in the order in which they run if none fails, without the blocks themselves."""
     for task in tasks:
         if "block" in task:
             yield from flatten_tasks([*task["block"], *task.get("always", [])])
@@ -210,14 +210,14 @@ def flatten_tasks(tasks: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, A
 
 
 def check_try_first(repair: Repair, known: Collection[str]) -> None:
-    """What one file says of another. Raises CatalogueInvalid."""
+    """Checks that the repair's reference to another one is valid. Raises CatalogueInvalid."""
     for gentler in repair.gentler:
         if gentler not in known:
             raise CatalogueInvalid(f"ansible/repairs/{repair.name}.yml", f"no such gentler way: {gentler}")
 
 
 def check_reason(text: str) -> str:
-    """Raises Refused: the audit entry says why."""
+    """Raises Refused without a reason, because the audit entry contains it."""
     reason = " ".join(text.split())
     if not reason:
         raise Refused("reason", "repair.reason_missing")
@@ -227,37 +227,37 @@ def check_reason(text: str) -> str:
 
 
 def check_typed_name(repair: Repair, typed: str, target: str) -> None:
-    """Raises Refused where a dangerous repair is asked for without the target's name."""
+    """Raises Refused if a dangerous repair is requested without the target's name."""
     if repair.needs_typed_name and typed.strip() != target:
         raise Refused("typed", "repair.other_name", typed=typed.strip()[:60], name=target)
 
 
 def check_nodes_chosen(repair: Repair, chosen: Sequence[object]) -> None:
-    """Raises Refused where a repair of nodes has none to work on."""
+    """Raises Refused if no node is chosen for a repair of nodes."""
     if repair.targets is RepairTargets.NODES and not chosen:
         raise Refused("nodes", "repair.no_node")
 
 
 def check_nodes_drained(repair: Repair, busy: Sequence[str]) -> None:
-    """`busy`: names of nodes where something runs or may start. Raises Refused."""
+    """`busy` are the names of nodes on which something runs or may start. Raises Refused."""
     if repair.needs_drained_nodes and busy:
         raise Refused("nodes", "repair.not_drained", names=list(busy))
 
 
 def check_dry_run(repair: Repair, is_dry_run: bool) -> None:
-    """Raises Refused where the playbook cannot say beforehand what it would change."""
+    """Raises Refused if the playbook does not support check mode."""
     if is_dry_run and not repair.can_look_ahead:
         raise Refused("look_ahead", "repair.no_look_ahead")
 
 
 def check_inventory_host(name: str) -> str:
-    """The name as Ansible's inventory gets it. Raises Refused for what could mean anything else there."""
+    """The host's name in Ansible's inventory. Raises Refused for a name that could have another meaning there."""
     if not HOST_NAME.fullmatch(name):
         raise Refused("target", "repair.host_unusable", name=name[:60])
     return name
 
 
 def typical_seconds(seconds: Sequence[float]) -> float | None:
-    """The middle one of the last runs; None where there is none."""
+    """The median duration of the last runs. None if there is none."""
     known = sorted(seconds)
     return known[len(known) // 2] if known else None

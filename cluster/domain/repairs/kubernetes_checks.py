@@ -9,7 +9,7 @@ from cluster.domain.repairs.definition import RepairCheck
 
 
 def control_plane_answers(check: RepairCheck, facts: CheckFacts, since: datetime) -> CheckResult:
-    """API server and etcd of every host that was looked at."""
+    """API server and etcd of every probed host must answer."""
     for host, seen in (facts.hosts or {}).items():
         if seen is None:
             return CheckResult(False, "check.host.silent", {"host": host})
@@ -21,7 +21,7 @@ def control_plane_answers(check: RepairCheck, facts: CheckFacts, since: datetime
 
 
 def control_certificates_last(check: RepairCheck, facts: CheckFacts, since: datetime) -> CheckResult:
-    """`days`: how much longer every certificate on the hosts has to be good."""
+    """`days` is how much longer every certificate on the hosts has to be valid."""
     for host, seen in (facts.hosts or {}).items():
         if seen is None:
             return CheckResult(False, "check.host.silent", {"host": host})
@@ -36,7 +36,7 @@ def control_certificates_last(check: RepairCheck, facts: CheckFacts, since: date
 
 
 def workloads_ready(check: RepairCheck, facts: CheckFacts, since: datetime) -> CheckResult:
-    """`workloads`: by namespace/name, each of which has to be there with all its pods."""
+    """`workloads` are namespace/name. Each has to exist with all its pods ready."""
     names = [str(name) for name in check.options["workloads"]]
     for host, seen in (facts.hosts or {}).items():
         if seen is None:
@@ -56,7 +56,7 @@ def has_all_pods(count: tuple[int, int]) -> bool:
 
 
 def node_ready(check: RepairCheck, facts: CheckFacts, since: datetime) -> CheckResult:
-    """As the cluster sees the host, asked by the host itself."""
+    """The host itself asks the cluster about its node."""
     for host, seen in (facts.hosts or {}).items():
         if seen is None:
             return CheckResult(False, "check.host.silent", {"host": host})
@@ -68,7 +68,7 @@ def node_ready(check: RepairCheck, facts: CheckFacts, since: datetime) -> CheckR
 
 
 def pods_networked(check: RepairCheck, facts: CheckFacts, since: datetime) -> CheckResult:
-    """Whether a pod that starts on the host gets an address of the host's own."""
+    """Whether a pod that starts on the host gets an address of the host's range."""
     for host, seen in (facts.hosts or {}).items():
         if seen is None:
             return CheckResult(False, "check.host.silent", {"host": host})
@@ -79,6 +79,6 @@ def pods_networked(check: RepairCheck, facts: CheckFacts, since: datetime) -> Ch
 
 
 def kubernetes_facts_of(seen: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the module kubernetes_state has read there."""
+    """What the module kubernetes_state has read on the host."""
     found: Mapping[str, Any] = seen["kubernetes"]
     return found

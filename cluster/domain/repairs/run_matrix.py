@@ -1,5 +1,6 @@
 """Turn ansible-runner's events into one line per task and one state per host, and decide a run's verdict from its
-checks."""
+checks.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,20 +23,20 @@ FAILED_STATES = (HostTaskState.FAILED, HostTaskState.UNREACHABLE)
 
 
 class RepairVerdict(StrEnum):
-    """How a run ended. The checks decide it; a playbook's exit code alone never does."""
+    """How a run ended. The checks decide it, never a playbook's exit code alone."""
 
     VERIFIED = "verified"
     NOT_VERIFIED = "not_verified"
     CANCELLED = "cancelled"
     BROKEN = "broken"
-    """It could not run at all: no environment, a changed playbook, a runner that disappeared."""
+    """It could not run: no Ansible, a changed playbook, or a process that disappeared."""
     DRY_RUN = "looked_ahead"
-    """Nothing was changed, and so nothing was verified: its tasks say what they would change."""
+    """Nothing was changed, so nothing was verified. Its tasks say what they would change."""
 
 
 @dataclass
 class TaskProgress:
-    """`seconds` is None while it runs; `line` where its output begins in the log, from 1."""
+    """`seconds` is None while the task runs. `line` is the first line of its output in the log, counted from 1."""
 
     name: str
     hosts: dict[str, str] = field(default_factory=dict)
@@ -65,13 +66,13 @@ UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 
 
 class TaskMatrix:
-    """The state of each planned task on each host, from ansible-runner's events in their order."""
+    """The state of each planned task on each host, from the order of ansible-runner's events."""
 
     def __init__(self, planned: Iterable[str]) -> None:
         self.tasks = {name: TaskProgress(name) for name in planned}
 
     def add_events(self, events: Iterable[Mapping[str, Any]]) -> None:
-        """Events of other tasks and those of no host are ignored."""
+        """Adds events. Events of other tasks and events without a host are ignored."""
         for event in events:
             data = event.get("event_data") or {}
             task, host = self.tasks.get(str(data.get("task", ""))), str(data.get("host", ""))
@@ -85,11 +86,11 @@ class TaskMatrix:
                 record_host_result(task, host, STATE_OF_EVENT[kind], data, line)
 
     def to_data(self) -> list[dict[str, Any]]:
-        """In the order of the plan; planned tasks that never began have no host."""
+        """The tasks in the order of the plan. A planned task that never began has no host."""
         return [task.to_data() for task in self.tasks.values()]
 
     def share_done(self) -> float:
-        """0 to 1: how many of the planned tasks have ended on all their hosts."""
+        """The share of planned tasks that have ended on all their hosts, 0 to 1."""
         ended = [
             task
             for task in self.tasks.values()
@@ -114,7 +115,9 @@ def record_host_result(
 
 
 def error_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """Of a task that did several things: of each that went wrong, for the whole only says that all were done."""
+    """For a task with a loop: the errors of each failed item, because the task itself only
+    says that all were done.
+    """
     parts = result.get("results")
     for part in parts if isinstance(parts, list) else ():
         if part.get("failed") or part.get("unreachable"):
@@ -128,14 +131,14 @@ def host_error_text(result: Mapping[str, Any]) -> str:
 
 
 def to_printable(text: str) -> str:
-    """Without what a program may have said to a terminal: neither PostgreSQL's JSON nor a console takes every sign."""
+    """Removes control characters, because neither PostgreSQL's JSON nor a terminal accepts all of them."""
     return "".join(
         UNREADABLE if category(sign) in ("Cc", "Cs") and sign not in "\n\t" else sign for sign in text
     )
 
 
 def decide_verdict(checks: Iterable[Mapping[str, Any]], was_cancelled: bool) -> RepairVerdict:
-    """`checks` are [{code, data, is_ok}]; without a single check nothing is verified."""
+    """`checks` are [{code, data, is_ok}]. Without a check nothing is verified."""
     answers = [bool(check["is_ok"]) for check in checks]
     if answers and all(answers):
         return RepairVerdict.VERIFIED

@@ -1,4 +1,4 @@
-"""The runbook: match a log line or an error code to its cause and to the repair that helps."""
+"""The runbook matches a log line or an error code to its cause and to the repair that helps."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -8,13 +8,15 @@ from typing import Any
 from cluster.domain.repairs.definition import CATALOGUE_NAME, BilingualText, CatalogueInvalid, parse_bilingual
 
 LONGEST_LINE = 2000
-"""Of a line of a log, which a stranger may have written, so much is looked at."""
+"""The part of a log line that is matched; an untrusted program may have written the line."""
 KEYS = frozenset({"name", "pattern", "codes", "cause", "repair"})
 
 
 @dataclass(frozen=True)
 class Symptom:
-    """`repairs` are names of the catalogue, the first that is offered here helps; without a pattern only codes fit."""
+    """`repairs` are names of the catalogue; the first one that this installation offers is suggested. Without a
+    pattern only codes match.
+    """
 
     name: str
     cause: BilingualText
@@ -25,14 +27,14 @@ class Symptom:
 
 @dataclass(frozen=True)
 class SymptomMatch:
-    """`line` is where the sign stood; empty where a code said it."""
+    """`line` is the line that matched. Empty if a code matched."""
 
     sign: Symptom
     line: str = ""
 
 
 def parse_symptoms(file: str, document: Any) -> list[Symptom]:
-    """Raises CatalogueInvalid."""
+    """Parses the runbook. Raises CatalogueInvalid."""
     try:
         return [parse_symptom(each) for each in document["signs"]]
     except (KeyError, TypeError, ValueError, AttributeError, re.error) as error:
@@ -55,12 +57,12 @@ def parse_symptom(value: Any) -> Symptom:
 
 
 def parse_repair_names(value: str | list[str]) -> tuple[str, ...]:
-    """One name, or several where each kind of installation has its own."""
+    """One name, or several if kinds of installation have different repairs."""
     return (value,) if isinstance(value, str) else tuple(map(str, value))
 
 
 def match_symptoms(signs: Collection[Symptom], code: str, lines: Iterable[str]) -> SymptomMatch | None:
-    """What the code says comes first; of the log the newest line that fits. None where nothing is known."""
+    """A match of the code comes first, then that of the newest line. None if there is none."""
     for sign in signs:
         if code in sign.codes:
             return SymptomMatch(sign)

@@ -1,4 +1,4 @@
-"""Disk reserve: how much of a disk is kept free, what happens below that, and which job is stopped first."""
+"""Decide how much of a disk is kept free, what happens below that, and which job is stopped first."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,28 +8,28 @@ from typing import Any
 GIB = 1024**3
 MAX_BALLAST = 64 * 1024**2
 SECONDS_OF_ROOM_LEFT = 60.0
-"""Seconds. A job that writes is ended while the room that is left lasts no longer than this."""
+"""Seconds. A job that writes is stopped if the free space would last no longer than this."""
 MIN_RATE_TO_STOP = 64 * 1024
-"""Bytes a second. What writes less, a log, is never ended for want of room."""
+"""Bytes per second. A job that writes less, for example a log, is never stopped for lack of space."""
 INTERRUPTED_DISK_FULL = "interrupted.disk_full"
 EXIT_DISK_FILLED = "exit.disk_filled"
 
 
 class DiskLevel(StrEnum):
-    """How far the free room of a disk has fallen below its reserve."""
+    """How far the free space of a disk has fallen below its reserve."""
 
     ROOM = "room"
     SHORT = "short"
-    """Below the reserve: nothing new starts and nothing large is taken in."""
+    """Below the reserve. No job starts and no large upload is accepted."""
     LOW = "low"
-    """Below half of the reserve: jobs that write much are ended."""
+    """Below half of the reserve. Jobs that write much are stopped."""
     FULL = "full"
-    """Below an eighth: they are ended at once, and the ballast is given to the database."""
+    """Below an eighth of the reserve. Such jobs are stopped at once, and the ballast is deleted for the database."""
 
 
 @dataclass(frozen=True)
 class MonitoredDisk:
-    """A file system that this installation needs; sizes are bytes that a user without rights may use."""
+    """A file system that this installation needs. Sizes are bytes that a user without rights may use."""
 
     mount: str
     free: int
@@ -42,7 +42,7 @@ class MonitoredDisk:
 
 @dataclass(frozen=True)
 class DiskWriter:
-    """A running attempt: how large its folder is, and by how much that grew in how many seconds."""
+    """A running attempt: the size of its folder, and how much it grew in how many seconds."""
 
     attempt_id: int
     size: int
@@ -51,32 +51,32 @@ class DiskWriter:
 
     @property
     def rate(self) -> float:
-        """Bytes a second."""
+        """Bytes per second."""
         return self.growth / self.seconds if self.seconds > 0 else 0.0
 
 
 @dataclass(frozen=True)
 class StopCause:
-    """Why an attempt is ended although nobody asked for it: a code with words, and its data."""
+    """Why an attempt is ended although nobody asked for it. It is a code with words and data."""
 
     code: str
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
 def reserve_of(whole: int, wanted: int | None = None) -> int:
-    """Bytes: 1 GiB or 1 % of the disk, whichever is more, and never more than a tenth of it."""
+    """Bytes: 1 GiB or 1 % of the disk, whichever is more, but never more than a tenth of it."""
     if wanted is not None:
         return wanted
     return min(max(GIB, whole // 100), whole // 10)
 
 
 def ballast_of(reserve: int) -> int:
-    """Bytes of the file that is removed when the disk is full, so that the database can write again."""
+    """Bytes of the file that is deleted when the disk is full, so that the database can write again."""
     return min(reserve // 8, MAX_BALLAST)
 
 
 def disk_level_of(free: int, reserve: int, before: DiskLevel = DiskLevel.ROOM) -> DiskLevel:
-    """A disk that was short counts as short until a quarter more than the reserve is free."""
+    """The level. A disk that was short counts as short until a quarter more than the reserve is free."""
     if free < reserve // 8:
         return DiskLevel.FULL
     if free < reserve // 2:
@@ -92,9 +92,9 @@ def can_keep_ballast(volume: MonitoredDisk) -> bool:
 
 
 def choose_writer_to_stop(volume: MonitoredDisk, writers: Sequence[DiskWriter]) -> DiskWriter | None:
-    """The attempt to end now: the one that writes fastest, while the room lasts for less than a minute.
+    """The attempt to stop now: the one that writes fastest, if the free space lasts for less than a minute.
 
-    The files of a job that was ended stay, so the disk stays low: the others go on as long as they write slowly.
+    The files of a stopped job stay, so the disk stays low. Other jobs go on while they write slowly.
     """
     if volume.level not in (DiskLevel.LOW, DiskLevel.FULL):
         return None
@@ -106,9 +106,9 @@ def choose_writer_to_stop(volume: MonitoredDisk, writers: Sequence[DiskWriter]) 
 
 
 def stop_cause_of(volume: MonitoredDisk, writer: DiskWriter) -> StopCause:
-    """A job that has written as much as the reserve has filled the disk and fails; any other waits for room.
+    """A job that has written as much as the reserve has filled the disk and fails. Any other waits for space.
 
-    Where nothing is reserved, a tenth of the disk counts instead.
+    If nothing is reserved, a tenth of the disk counts instead.
     """
     if writer.size >= (volume.reserve or volume.whole // 10):
         return StopCause(EXIT_DISK_FILLED, {"mount": volume.mount, "bytes": writer.size})

@@ -1,16 +1,22 @@
-"""Check an uploaded archive: every entry is checked before a byte of it is written, and one bad entry refuses it all.
-
-One bad entry refuses the whole archive.
+"""Check an uploaded archive: every entry is checked before a byte of it is written, and one bad entry refuses all of
+it.
 """
 
+import unicodedata
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from cluster.domain.errors import Refused
-from cluster.domain.names import check_file_path
+from cluster.domain.names import check_file_name, check_file_path, suggest_file_name
 
 SETUID_SETGID = 0o6000
 GIB = 1024**3
+REPLACEABLE = frozenset(
+    {"file.space", "file.bad_character", "file.unseen_character", "file.hangul", "file.not_ascii"}
+)
+BAD_NAMES = "archive.bad_names"
+MOST_BAD_NAMES, SHOWN_BAD_NAMES = 200, 10
+"""How many are kept for the page, and how many stand in the sentence."""
 
 
 class ArchiveEntryKind(StrEnum):
@@ -19,12 +25,12 @@ class ArchiveEntryKind(StrEnum):
     LINK = "link"
     HARD_LINK = "hard_link"
     DEVICE = "device"
-    """Also pipes, sockets and kinds that the reader does not know."""
+    """Devices, pipes, sockets, and kinds that the reader does not know."""
 
 
 @dataclass(frozen=True)
 class ArchiveEntry:
-    """One line of the archive's table, as the archive says it: nothing of it is to be trusted."""
+    """One line of the archive's table. Its values are untrusted."""
 
     name: str
     kind: ArchiveEntryKind = ArchiveEntryKind.FILE
@@ -35,7 +41,7 @@ class ArchiveEntry:
 
 @dataclass(frozen=True)
 class ArchiveLimits:
-    """`ratio` is unpacked bytes per packed byte; it counts from `ratio_from` bytes on."""
+    """`ratio` is unpacked bytes per packed byte. It is checked from `ratio_from` bytes on."""
 
     total_bytes: int = 200 * GIB
     files: int = 1_000_000
@@ -46,32 +52,39 @@ class ArchiveLimits:
 
 @dataclass
 class ArchiveChecker:
-    """Takes entries and bytes one after another and raises Refused at the first that is not allowed.
+    """Takes entries and bytes one after another, and raises Refused at the first that is not allowed.
 
-    `packed_bytes` is the size of the archive's own file. Of each path two hashes are kept, about 110 bytes,
-    so that a million entries fit into a small task worker.
+    `packed_bytes` is the size of the archive's own file. Two hashes are kept of each path, about 110 bytes, so that a
+    million entries fit into a small task worker.
     """
 
     packed_bytes: int
     limits: ArchiveLimits = field(default_factory=ArchiveLimits)
     unicode_names: bool = False
+    latin_names: bool = False
+    """Names that the rule refuses are replaced by those that it suggests."""
     files: int = 0
     unpacked_bytes: int = 0
     _said: int = 0
     _entries: int = 0
     _known: dict[int, int] = field(default_factory=dict)
-    """Hash of the path in small letters: hash of the path as written, doubled, odd for a folder."""
+    """Maps the hash of the lower-case path to the hash of the path as written, doubled, odd for a folder."""
+    _bad_names: dict[str, Refused] = field(default_factory=dict)
+    """By the name, which may be that of a folder with many files."""
 
     def check(self, entry: ArchiveEntry) -> str:
-        """The entry's path beneath the dataset's folder, made plain; "" for the folder itself."""
+        """The normalised path of the entry below the dataset's folder. It is "" for the folder itself."""
         self._entries += 1
         if self._entries > self.limits.files:
             raise _refused("archive.too_many_files", entry, most=self.limits.files)
         check_entry_kind(entry)
-        path = check_entry_path(entry, self.limits.depth, self.unicode_names)
+        written = path = normalised_path(entry, self.limits.depth)
         if not path:
             return ""
-        self._check_place(entry, path)
+        if self.latin_names:
+            path = "/".join(suggest_file_name(part, self.unicode_names) for part in path.split("/"))
+        check_file_path(path, self.unicode_names, "archive")
+        self._check_place(entry, path, written)
         if entry.kind is ArchiveEntryKind.FILE:
             self.files += 1
             self._said += max(0, entry.size)
@@ -79,34 +92,61 @@ class ArchiveChecker:
         return path
 
     def count(self, entry: ArchiveEntry, size: int) -> None:
-        """Call it for each piece that was unpacked, `size` bytes: the archive's own sizes may lie."""
+        """Counts each unpacked piece of `size` bytes, because the archive's own sizes may be wrong."""
         self.unpacked_bytes += size
         self._check_amount(self.unpacked_bytes, entry)
         if self.unpacked_bytes > self._said:
             raise _refused("archive.size_lies", entry)
 
+    def note_bad_names(self, entry: ArchiveEntry, refusal: Refused) -> bool:
+        """Whether the refusal of the entry is about names only; `finish` then tells all of them at once."""
+        if not is_name_refusal(refusal.code):
+            return False
+        for part in normalised_path(entry, self.limits.depth).split("/"):
+            if part not in self._bad_names and len(self._bad_names) < MOST_BAD_NAMES:
+                try:
+                    check_file_name(part, self.unicode_names, "archive")
+                except Refused as bad:
+                    self._bad_names[part] = bad
+        return True
+
+    @property
+    def has_bad_names(self) -> bool:
+        """Whether the archive is refused already, so that nothing more of it is written."""
+        return bool(self._bad_names)
+
     def finish(self) -> int:
-        """The number of files. Raises Refused where there is none."""
+        """The number of files. Raises Refused for bad names, and if there is no file."""
+        if len(self._bad_names) == 1:
+            raise next(iter(self._bad_names.values()))
+        if self._bad_names:
+            suggested = [
+                [refusal.data["file"], suggest_file_name(name, self.unicode_names)]
+                for name, refusal in self._bad_names.items()
+            ]
+            first = [name for name, _ in suggested[:SHOWN_BAD_NAMES]]
+            raise Refused("archive", BAD_NAMES, count=len(suggested), names=first, suggested=suggested)
         if not self.files:
             raise Refused("archive", "archive.empty")
         return self.files
 
-    def _check_place(self, entry: ArchiveEntry, path: str) -> None:
-        """No path twice, none that only letters' case tells apart, no file where a folder is."""
-        parts = path.split("/")
+    def _check_place(self, entry: ArchiveEntry, path: str, written: str) -> None:
+        """Refuses a repeated path, paths that differ in case only or in the archive alone, and a file in place of a
+        folder. `written` is the path in the archive, with as many parts."""
+        parts, written_parts = path.split("/"), written.split("/")
         for depth in range(1, len(parts)):
-            self._take(entry, "/".join(parts[:depth]), is_folder=True)
-        self._take(entry, path, entry.kind is ArchiveEntryKind.FOLDER)
+            self._take(entry, "/".join(parts[:depth]), "/".join(written_parts[:depth]), is_folder=True)
+        self._take(entry, path, written, entry.kind is ArchiveEntryKind.FOLDER)
 
-    def _take(self, entry: ArchiveEntry, path: str, is_folder: bool) -> None:
-        """A folder may be named again; everything else may not."""
-        key, mark = hash(path.casefold()), hash(path) << 1 | is_folder
+    def _take(self, entry: ArchiveEntry, path: str, written: str, is_folder: bool) -> None:
+        """Adds the path. A folder may be repeated, other entries may not."""
+        key, mark = hash(path.casefold()), hash(written) << 1 | is_folder
         known = self._known.get(key)
         if known is None:
             self._known[key] = mark
             return
         if known >> 1 != mark >> 1:
-            raise _refused("archive.case_twin", entry)
+            raise _refused("archive.latin_twin" if self.latin_names else "archive.case_twin", entry)
         if known != mark:
             raise _refused("archive.file_and_folder", entry)
         if not is_folder:
@@ -120,7 +160,7 @@ class ArchiveChecker:
 
 
 def check_entry_kind(entry: ArchiveEntry) -> None:
-    """Files and folders only, without special rights and not encrypted; raises Refused."""
+    """Accepts files and folders without special rights and encryption. Raises Refused."""
     if entry.kind in (ArchiveEntryKind.LINK, ArchiveEntryKind.HARD_LINK):
         raise _refused("archive.link", entry)
     if entry.kind is ArchiveEntryKind.DEVICE:
@@ -131,9 +171,9 @@ def check_entry_kind(entry: ArchiveEntry) -> None:
         raise _refused("archive.encrypted", entry)
 
 
-def check_entry_path(entry: ArchiveEntry, depth: int = 32, unicode_names: bool = False) -> str:
-    """The path made plain; raises Refused for one that leads out, or breaks the rule for file names (D2)."""
-    name = entry.name
+def normalised_path(entry: ArchiveEntry, depth: int) -> str:
+    """The path below the dataset's folder, "" for the folder itself. Raises Refused if it leads out of it."""
+    name = unicodedata.normalize("NFC", entry.name)
     if "\\" in name:
         raise _refused("archive.backslash", entry)
     if name.startswith("/") or (name[1:2] == ":" and name[:1].isalpha()):
@@ -143,7 +183,12 @@ def check_entry_path(entry: ArchiveEntry, depth: int = 32, unicode_names: bool =
         raise _refused("archive.outside", entry)
     if len(parts) > depth:
         raise _refused("archive.too_deep", entry, most=depth)
-    return check_file_path("/".join(parts), unicode_names, "archive") if parts else ""
+    return "/".join(parts)
+
+
+def is_name_refusal(code: str) -> bool:
+    """Whether a name of the archive is refused that can be replaced."""
+    return code in REPLACEABLE or code == BAD_NAMES
 
 
 def _refused(code: str, entry: ArchiveEntry, **data: object) -> Refused:

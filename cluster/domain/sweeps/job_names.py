@@ -1,5 +1,7 @@
 """Name the jobs of a sweep: the sweep's name and the values that distinguish each job."""
 
+from functools import lru_cache
+
 from cluster.domain.built_in_models import VariableValue
 from cluster.domain.names import JOB_LETTERS, suggest_name
 from cluster.domain.sweeps.plan import SweepPlan
@@ -8,9 +10,9 @@ LONGEST = 60
 
 
 def sweep_job_names(base: str, plan: SweepPlan) -> list[str]:
-    """One valid name per job, all different: `lenet-learning_rate=0.01`, shorter where that is too long.
+    """One valid name per job, all different: `lenet-learning_rate=0.01`, shortened if that is too long.
 
-    Where even short ones are too long or not different, the job's number stands before the values.
+    If even short names are too long or equal, the job's number precedes the values.
     """
     full, short = {name: to_name_part(name) for name in plan.differing}, short_labels(plan.differing)
     for labels in (full, short):
@@ -41,15 +43,16 @@ def to_name_part(text: str) -> str:
     return suggest_name(text, LONGEST, JOB_LETTERS) or "value"
 
 
+@lru_cache(maxsize=1024, typed=True)
 def value_in_name(value: VariableValue) -> str:
-    """The minus of a number stays; the plus of an exponent goes, for a name has no such character."""
+    """Keeps the minus of a number and drops the plus of an exponent, which names may not contain."""
     text = str(value).replace("+", "")
     minus = "-" if text.startswith("-") and text[1:2].isdigit() else ""
     return minus + to_name_part(text)
 
 
 def short_labels(names: tuple[str, ...]) -> dict[str, str]:
-    """`learning_rate` is lr, `momentum` mom; the whole names where short ones would be the same."""
+    """`learning_rate` becomes lr, `momentum` mom. The whole names are kept if short ones would be equal."""
     short = {name: initials(to_name_part(name)) for name in names}
     return short if len(set(short.values())) == len(short) else {name: to_name_part(name) for name in names}
 

@@ -1,24 +1,28 @@
-"""Plan a sweep: several values per parameter become several jobs; check them, fill their commands, decide when to
-stop."""
+"""Plan a sweep: several values per parameter become several jobs. Check them, fill their commands, decide when to
+stop.
+"""
 
 import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
+from itertools import product
 from math import prod
 from typing import Any
 
 from cluster.domain.built_in_models import BuiltInModel, VariableValue, check_variables, parse_variable
 from cluster.domain.errors import Refused
 from cluster.domain.jobs.submission import JobRequest, SubmissionWarning, check_command
+from cluster.domain.refusals import Refusals
 from cluster.domain.states import JobState
 
 MAX_SWEEP_JOBS = 10_000
 MAX_PARAMETERS = 20
 LONGEST_VALUE = 1000
 MAX_SWEEP_BYTES = 16 * 1024 * 1024
-"""All commands of a sweep together: they are written in one transaction."""
+"""The limit for all commands of a sweep together, because they are written in one transaction."""
 
 PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
 PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_-]{0,39})\}")
@@ -27,16 +31,16 @@ RANGE = re.compile(r"(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})")
 
 class SweepKind(StrEnum):
     GRID = "grid"
-    """Every value with every other."""
+    """Every value is combined with every other."""
     LIST = "list"
-    """The first values together, then the second ones, and so on."""
+    """The first values belong together, then the second ones, and so on."""
 
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """What a form or a REST body asks for: a job, and the values that differ from one job to the next.
+    """What a form or a REST body requests: a job, and the values that differ from one job to the next.
 
-    A text among `values` is split as people type it, a list is taken as it is.
+    A text among `values` is split as people type it; a list is used unchanged.
     """
 
     job: JobRequest
@@ -48,7 +52,7 @@ class SweepRequest:
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """The checked values; job number n (from 1) is a row of them, which no table has to remember."""
+    """The checked values. Row n (from 1) has the values of job n and is not stored."""
 
     kind: SweepKind
     values: Mapping[str, tuple[VariableValue, ...]]
@@ -60,11 +64,13 @@ class SweepPlan:
 
     @property
     def differing(self) -> tuple[str, ...]:
-        """The parameters that tell jobs apart."""
+        """The parameters whose values differ between jobs."""
         return tuple(name for name, values in self.values.items() if len(set(values)) > 1)
 
     def row(self, number: int) -> dict[str, VariableValue]:
-        """The last parameter changes fastest; a list's lone value holds for all."""
+        """The values of one job. The last parameter changes fastest; a single value of a list
+        is used for all jobs.
+        """
         place = number - 1
         found: dict[str, VariableValue] = {}
         for name, values in reversed(list(self.values.items())):
@@ -76,7 +82,14 @@ class SweepPlan:
         return {name: found[name] for name in self.values}
 
     def rows(self) -> Iterator[dict[str, VariableValue]]:
-        return (self.row(number) for number in range(1, self.size + 1))
+        """All of them, in the order of the jobs."""
+        if self.kind is SweepKind.GRID:
+            together: Iterator[tuple[VariableValue, ...]] = product(*self.values.values())
+        else:
+            size = self.size
+            columns = (values if len(values) > 1 else values * size for values in self.values.values())
+            together = zip(*columns, strict=True)
+        return (dict(zip(self.values, row, strict=True)) for row in together)
 
     def to_data(self) -> dict[str, Any]:
         values = {name: list(values) for name, values in self.values.items()}
@@ -84,12 +97,12 @@ class SweepPlan:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "SweepPlan":
-        """As a row keeps it. PostgreSQL sorts the keys of an object, hence `order`."""
+        """Parses a row's JSON. PostgreSQL sorts the keys of an object, hence `order`."""
         return cls(SweepKind(data["kind"]), {name: tuple(data["values"][name]) for name in data["order"]})
 
 
 def split_values(name: str, text: str) -> tuple[str, ...]:
-    """Values as people type them: apart by commas or lines, quotes around commas, `1..5` for a range.
+    """Splits values as people type them: separated by commas or lines, quotes around commas, `1..5` for a range.
 
     Raises Refused for a quote that is not closed and for a range that is too long.
     """
@@ -113,19 +126,23 @@ def split_values(name: str, text: str) -> tuple[str, ...]:
 
 
 def check_sweep(request: SweepRequest, model: BuiltInModel | None) -> SweepPlan:
-    """The plan with typed values; `model` None: own code. Raises Refused naming `values.<parameter>`."""
+    """The plan with typed values. `model` is None for own code. Raises Refused for each `values.<parameter>`."""
+    refusals = Refusals()
     if not request.values:
         raise Refused("values", "sweep.no_values")
     if len(request.values) > MAX_PARAMETERS:
         raise Refused("values", "sweep.too_many_parameters", count=len(request.values), most=MAX_PARAMETERS)
     least, most = 1, MAX_SWEEP_JOBS
     if request.most_at_once is not None and not least <= request.most_at_once <= most:
-        raise Refused("most_at_once", "sweep.most_at_once_range", least=least, most=most)
+        refusals.add(Refused("most_at_once", "sweep.most_at_once_range", least=least, most=most))
     parse = parse_custom_value if model is None else model_value_parser(model)
-    values = {name: parse_values(name, raw, parse) for name, raw in request.values.items()}
-    for name in values:
-        if name in request.job.variables:
-            raise Refused(f"values.{name}", "sweep.variable_twice", name=name)
+    values: dict[str, tuple[VariableValue, ...]] = {}
+    for name, raw in request.values.items():
+        with refusals.collect():
+            values[name] = parse_values(name, raw, parse)
+            if name in request.job.variables:
+                raise Refused(f"values.{name}", "sweep.variable_twice", name=name)
+    refusals.raise_all()
     plan = SweepPlan(request.kind, values)
     check_sweep_size(plan)
     if request.kind is SweepKind.LIST:
@@ -145,7 +162,7 @@ def parse_values(
 
 
 def model_value_parser(model: BuiltInModel) -> Callable[[str, str], VariableValue]:
-    """A model's variable knows its type and its bounds."""
+    """Parses values by the types and bounds of the model's variables."""
 
     def parse(name: str, text: str) -> VariableValue:
         try:
@@ -159,7 +176,7 @@ def model_value_parser(model: BuiltInModel) -> Callable[[str, str], VariableValu
 
 
 def parse_custom_value(name: str, text: str) -> VariableValue:
-    """Own code gets its values as they were typed."""
+    """Keeps the value as it was typed, because own code parses it."""
     field = f"values.{name}"
     if not PARAMETER.fullmatch(name):
         raise Refused("values", "sweep.bad_parameter", name=name[:60])
@@ -200,14 +217,14 @@ def check_sweep_size(plan: SweepPlan) -> None:
 
 
 def check_rows(plan: SweepPlan) -> None:
-    """In a list a value may come again, a whole row may not."""
+    """Refuses equal rows. In a list a single value may be repeated."""
     twice = first_duplicate([tuple(row.values()) for row in plan.rows()])
     if twice is not None:
         raise Refused("values", "sweep.row_twice", row=twice + 1)
 
 
 def first_duplicate(values: Sequence[Any]) -> int | None:
-    """The place of the first value that stood before; None where all differ."""
+    """The index of the first value that is equal to an earlier one. None if all differ."""
     seen: set[Any] = set()
     for place, value in enumerate(values):
         if value in seen:
@@ -217,19 +234,30 @@ def first_duplicate(values: Sequence[Any]) -> int | None:
 
 
 def fill_command(command: Sequence[str], row: Mapping[str, VariableValue]) -> list[str]:
-    """`{lr}` in an argument is the value of lr; a parameter that stands nowhere is appended as `--lr value`."""
+    """Replaces `{lr}` in an argument by the value of lr. A parameter without a placeholder is appended as `--lr
+    value`.
+    """
     used = placeholders(command)
-    filled = [PLACEHOLDER.sub(lambda found: str(row.get(found[1], found[0])), word) for word in command]
+    filled = [
+        PLACEHOLDER.sub(lambda found: str(row.get(found[1], found[0])), word) if "{" in word else word
+        for word in command
+    ]
     appended = [word for name in row if name not in used for word in (f"--{name}", str(row[name]))]
     return filled + appended
 
 
-def placeholders(command: Sequence[str]) -> set[str]:
-    return {found for word in command for found in PLACEHOLDER.findall(word)}
+def placeholders(command: Sequence[str]) -> frozenset[str]:
+    return placeholders_of(tuple(command))
+
+
+@lru_cache(maxsize=64)
+def placeholders_of(command: tuple[str, ...]) -> frozenset[str]:
+    """Asked for each job of a sweep."""
+    return frozenset(found for word in command for found in PLACEHOLDER.findall(word))
 
 
 def check_commands(command: Sequence[str], plan: SweepPlan) -> None:
-    """The longest possible command is checked for all; raises Refused."""
+    """Checks the longest possible command. Raises Refused."""
     check_command(command)
     longest = {
         name: max(values, key=lambda value: len(str(value).encode())) for name, values in plan.values.items()
@@ -240,7 +268,7 @@ def check_commands(command: Sequence[str], plan: SweepPlan) -> None:
 
 
 def unknown_placeholders(job: JobRequest, plan: SweepPlan) -> tuple[SubmissionWarning, ...]:
-    """Braces around a name without values stay as they are, which is seldom meant."""
+    """Warns of braces around a name without values, which stay unchanged and are seldom intended."""
     unknown = sorted(placeholders(job.command) - set(plan.values))
     return tuple(
         SubmissionWarning("command", "sweep.placeholder_unknown", {"name": name}) for name in unknown
@@ -248,7 +276,7 @@ def unknown_placeholders(job: JobRequest, plan: SweepPlan) -> tuple[SubmissionWa
 
 
 def stop_code_of(state: JobState, code: str, data: Mapping[str, Any]) -> str | None:
-    """Why a sweep that stops on trouble stops now; a time limit that somebody set is no crash."""
+    """The reason why a sweep that stops on failure stops now. A job that reached its time limit has not failed."""
     if data.get("not_finite"):
         return "sweep.nan"
     if state is JobState.FAILED and code != "exit.timed_out":

@@ -11,15 +11,19 @@ from cluster.words.english import (
     disks,
     environments,
     exits,
+    failures,
     images,
     jobs,
     kubernetes,
+    metrics,
     names,
     nodes,
+    notifications,
     operations,
     people,
     repairs,
     requests,
+    runs,
     sweeps,
     trainings,
     waiting,
@@ -35,15 +39,19 @@ FEATURES: tuple[ModuleType, ...] = (
     disks,
     environments,
     exits,
+    failures,
     images,
     jobs,
     kubernetes,
+    metrics,
     names,
     nodes,
+    notifications,
     operations,
     people,
     repairs,
     requests,
+    runs,
     sweeps,
     trainings,
     waiting,
@@ -52,7 +60,7 @@ FEATURES: tuple[ModuleType, ...] = (
 
 
 def merge_word_tables(table: str) -> dict[str, str]:
-    """One table of all features; a code stands in one of them only."""
+    """Joins the tables of all features. A code may be in one of them only."""
     found: dict[str, str] = {}
     for feature in FEATURES:
         found |= getattr(feature, table, {})

@@ -2,9 +2,12 @@
 
 SENTENCES = {
     "attention.job_stuck": "{job} cannot start",
+    "attention.job_failed": "{job} ({name}) failed at {at:clock}",
     "attention.environment_failed": "The training environment could not be built",
     "attention.no_job_starts": "no job can start until it is",
     "attention.nothing_starts_since": "since {at:clock} nothing starts; what runs goes on",
+    "attention.scheduler_silent": "The scheduler does not answer: no job starts, what runs goes on",
+    "attention.queue_as_of": "reasons and expected starts are those of {at:clock}",
     "attention.backup_too_old": "No new backup has been proven by a restore",
     "attention.proven_last": "the last one was made at {at:clock}",
     "attention.proven_never": "never yet",

@@ -1,4 +1,4 @@
-"""English for what audit entries say was done, by code."""
+"""English for the actions of audit entries, by code."""
 
 WORDS = {
     "action.user.created": "User created",
@@ -9,8 +9,9 @@ WORDS = {
     "action.user.link_used": "Link for a new password used",
     "action.user.password_changed": "Password changed",
     "action.user.password_kept": "Password change refused",
-    "action.user.preferences_set": "Language or theme changed",
+    "action.user.preferences_set": "Language, theme or time zone changed",
     "action.user.first_administrator_created": "First administrator created",
+    "action.user.first_secret_refused": "Secret for the first administrator refused",
     "action.user.first_secret_issued": "Secret for the first administrator issued",
     "action.session.begun": "Signed in",
     "action.session.ended": "Signed out",
@@ -26,6 +27,7 @@ WORDS = {
     "action.workspace.ended": "Workspace ended",
     "action.workspace.extended": "Workspace extended",
     "action.dataset.created": "Dataset created",
+    "action.dataset.unpacked_again": "Dataset unpacked with Latin names",
     "action.dataset.deleted": "Dataset deleted",
     "action.training.created": "Training created",
     "action.training.code_uploaded": "Code uploaded",
@@ -37,4 +39,10 @@ WORDS = {
     "action.node.drained": "Node drained",
     "action.node.undrained": "Node opened again",
     "action.operation.retried": "Operation tried again",
+    "action.training.edited": "Training edited",
+    "action.training.handed_over": "Training handed over",
+    "action.training.archived": "Training archived",
+    "action.training.unarchived": "Training taken out of the archive",
+    "action.training.deleted": "Training deleted",
+    "action.dataset.renamed": "Dataset renamed",
 }

@@ -1,4 +1,4 @@
-"""English for what is wrong with a backup or with its copy, by code."""
+"""English for defects of backups and of their copies, by code."""
 
 SENTENCES = {
     "broken.said": "{said}",

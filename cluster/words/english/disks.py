@@ -9,6 +9,8 @@ SENTENCES = {
         "The disk {mount} is full, {free:bytes} are free, and the database cannot write. Nothing was changed."
     ),
     "disk.database_full.unknown": "The disk of the database is full, and it cannot write. Nothing was changed.",
+    "job.archive_too_large": "The folder holds more than {limit:number} files. Download its folders one by one.",
+    "job.archive_too_deep": "The folder is more than {limit:number} folders deep. Download its folders one by one.",
     "job.files_of_living": "job-{id} has not ended. Its files can be deleted afterwards.",
     "job.files_deleted": "The files of job-{id} were deleted by {by} at {at:clock}.",
     "job.files_going": "The files of job-{id} are being deleted; {by} asked for that at {at:clock}.",

@@ -1,4 +1,4 @@
-"""English for the building of a training environment: its steps, and how much room it needs, by code."""
+"""English for the build of a training environment: its steps, and the space that it needs, by code."""
 
 SENTENCES = {
     "environment.no_space.needed": "{needed:bytes} are needed where {path} lies, and {free:bytes} are free.",

@@ -1,7 +1,7 @@
 """English for how a job ended, by code."""
 
 SENTENCES = {
-    "exit.finished": "Ended well, exit code 0.",
+    "exit.finished": "Completed, exit code 0.",
     "exit.error": "The program ended with an error, exit code 1.",
     "exit.wrong_usage": "Exit code 2: the program did not understand its arguments.",
     "exit.not_executable": "Exit code 126: the file was found but cannot be executed.",

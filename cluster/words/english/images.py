@@ -1,4 +1,4 @@
-"""English for the default images: what their parts are for, which variants there are, how they are built."""
+"""English for the default images: the purposes of their parts, their variants, and their build."""
 
 SENTENCES = {
     "check.images_stand.not": "A node could not pull {names:list} whole from the registry",

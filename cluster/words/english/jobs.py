@@ -1,4 +1,4 @@
-"""English for what may be asked for in a job, its states and its history, by code."""
+"""English for requests for jobs, for the states of jobs and for their history, by code."""
 
 SENTENCES = {
     "job.units_too_few": "A job needs at least {least:units}.",
@@ -37,6 +37,22 @@ SENTENCES = {
         "{units:units} come with at most {most:bytes} of memory here. Ask for less memory, or for more units."
     ),
     "job.command_missing": "Write what to run: a code file such as train.py, or a command.",
+    "job.script_with_python": ("Write the file alone as the script: {script}. Python is started for it."),
+    "job.script_with_arguments": (
+        "Write {script} alone as the script; {arguments} belongs to the arguments."
+    ),
+    "job.script_not_there": "{script} is not in version {version} of the code, which has {scripts:list}.",
+    "job.script_not_there.near": ("{script} is not in version {version} of the code. Did you mean {near}?"),
+    "job.script_not_there.none": (
+        "{script} is not in version {version} of the code, which has no Python file. Upload one."
+    ),
+    "job.script_without_command": (
+        "{script} is no Python file. Write the command that runs it, such as bash, as the script, and {script} as "
+        "its argument."
+    ),
+    "job.torch_missing": (
+        "The training environment has no torch, so that torchrun starts only if the code brings it along."
+    ),
     "job.command_of_built_in": "A built-in training has no command; set its variables instead.",
     "job.too_many_arguments": (
         "{count} arguments are too many: at most {most} are possible. Put them into a file."
@@ -84,6 +100,14 @@ SENTENCES = {
     "job.not_in_line": "No such job waits in workspace {name}. Choose one of its line.",
     "job.stop_not_allowed": (
         "Only {user}, the training's owner, the workspace's manager and administrators may stop this job."
+    ),
+    "job.continues": "Begins with the checkpoint of job-{job} at epoch {epoch:number}.",
+    "job.not_continuable": (
+        "job-{id} cannot be continued in its state: {state:word state.job}. Only stopped and failed jobs can."
+    ),
+    "job.no_checkpoint": ("job-{id} has left no complete checkpoint. A duplicate starts from the beginning."),
+    "job.files_of_continued": (
+        "job-{by} continues job-{id} and needs its checkpoint. Delete the files once job-{by} has ended."
     ),
 }
 

@@ -1,4 +1,4 @@
-"""English for what Kubernetes says of jobs and nodes, by code."""
+"""English for what Kubernetes reports about jobs and nodes, by code."""
 
 SENTENCES = {
     "kubernetes.queue_full": (

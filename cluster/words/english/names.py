@@ -34,7 +34,7 @@ SENTENCES = {
     "file.path_too_long": "The path “{file}” is longer than {most} bytes. Use shorter folder names.",
     "file.missing": "There is no file {name} (yet).",
     "file.not_plain": "{name} is no plain file, so it is not opened.",
-    "value.missing": "Fill this in.",
+    "value.missing": "Required.",
     "value.too_long": "Longer than {longest:number} characters. Shorten it.",
     "value.control_character": "An invisible control character is in here. Type the value again.",
     "value.not_a_choice": "Choose one of {allowed:list}.",

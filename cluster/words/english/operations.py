@@ -1,4 +1,4 @@
-"""English for operations, their steps, and what went wrong in them, by code."""
+"""English for operations, their steps, and their failures, by code."""
 
 SENTENCES = {
     "ansible.missing": "{path} has no ansible-playbook that answers.",
@@ -7,7 +7,9 @@ SENTENCES = {
     "operation.not_ended_badly": "Only an operation that failed or was interrupted can be tried again.",
     "operation.dropped": "Begun {times:times} and dropped each time: whoever worked on it disappeared.",
     "operation.restored": "It was open when the backup was made from which the database was put back.",
-    "operation.broken": "It stopped at an error that nobody foresaw: {error}.",
+    "operation.subject_deleted": "The dataset was deleted since, so that there is nothing to try again.",
+    "operation.same_refusal": "Another try would refuse the same archive again: upload a corrected one.",
+    "operation.broken": "Unexpected error: {error}.",
     "environment.no_space": "The disk is full: {free:bytes} are free on {path}.",
     "environment.no_space.unknown": "The disk is full.",
     "environment.no_network": "The package server does not answer.",
@@ -34,6 +36,7 @@ SENTENCES = {
     ),
     "start.no_image": "The image {image} is not on the node.",
     "start.forestalled": "It was stopped before it could start.",
+    "start.checkpoint_gone": "Checkpoint {file} of job-{job}, with which it was to begin, is gone.",
 }
 
 HINTS = {
@@ -102,4 +105,5 @@ WORDS = {
     "step.look_through": "Look through the files",
     "step.write_digits": "Write the digits",
     "step.delete_files": "Delete the files",
+    "operation.code.import": "Import code",
 }

@@ -1,4 +1,4 @@
-"""English for passwords, signing in, users, tokens and who may do what, by code."""
+"""English for passwords, sign-ins, users, tokens and permissions, by code."""
 
 SENTENCES = {
     "password.missing": "A password is needed: at least {least} characters.",
@@ -24,14 +24,16 @@ SENTENCES = {
     "session.needed": "Sign in first.",
     "session.locked": "Too many wrong tries. Try again in {minutes:minutes}.",
     "first.secret_wrong": (
-        "This secret does not fit. It stands in the terminal where make up ran; make up prints a new one."
+        "Wrong secret. It was printed in the terminal in which make up ran; make up prints a new one."
     ),
     "user.name_taken": "There is already a user “{name}”. Choose another name.",
     "user.last_administrator": "This is the last administrator. Make somebody else an administrator first.",
     "user.not_in_workspace": "“{name}” is no member of the workspace. Add them to the workspace first.",
     "user.role_unknown": "Choose a role: administrator or user.",
+    "user.several_unknown": "There are no users {names:list}. Choose from the list.",
     "user.unknown": "There is no user “{name}”. Check the name on the page Users.",
     "preference.unknown": "“{value}” is no choice here.",
+    "preference.unknown_time_zone": "“{value}” is not a known time zone. Use a name like Asia/Seoul or UTC.",
     "token.days_out_of_range": "A token lives 1 to {most} days.",
     "token.name_taken": "You have a token “{name}” already. Choose another name or revoke that one.",
     "token.too_many": "You have {most} tokens, and no more are possible. Revoke one that you do not use.",
@@ -61,15 +63,21 @@ SENTENCES = {
     "forbidden.workspace.end": "Only {allowed:words relation} may end this workspace.",
     "forbidden.dataset.create": "Only {allowed:words relation} may create datasets here.",
     "forbidden.dataset.register_path": "Only {allowed:words relation} may register a path as a dataset.",
+    "forbidden.dataset.unpack_again": "Only {allowed:words relation} may unpack this dataset again.",
     "forbidden.dataset.delete": "Only {allowed:words relation} may delete this dataset.",
     "forbidden.training.create": "Only {allowed:words relation} may create trainings here.",
     "forbidden.training.edit": "Only {allowed:words relation} may edit this training.",
     "forbidden.training.upload_code": "Only {allowed:words relation} may upload code to this training.",
     "forbidden.job.submit": "Only {allowed:words relation} may submit jobs here.",
     "forbidden.job.arrange": "Only {allowed:words relation} may hold and move jobs here.",
+    "forbidden.job.annotate": "Only {allowed:words relation} may write tags and notes of this job.",
     "forbidden.job.stop": "Only {allowed:words relation} may stop this job.",
     "forbidden.operation.retry": "Only {allowed:words relation} may try this operation again.",
     "user.not_active": "“{name}” is disabled. Enable the user first.",
+    "forbidden.training.hand_over": "Only {allowed:words relation} may hand over this training.",
+    "forbidden.training.archive": "Only {allowed:words relation} may archive this training.",
+    "forbidden.training.delete": "Only {allowed:words relation} may delete this training.",
+    "forbidden.dataset.edit": "Only {allowed:words relation} may edit this dataset.",
 }
 
 HINTS = {

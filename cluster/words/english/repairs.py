@@ -1,4 +1,4 @@
-"""English for repairs, their checks, backups and what may be deleted, by code."""
+"""English for repairs, their checks, backups and reclaimable files, by code."""
 
 SENTENCES = {
     "repair.reason_missing": "Write why: the access log keeps it.",
@@ -170,7 +170,7 @@ HINTS = {
         "matrix says why."
     ),
     "repair.under_way": "Watch that one, then come back.",
-    "repair.catalogue_broken": "Mend the file, or remove it.",
+    "repair.catalogue_broken": "Correct the file, or remove it.",
     "backup.broken": "The older ones that were proved are kept. Look at the disk, then back up again.",
     "backup.damaged": "Newer and other ones are good. Look at the disk that they lie on.",
     "restore.no_file": "Give the path of a file groundcrew-YYYYMMDD-hhmmss.sql.zst, with its .json beside it.",
@@ -226,7 +226,7 @@ WORDS = {
     "state.host_task.unreachable": "unreachable",
     "state.host_task.not_run": "not run",
     "repair.group.check": "Check and keep safe",
-    "repair.group.mend": "Mend",
+    "repair.group.mend": "Fix",
     "repair.group.dangerous": "Dangerous: cannot be undone",
     "audit.kind.session": "Signing in",
     "audit.kind.user": "Users",

@@ -45,6 +45,7 @@ SENTENCES = {
     "body.not_text": "{field} must be text.",
     "body.not_a_list": "{field} must be a list.",
     "body.not_an_object": "Send a JSON object here.",
+    "body.not_json": "The body is not JSON. Check its quotes and commas, and send it as application/json.",
     "body.null": "{field} may not be null. Leave it out instead.",
     "body.too_many_values": (
         "The body has more than {most:number} values. Send less at once: nothing here takes so many."
@@ -79,6 +80,7 @@ SENTENCES = {
         "version again."
     ),
     "database.foreign": "This database does not belong to Groundcrew. Check the setting of its address.",
+    "not_found.code_version": "There is no such version of the code.",
 }
 
 HINTS = {

@@ -1,4 +1,4 @@
-"""English for sweeps: what may be asked for, and why one was stopped, by code."""
+"""English for sweeps: requests, and the reasons for which one was stopped, by code."""
 
 SENTENCES = {
     "sweep.no_values": "Name at least one parameter with its values, such as lr = 0.1, 0.01.",
@@ -38,6 +38,10 @@ SENTENCES = {
     "sweep.stopped_by": "{by} stopped it.",
     "exit.stopped_with_sweep": "Stopped while it waited, with sweep-{sweep_id}: {cause:code}",
     "job.stopped_with_sweep": "Its sweep-{sweep_id} was stopped: {cause:code}",
+    "finding.always_best": "{name} {value} is the best with every combination of the others.",
+    "finding.faster": "{name} {value} is {share:percent} faster than {other} and nearly as good.",
+    "finding.nan_at": "{name} {value}: the loss of {jobs:jobs} was NaN.",
+    "finding.nan": "The loss of {jobs:jobs} was NaN.",
     "not_found.sweep": "There is no such sweep, or you may not see it.",
     "forbidden.sweep.stop": "Only {allowed:words relation} may stop this sweep.",
 }

@@ -15,6 +15,25 @@ SENTENCES = {
     "variable.not_finite": "“{given}” is no finite number. Use {minimum:bounds}.",
     "variable.too_small": "{given} is too small. Use {minimum:bounds}.",
     "variable.too_large": "{given} is too large. Use {minimum:bounds}.",
+    "code.archive_alone": ("“{name}” is an archive among other files. Upload it alone, or unpack it first."),
+    "code.archive_gone": "“{name}” is not kept any more. Upload it again.",
+    "code.being_prepared": "Version {version} is still being unpacked. Upload again once it is ready.",
+    "code.changed_since": ("Somebody has uploaded version {newest} meanwhile. Look at it and upload again."),
+    "code.file_and_folder": "“{name}” is a file and a folder at once. Rename or remove one of them.",
+    "code.no_script": "There is no Python script (.py) among the files. A training needs at least one.",
+    "code.no_such_version": (
+        "{name} has no version {version} of its code that is ready. Choose another one."
+    ),
+    "code.none_ready": "{name} has no code yet that could run. Upload it, or wait until it is unpacked.",
+    "code.not_there": "“{name}” is not in this version. Choose files that it has.",
+    "code.nothing_chosen": "Choose the files that the next version leaves out.",
+    "code.superseded": "A later version has taken its place.",
+    "code.too_deep": "“{file}” lies more than {most} folders deep. Use fewer folders.",
+    "training.archived": "{name} is archived. Take it out of the archive to use it again.",
+    "training.in_use": (
+        "{name} has {jobs:jobs} that have not ended. Stop them first, or wait until they have ended."
+    ),
+    "code.not_base64": "The content of “{file}” is not Base64. Encode it and send it again.",
 }
 
 TITLES = {

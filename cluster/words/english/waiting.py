@@ -1,4 +1,4 @@
-"""English for why a job waits, by code."""
+"""English for waiting reasons, by code."""
 
 SENTENCES = {
     "waiting.not_enough_units": "Needs {needed:units} on one node; the emptiest node, {node}, has {free}.",
@@ -113,7 +113,7 @@ SENTENCES = {
         "Attempt {attempt} failed: {cause:code} It is tried again, {used} of {retries} times."
     ),
     "waiting.interrupted.node": "Attempt {attempt} on {node} was interrupted: {cause:code} It waits for units again.",
-    "waiting.submitted": "Just submitted; the scheduler looks at it within 2 seconds.",
+    "waiting.submitted": "The scheduler looks at it within 2 seconds.",
     "waiting.start.ahead": "{ahead:plural|One job is|# jobs are} ahead.",
     "waiting.start.ahead.more": "More than {ahead:number} jobs are ahead.",
     "waiting.start.freed_at": "Starts on {starts_on_node} when job-{freed_by} ends, about {starts_at:clock}.",
@@ -163,7 +163,7 @@ WORDS = {
     "label.waiting.not_enough_units": "Too few units free",
     "label.waiting.nodes_too_small": "No node fits",
     "label.waiting.quota_used": "Quota used up",
-    "label.waiting.ahead_in_queue": "Behind their own",
+    "label.waiting.ahead_in_queue": "Waiting behind own workspace",
     "label.waiting.held_for_another": "Kept for another",
     "label.waiting.workspace_not_started": "Workspace not begun",
     "label.waiting.workspace_expired": "Workspace ended",
@@ -183,4 +183,4 @@ WORDS = {
     "label.waiting.node_kept_out": "Not in Kubernetes",
     "label.other": "Another reason",
 }
-"""Reasons to wait as labels, for filters and counts."""
+"""Waiting reasons as labels, for filters and counts."""

@@ -22,7 +22,8 @@ SENTENCES = {
         "{in_use:units} are in use, more than the quota of {units}. What runs goes on; nothing new starts "
         "until enough of it has ended."
     ),
-    "workspace.changed": "Somebody changed the workspace meanwhile. Look at it again, then change it.",
+    "workspace.unknown": "There is no such workspace. Choose from the list.",
+    "workspace.changed": "Somebody changed the workspace meanwhile. Look at what changed, then save.",
     "workspace.no_folder_yet": "The files of workspace {workspace} have no folder yet: the scheduler makes it.",
     "workspace.ended": "Workspace {workspace} has ended already.",
 }

@@ -170,3 +170,33 @@ def test_a_redis_that_is_away_fails_no_publisher() -> None:
     bus.publish("jobs", 1)
     bus.enqueue("general", 1)
     assert NullEventBus().publish("jobs", 1) is None  # type: ignore[func-returns-value]
+
+
+def test_a_published_change_is_one_entry_of_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = redis.Redis.from_url("unix:///nonexistent/redis.sock")
+    sent: list[tuple[Any, ...]] = []
+
+    def execute(pipe: Any, *_: object) -> None:
+        sent.extend(words for words, _options in pipe.command_stack)
+
+    monkeypatch.setattr(redis.client.Pipeline, "execute", execute)
+    bus = RedisEventBus(server)
+    bus.publish("jobs", 7)
+    ((command, stream, *fields),) = sent
+    assert (command, stream) == ("XADD", event_bus.STREAM)
+    assert fields[-6:] == ["topic", "jobs", "id", 7, "by", bus.origin]
+
+
+def test_an_operation_is_enqueued_by_its_id_without_the_queues_own_limits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    enqueued: list[tuple[str, tuple[object, ...], dict[str, object]]] = []
+    monkeypatch.setattr(
+        event_bus.Queue,
+        "enqueue",
+        lambda queue, *words, **options: enqueued.append((queue.name, words, options)),
+    )
+    RedisEventBus(redis.Redis.from_url("unix:///nonexistent/redis.sock")).enqueue("general", 7)
+    ((queue, words, options),) = enqueued
+    assert (queue, words) == ("general", (event_bus.RUN_OPERATION, 7))
+    assert (options["job_timeout"], options["result_ttl"]) == (-1, 0)

@@ -13,13 +13,13 @@ from cluster.event_bus import NullEventBus
 from cluster.services.context import Cluster
 from cluster.store.engine import Store
 from portal import create_app
+from portal.live.service import LOG_PATH
 from tests.conftest import settings_for
 
 ROOT = Path(__file__).parents[3]
 PAGES = (
     portal_paths.HEALTH,
     portal_paths.METRICS,
-    portal_paths.STREAM,
     portal_paths.SIGN_IN,
     portal_paths.FIRST_ADMINISTRATOR,
     portal_paths.PROFILE,
@@ -49,6 +49,11 @@ def leads_somewhere(routes: MapAdapter, path: str, method: str = "GET") -> bool:
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_has_an_endpoint(routes: MapAdapter, path: str) -> None:
     assert leads_somewhere(routes, path)
+
+
+@pytest.mark.parametrize("attempt", [None, 3])
+def test_chunks_of_a_log_have_an_address_that_their_service_knows(attempt: int | None) -> None:
+    assert LOG_PATH.fullmatch(portal_paths.log_chunks(7, attempt).partition("?")[0])
 
 
 def test_agents_post_their_heartbeats_to_an_endpoint(routes: MapAdapter) -> None:

@@ -10,6 +10,7 @@ import pytest
 from cluster import words
 from cluster.domain import states
 from cluster.domain.jobs import exits
+from cluster.domain.jobs.failures import failure_symptoms
 from cluster.domain.people import permissions
 from cluster.domain.people.permissions import ALLOWED_RELATIONS, Relation
 from cluster.domain.queue.reasons import REASONS
@@ -92,7 +93,12 @@ def test_every_sentence_gets_the_data_that_it_speaks_of() -> None:
     assert not lacking, "\n".join(lacking)
 
 
-@pytest.mark.parametrize("code", [*REASONS, *exits.CODE_OF_EXIT.values(), *exits.CODE_OF_SIGNAL.values()])
+FAILURES = [symptom.code for symptom in failure_symptoms.SYMPTOMS]
+
+
+@pytest.mark.parametrize(
+    "code", [*REASONS, *exits.CODE_OF_EXIT.values(), *exits.CODE_OF_SIGNAL.values(), *FAILURES]
+)
 def test_every_reason_and_every_end_has_a_sentence(code: str) -> None:
     assert code in SENTENCES
 
@@ -196,6 +202,8 @@ def test_no_table_speaks_of_gpus_where_there_may_be_none() -> None:
     refusals = {"job.no_gpu_environment", "waiting.no_gpu_environment"}
     may |= refusals | {f"{code}.image" for code in refusals}
     may |= {"start.no_gpu_environment", "label.waiting.no_gpu_environment"}
+    of_gpus = {"gpu_memory_full", "gpu_assert", "gpu_too_new", "no_gpu"}
+    may |= {f"failure.{name}" for name in of_gpus} | {"hint.failure.no_gpu"}
     assert {code for code, text in ENGLISH.items() if "GPU" in text} == may
 
 

@@ -199,3 +199,9 @@ def test_particles_follow_the_sound(word: str, particle: str, text: str) -> None
 def test_bounds(limits: dict[str, object], english: str, korean: str) -> None:
     assert formatting.format_bounds(limits, "en") == english
     assert formatting.format_bounds(limits, "ko") == korean
+
+
+def test_a_large_count_is_capped() -> None:
+    assert [formatting.format_capped_count(number) for number in (0, 999, 1000, 1001, 50_000)] == [
+        "0", "999", "1,000", "1,000+", "1,000+",
+    ]  # fmt: skip

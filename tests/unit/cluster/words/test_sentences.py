@@ -153,8 +153,8 @@ def test_on_a_machine_without_gpus_nobody_says_gpu() -> None:
         (
             "exit.finished",
             {"left_behind": 2, "exit_code": 0},
-            "Ended well, exit code 0. 2 processes that it had left running were ended.",
-            "정상으로 끝났습니다. 종료 코드 0. 남겨 둔 프로세스 2개를 종료했습니다.",
+            "Completed, exit code 0. 2 processes that it had left running were ended.",
+            "정상 완료. 종료 코드 0. 남겨 둔 프로세스 2개를 종료했습니다.",
         ),
     ],
 )

@@ -201,6 +201,14 @@ def ended(**facts: Any) -> ExitRecord:
             AttemptOutcome(JobState.STOPPED, "exit.stopped", {"exit_code": 143}, 143),
         ),
         (
+            ended(stopped=True, ranks=(RankExit(0, 143, 15), RankExit(1, 1)), first_failed_rank=1),
+            AttemptOutcome(JobState.STOPPED, "exit.stopped", {"exit_code": 1}, 1),
+        ),
+        (
+            ended(timed_out=True, ranks=(RankExit(0, 143, 15), RankExit(1, 1)), first_failed_rank=1),
+            AttemptOutcome(JobState.FAILED, "exit.timed_out", {"exit_code": 1}, 1),
+        ),
+        (
             ended(timed_out=True, exit_code=143, signal=15),
             AttemptOutcome(JobState.FAILED, "exit.timed_out", {"exit_code": 143}, 143),
         ),

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.jobs.results import best_value, is_lower_better, parse_results
+from cluster.domain.jobs.metric_names import is_lower_better
+from cluster.domain.jobs.results import best_value, parse_results
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ def test_a_table_of_three_numbers_each_is_read() -> None:
         {"loss": [1, 2, math.nan]},
         {"": [1, 2, 3]},
         {"a\nb": [1, 2, 3]},
-        {"x" * 65: [1, 2, 3]},
+        {"x" * 101: [1, 2, 3]},
         {f"m{number}": [1, 2, 3] for number in range(65)},
     ],
 )

@@ -6,8 +6,8 @@ import pytest
 
 from cluster.domain.people.sign_in_throttle import (
     WINDOW,
+    address_delay,
     minutes_left,
-    sign_in_throttled_until,
     throttled_until,
 )
 
@@ -36,10 +36,17 @@ def test_tries_from_the_future_do_not_count() -> None:
     assert throttled_until(tries(5, NOW + timedelta(hours=1)), NOW) is None
 
 
-def test_an_address_has_more_tries_than_a_name() -> None:
-    assert sign_in_throttled_until(tries(3), tries(29), NOW) is None
-    assert sign_in_throttled_until(tries(3), tries(30), NOW) == NOW + timedelta(seconds=30)
-    assert sign_in_throttled_until(tries(6), tries(30), NOW) == NOW + timedelta(seconds=60)
+@pytest.mark.parametrize(
+    ("number", "seconds"),
+    [(0, 0), (29, 0), (30, 1), (39, 1), (40, 2), (50, 4), (60, 8), (70, 8), (5000, 8)],
+)
+def test_tries_from_one_address_are_answered_later_and_later(number: int, seconds: int) -> None:
+    assert address_delay([NOW] * number, NOW) == timedelta(seconds=seconds)
+
+
+def test_an_address_is_forgiven_after_a_while() -> None:
+    assert address_delay([NOW - WINDOW] * 500, NOW) == timedelta(0)
+    assert address_delay([NOW + timedelta(hours=1)] * 500, NOW) == timedelta(0)
 
 
 @pytest.mark.parametrize(("seconds", "minutes"), [(1, 1), (59, 1), (60, 1), (61, 2), (900, 15), (-5, 1)])

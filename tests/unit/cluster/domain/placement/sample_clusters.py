@@ -29,7 +29,7 @@ def place(
     running: Sequence[RunningOnNode] = (),
     spread: bool = False,
 ) -> list[PlacementDecision]:
-    return place_now(heads, nodes, quotas, running, NOW, spread)
+    return list(place_now(heads, nodes, quotas, running, NOW, spread))
 
 
 def minutes(number: int) -> datetime:

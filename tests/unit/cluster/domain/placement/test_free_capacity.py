@@ -82,6 +82,29 @@ def test_the_earliest_fit_is_the_first_end_after_which_enough_is_free() -> None:
         assert (moment, [each.node_id for each, _ in nodes]) == (minutes(minute).timestamp(), [node_id])
 
 
+@pytest.mark.parametrize(
+    ("ends", "node_id"),
+    [
+        ((30,), 2),  # Its own run frees node 2 then; node 1 is free until nobody knows when.
+        ((20, 30), 3),  # Of its own runs the one that is waited for, not one that is over before.
+    ],
+)
+def test_a_full_workspace_waits_for_what_its_own_run_frees(ends: tuple[int, ...], node_id: int) -> None:
+    nodes = [node(1, free=1, total=1), node(2, free=0, total=1), node(3, free=0, total=1)]
+    runs = [run(5 + place, 2 + place, 1, minutes(end)) for place, end in enumerate(ends)]
+    others = [run(8, 3, 1, minutes(10), workspace=2)] if len(ends) == 1 else []
+    free = capacity(*nodes, running=(*runs, *others))
+    moment, found = free.earliest_fit_for(1, minutes(30).timestamp(), workspace_id=1)
+    assert (moment, [each.node_id for each, _ in found]) == (minutes(30).timestamp(), [node_id])
+
+
+def test_what_starts_in_this_pass_is_waited_for_where_it_runs() -> None:
+    free = capacity(node(1, free=1, total=1), node(2, free=2, total=2))
+    free.take_units(head(1, limit=600.0), [(free.ready[2], 1)], False)
+    _, found = free.earliest_fit_for(2, minutes(10).timestamp(), workspace_id=1)
+    assert [each.node_id for each, _ in found] == [2]
+
+
 def test_a_gang_fits_once_all_nodes_together_have_enough() -> None:
     runs = (run(5, 1, 2, minutes(30)), run(7, 2, 2, minutes(20)))
     free = capacity(node(1, free=2, total=4), node(2, free=0, total=2), running=runs, spread=True)

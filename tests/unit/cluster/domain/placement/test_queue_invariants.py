@@ -11,7 +11,6 @@ from cluster.domain.placement.infeasible import infeasible_reason
 from cluster.domain.placement.queue_order import group_by_workspace, sort_queue
 from cluster.domain.placement.scheduling_pass import PlacementInput
 from cluster.domain.placement.types import JobToPlace, NotPlaced, Placement, PlacementDecision
-from cluster.domain.placement.what_if import suggest_changes
 from cluster.domain.queue.reasons import JobOnHold
 from cluster.domain.states import NodeState
 from tests.unit.cluster.domain.placement.queue_simulation import (
@@ -163,17 +162,20 @@ def test_whoever_follows_the_advice_is_placed(world: World) -> None:
     world.play()
     for board, decisions in world.log:
         for head in board.jobs_to_place:
-            advice = suggest_changes(board, head)
-            if advice is None:
+            told = told_of(list(board.decide_line(head.workspace_id)), head)
+            plain = told_of(decisions, head)
+            assert isinstance(told, NotPlaced) is isinstance(plain, NotPlaced)
+            if not isinstance(told, NotPlaced) or not isinstance(plain, NotPlaced):
                 continue
-            assert isinstance(told_of(decisions, head), NotPlaced)
-            if advice.units:
-                assert starts(board, replace(head, units=advice.units))
+            assert told.reason == plain.reason
+            units, seconds = told.outlook.helps_units, told.outlook.helps_seconds
+            if units:
+                assert starts(board, replace(head, units=units))
                 assert not any(
-                    starts(board, replace(head, units=more)) for more in range(advice.units + 1, head.units)
+                    starts(board, replace(head, units=more)) for more in range(units + 1, head.units)
                 )
-            if advice.time_limit_seconds:
-                assert starts(board, replace(head, limit_seconds=float(advice.time_limit_seconds)))
+            if seconds:
+                assert starts(board, replace(head, limit_seconds=float(seconds)))
 
 
 def told_of(decisions: list[PlacementDecision], head: JobToPlace) -> PlacementDecision:

@@ -62,7 +62,9 @@ def test_three_jobs_on_two_units_two_run_and_one_waits() -> None:
 def test_all_units_or_none() -> None:
     decisions = place([JobToPlace(1, 1, 2)], [node(1, 1, total=2)], {1: WorkspaceQuota(2, 0)})
     assert decisions == [
-        NotPlaced(1, NotEnoughUnits(2, 1, "gc1", SLOT), StartEstimate(helps_units=1, starts_on_node=None))
+        NotPlaced(
+            1, NotEnoughUnits(2, 1, "gc1", SLOT), StartEstimate(helps_units=1, kind=SLOT, starts_on_node=None)
+        )
     ]
 
 
@@ -83,7 +85,7 @@ def test_the_fullest_node_on_which_it_fits_is_chosen() -> None:
 
 def test_the_quota_holds_although_units_are_free() -> None:
     (decision,) = place([JobToPlace(1, 1, 2)], [node(1, 4)], {1: WorkspaceQuota(4, 3)})
-    assert decision == NotPlaced(1, QuotaInUse(4, 3, 2, SLOT), StartEstimate(helps_units=1))
+    assert decision == NotPlaced(1, QuotaInUse(4, 3, 2, SLOT), StartEstimate(helps_units=1, kind=SLOT))
 
 
 def test_units_are_called_as_the_nodes_that_have_any_call_them() -> None:
@@ -169,18 +171,18 @@ def test_nodes_that_cannot_run_it(nodes: list[NodeUnits], reason: WaitingReason)
 @pytest.mark.parametrize(
     ("running", "outlook"),
     [
-        ([], StartEstimate(helps_units=1)),
+        ([], StartEstimate(helps_units=1, kind=SLOT)),
         (
             [RunningOnNode(7, 2, 1, 1, minutes(20)), RunningOnNode(8, 2, 1, 2, minutes(10))],
-            StartEstimate(freed_by=7, starts_at=minutes(20), starts_on_node="gc1", helps_units=1),
+            StartEstimate(freed_by=7, starts_at=minutes(20), starts_on_node="gc1", helps_units=1, kind=SLOT),
         ),
         (
             [RunningOnNode(7, 2, 1, 1, None), RunningOnNode(8, 2, 1, 3, minutes(10))],
-            StartEstimate(freed_by=8, starts_at=minutes(10), starts_on_node="gc1", helps_units=1),
+            StartEstimate(freed_by=8, starts_at=minutes(10), starts_on_node="gc1", helps_units=1, kind=SLOT),
         ),
         (
             [RunningOnNode(7, 2, 1, 1, minutes(5)), RunningOnNode(8, 2, 1, 3, None)],
-            StartEstimate(freed_by=8, starts_on_node="gc1", helps_units=1),
+            StartEstimate(freed_by=8, starts_on_node="gc1", helps_units=1, kind=SLOT),
         ),
     ],
 )
@@ -235,7 +237,7 @@ def test_who_has_a_limit_passes_a_promise_that_it_cannot_delay() -> None:
     assert decisions[0] == NotPlaced(
         10,
         QuotaInUse(4, 2, 4, SLOT),
-        StartEstimate(freed_by=9, starts_at=minutes(60), starts_on_node="gc1", helps_units=2),
+        StartEstimate(freed_by=9, starts_at=minutes(60), starts_on_node="gc1", helps_units=2, kind=SLOT),
     )
     assert decisions[1] == NotPlaced(11, AheadInQueue(1, 10), StartEstimate(ahead=1, first_ahead=10))
     assert decisions[2] == Placement(12, ((1, (100, 101)),), is_backfill=True)

@@ -64,6 +64,7 @@ def test_a_row_keeps_all_of_a_reason_as_plain_values(reason: WaitingReason) -> N
         helps_units=3,
         helps_seconds=600,
         is_more_ahead=True,
+        kind=UnitKind.GPU,
     )
     data = to_waiting_data(reason, outlook)
     assert json.loads(json.dumps(data)) == data and None not in data.values()

@@ -1,5 +1,7 @@
 """Hostile archives are refused whole, at their first bad entry (S9, S10)."""
 
+import unicodedata
+
 import pytest
 
 from cluster.domain.errors import Refused
@@ -84,6 +86,24 @@ def test_two_entries_that_do_not_go_together(
     assert code(first, second) == expected
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("\u00e9.png", "e\u0301.png", "archive.twice"),
+        ("\uac00/a", "\u1100\u1161/a", "archive.twice"),
+        ("\u00c9.png", "e\u0301.png", "archive.case_twin"),
+    ],
+    ids=ascii,
+)
+def test_names_are_written_in_one_form_and_twins_are_refused(first: str, second: str, expected: str) -> None:
+    """macOS packs the decomposed form, other systems the composed one."""
+    checker = ArchiveChecker(1000, unicode_names=True)
+    assert checker.check(ArchiveEntry(second)) == unicodedata.normalize("NFC", second)
+    with pytest.raises(Refused) as refused:
+        checker.check(ArchiveEntry(first))
+    assert refused.value.code == expected
+
+
 def test_limits_of_number_and_bytes() -> None:
     assert (
         code(ArchiveEntry("a"), ArchiveEntry("b"), ArchiveEntry("c"), limits=ArchiveLimits(files=2))
@@ -127,6 +147,42 @@ def test_an_archive_without_files_is_refused() -> None:
         verdict.finish()
     verdict.check(ArchiveEntry("a/b"))
     assert verdict.finish() == 1
+
+
+def noted(*names: str) -> ArchiveChecker:
+    """A checker that has met these names, as the unpacking does."""
+    verdict = ArchiveChecker(1000)
+    for name in names:
+        with pytest.raises(Refused) as refusal:
+            verdict.check(ArchiveEntry(name))
+        assert verdict.note_bad_names(ArchiveEntry(name), refusal.value)
+    return verdict
+
+
+def test_all_bad_names_are_told_at_once() -> None:
+    verdict = noted("원/1.png", "원/2.png", "네모/별 1.png")
+    assert verdict.has_bad_names
+    with pytest.raises(Refused, match="archive.bad_names") as refusal:
+        verdict.finish()
+    assert refusal.value.data["suggested"] == [["원", "weon"], ["네모", "nemo"], ["별 1.png", "byeol_1.png"]]
+    with pytest.raises(Refused, match="file.hangul"):
+        noted("원/1.png", "원/2.png").finish()
+
+
+def test_other_faults_are_no_bad_names() -> None:
+    verdict = ArchiveChecker(1000)
+    assert not verdict.note_bad_names(ArchiveEntry("a"), Refused("archive", "archive.link", entry="a"))
+    assert not verdict.has_bad_names
+
+
+def test_latin_names_stand_in_for_refused_ones() -> None:
+    verdict = ArchiveChecker(1000, latin_names=True)
+    paths = [verdict.check(ArchiveEntry(name)) for name in ("원/1.png", "원/별 2.png", "plain/a.png")]
+    assert paths == ["weon/1.png", "weon/byeol_2.png", "plain/a.png"]
+    with pytest.raises(Refused, match="archive.latin_twin"):
+        verdict.check(ArchiveEntry("weon/3.png"))
+    with pytest.raises(Refused, match="archive.outside"):
+        verdict.check(ArchiveEntry("../원"))
 
 
 def test_unicode_names_are_a_setting_here_too() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.services.backups.manifests import LARGEST_MANIFEST, read_backup_manifest
+from cluster.services.backups.manifests import LARGEST_MANIFEST, manifest_path, read_backup_manifest
 
 MANIFEST = {
     "made_at": "2026-11-20T18:00:00+00:00",
@@ -42,3 +42,7 @@ def test_a_whole_manifest_is_read(tmp_path: Path) -> None:
 )
 def test_any_other_content_counts_as_none(tmp_path: Path, content: str) -> None:
     assert read(tmp_path, content) is None
+
+
+def test_a_manifest_lies_beside_its_backup() -> None:
+    assert manifest_path(Path("/backups"), "a.sql.zst") == Path("/backups/a.sql.zst.json")

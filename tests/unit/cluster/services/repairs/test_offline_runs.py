@@ -10,8 +10,8 @@ from cluster.services.repairs.offline_records import list_offline_records
 from cluster.services.repairs.offline_runs import (
     FileRecorder,
     hold_offline_run,
-    is_offline_run_unfinished,
     new_offline_run,
+    read_unfinished_run,
     request_offline_cancel,
 )
 from cluster.store.repairs import RepairRun
@@ -61,7 +61,7 @@ def test_the_file_has_the_start_and_the_end(light_cluster: Cluster) -> None:
     run = a_run(light_cluster)
     recorder = FileRecorder(light_cluster, run)
     recorder.write()
-    assert is_offline_run_unfinished(light_cluster, run) and written(light_cluster).started_at is None
+    assert read_unfinished_run(light_cluster, run) and written(light_cluster).started_at is None
     recorder.record_start(BEFORE)
     assert (written(light_cluster).before, written(light_cluster).started_at) == (
         BEFORE,
@@ -70,7 +70,7 @@ def test_the_file_has_the_start_and_the_end(light_cluster: Cluster) -> None:
     recorder.record_tasks(TASKS, 1.0)
     recorder.record_checks(BEFORE)
     assert (recorder.read_run().tasks, recorder.read_run().checks) == (TASKS, BEFORE)
-    assert is_offline_run_unfinished(light_cluster, run)
+    assert read_unfinished_run(light_cluster, run)
     recorder.record_end(RepairVerdict.VERIFIED, 0, AFTER)
     ended = written(light_cluster)
     assert (ended.verdict, ended.playbook_rc, ended.tasks, ended.checks) == (
@@ -80,7 +80,7 @@ def test_the_file_has_the_start_and_the_end(light_cluster: Cluster) -> None:
         AFTER,
     )
     assert ended.ended_at == light_cluster.clock()
-    assert not is_offline_run_unfinished(light_cluster, run)
+    assert read_unfinished_run(light_cluster, run) is None
 
 
 def test_the_second_cancel_is_by_force(light_cluster: Cluster) -> None:

@@ -174,7 +174,7 @@ def test_a_deletion_that_is_killed_leaves_nothing_that_looks_whole(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("cluster.files.safe_files._Removal.empty", killed)
+        patch.setattr("cluster.files.safe_files._TreeRemoval.empty", killed)
         with pytest.raises(KeyboardInterrupt):
             delete_reclaimable_of_run(cluster, run.id)
     assert not path.exists()

@@ -18,6 +18,7 @@ from cluster.services.audit.log_files import append_sealed_entries, audit_log_fo
 from cluster.services.audit.seals import seal_entries
 from cluster.services.context import Cluster
 from cluster.services.storage import folders as storage
+from cluster.services.storage import staged_code
 from cluster.settings import Settings
 from cluster.store.audit import add_audit_entry
 from tests.builders import a_workspace
@@ -231,10 +232,10 @@ def test_code_that_root_writes_for_a_service_leads_nowhere_else(settings: Settin
     (folder / "code" / "3").symlink_to(elsewhere)
     before = facts_of(elsewhere)
     with pytest.raises(UnsafeFile):
-        storage.write_code(settings, storage.code_folder(settings, 1, 3, 1), [("shim.py", b"mine")], 1)
+        staged_code.write_code(settings, storage.code_folder(settings, 1, 3, 1), [("shim.py", b"mine")], 1)
     assert facts_of(elsewhere) == before
     (folder / "code" / "3").unlink()
-    storage.write_code(settings, storage.code_folder(settings, 1, 3, 1), [("train.py", b"1")], 1)
+    staged_code.write_code(settings, storage.code_folder(settings, 1, 3, 1), [("train.py", b"1")], 1)
     user, file = pwd.getpwnam(SERVICE), (folder / "code" / "3" / "1" / "train.py").stat()
     assert (file.st_uid, file.st_gid, file.st_mode & 0o777) == (user.pw_uid, settings.gid_base + 1, 0o640)
 

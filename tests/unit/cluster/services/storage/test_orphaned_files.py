@@ -9,7 +9,7 @@ import pytest
 from cluster.domain.states import TrainingKind
 from cluster.services.context import Cluster
 from cluster.services.storage import folders as storage
-from cluster.services.storage import orphaned_files
+from cluster.services.storage import orphaned_files, staged_code
 from tests.builders import a_dataset, a_training, a_workspace
 
 
@@ -52,7 +52,7 @@ def test_code_of_a_training_that_was_never_made(light_cluster: Cluster) -> None:
     folders = {}
     for number in (training.id, 998, 999):
         folder = storage.code_folder(light_cluster.settings, workspace.id, number, 1)
-        storage.write_code(light_cluster.settings, folder, [("train.py", b"1")], workspace.id)
+        staged_code.write_code(light_cluster.settings, folder, [("train.py", b"1")], workspace.id)
         folders[number] = touched(light_cluster, folder.parent, timedelta(hours=23 if number == 998 else 25))
     assert orphaned_files.delete_orphaned_code(light_cluster, workspace.id) == 1
     assert [folder.exists() for folder in folders.values()] == [True, True, False]

@@ -1,0 +1,104 @@
+"""Choose the one metric by which a job is named in lists, sweeps and mails."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from cluster.domain.jobs.metric_names import is_input, is_lower_better, is_score, split_metric_name
+from cluster.domain.jobs.results import MetricResults, best_value, check_metric_name, parse_results
+
+VISIBLE_DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The metric that a program names as what it is trained for."""
+
+    metric: str
+    lower_is_better: bool = False
+
+
+@dataclass(frozen=True)
+class HeadlineMetric:
+    """`value` is the best one so far if `is_best`, else the last one."""
+
+    metric: str
+    value: float
+    is_best: bool
+    lower_is_better: bool = False
+
+    @property
+    def score(self) -> float:
+        """Among jobs with the same metric the better one has the higher score."""
+        return -self.value if self.lower_is_better else self.value
+
+
+def choose_headline_metric(
+    results: MetricResults, objective: Objective | None = None
+) -> HeadlineMetric | None:
+    """The program's objective, else a validation accuracy or score, else a validation loss, each at its best; else the
+    last value of the first metric that the program logged. None before anything was measured.
+
+    `results` are in the order in which the program first logged them.
+    """
+    if objective is not None and objective.metric in results:
+        return best_of(results, objective.metric, objective.lower_is_better)
+    measured = [name for name in results if not is_input(name)]
+    validated = [name for name in measured if split_metric_name(name)[1] == "validation"]
+    for names in (filter(is_score, validated), filter(is_lower_better, validated)):
+        if (name := next(names, None)) is not None:
+            return best_of(results, name, is_lower_better(name))
+    if not measured:
+        return None
+    first = measured[0]
+    return HeadlineMetric(first, results[first][2], False, is_lower_better(first))
+
+
+def best_of(results: MetricResults, metric: str, lower_is_better: bool) -> HeadlineMetric:
+    low, high, _last = results[metric]
+    return HeadlineMetric(metric, low if lower_is_better else high, True, lower_is_better)
+
+
+def parse_headline_metric(results: Any, objective: Any) -> HeadlineMetric | None:
+    """Of what a shim wrote. None before the first metric, and if it makes no sense: the program may have written it."""
+    try:
+        return choose_headline_metric(parse_results(results or {}), parse_objective(objective))
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def value_by_headline(
+    results: MetricResults, metric: str, headline: HeadlineMetric | None = None
+) -> float | None:
+    """The value by which jobs are compared, so that comparisons and lists say the same number.
+
+    Of the headline's own metric it is the kind of value that the headline has, of all others the best one.
+    """
+    if metric not in results:
+        return None
+    if headline is None or headline.metric != metric:
+        return best_value(results, metric)
+    low, high, last = results[metric]
+    return last if not headline.is_best else low if headline.lower_is_better else high
+
+
+def parse_objective(found: Any) -> Objective | None:
+    """Parses `{"metric": "bleu", "lower_is_better": false}`. Raises TypeError for anything else but None."""
+    if found is None:
+        return None
+    if not isinstance(found, dict) or not isinstance(lower := found.get("lower_is_better", False), bool):
+        raise TypeError("objective")
+    return Objective(check_metric_name(found.get("metric")), lower)
+
+
+def has_headline_changed(known: HeadlineMetric | None, found: HeadlineMetric | None) -> bool:
+    """Whether lists would show something else: they show four digits."""
+    if known is None or found is None:
+        return known is not found
+    names = (known.metric, known.is_best, known.lower_is_better)
+    return names != (found.metric, found.is_best, found.lower_is_better) or visible_digits(
+        known.value
+    ) != visible_digits(found.value)
+
+
+def visible_digits(value: float) -> str:
+    return f"{value:.{VISIBLE_DIGITS}g}"

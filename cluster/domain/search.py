@@ -1,0 +1,36 @@
+"""What a person types into the search box, as the beginning of a name and perhaps a job's number."""
+
+import re
+from dataclasses import dataclass
+
+from cluster.domain.names import romanise_hangul
+
+LONGEST_QUERY = 60
+LARGEST_NUMBER = 2**31 - 1
+LAST_CHARACTER = "~"
+"""Comes after every character of a name."""
+JOB_NUMBER = re.compile(r"(?:job-|#)?([0-9]{1,10})")
+
+
+@dataclass(frozen=True)
+class SearchQuery:
+    """`text` is what was typed, `prefix` the beginning of a name that it asks for; empty where no name begins so."""
+
+    text: str
+    prefix: str
+    job_number: int | None
+
+    @property
+    def prefix_end(self) -> str:
+        """The first text after all names that begin with the prefix."""
+        return self.prefix + LAST_CHARACTER
+
+
+def parse_search_query(typed: str) -> SearchQuery:
+    """Names are written small in a–z, so that capitals and Hangul are read as the names that are made of them."""
+    text = " ".join(typed.split())[:LONGEST_QUERY]
+    folded = romanise_hangul(text).casefold()
+    prefix = folded if folded.isascii() and folded.isprintable() and " " not in folded else ""
+    number = JOB_NUMBER.fullmatch(folded)
+    is_number = number is not None and int(number[1]) <= LARGEST_NUMBER
+    return SearchQuery(text, prefix, int(number[1]) if number is not None and is_number else None)
