@@ -1,7 +1,7 @@
 """A cached property without a lock.
 
-That of functools holds one lock for all objects of a class while it computes (until Python 3.12): a page that
-waits for one job's file would keep every other job's page waiting.
+The one of functools holds a lock for all objects of a class while it computes (until Python 3.12), so a page that
+waits for one job's file would delay the pages of all other jobs.
 """
 
 from __future__ import annotations
@@ -31,6 +31,6 @@ class unlocked_cached_property(Generic[Value]):
     def __get__(self, of: object | None, owner: type) -> unlocked_cached_property[Value] | Value:
         if of is None:
             return self
-        # The next time it is found in the object itself, also in a frozen one, and this is not asked.
+        # The value is stored in the object, which may be frozen. Python then finds it without calling this method.
         value: Value = of.__dict__.setdefault(self.name, self.compute(of))
         return value

@@ -19,6 +19,11 @@ def one_time_link(secret: str) -> str:
     return f"/link/{secret}"
 
 
+def log_chunks(job_id: int, attempt: int | None = None) -> str:
+    """The address of the chunks of a job's log: of the newest attempt unless another is asked for."""
+    return f"/jobs/{job_id}/log" + (f"?attempt={attempt}" if attempt is not None else "")
+
+
 def alert_path(alert: Alert, is_administrator: bool = True) -> str:
     """The page that ends the alert; empty if there is none."""
     subject = alert.subject
@@ -36,6 +41,7 @@ def alert_path(alert: Alert, is_administrator: bool = True) -> str:
         AlertTopic.DISK: "/repairs/free-disk-space",
         AlertTopic.DATASET: f"/datasets/{subject}",
         AlertTopic.TELLING: PROFILE,
+        AlertTopic.SCHEDULER: "/repairs" if is_administrator else "/queue",
     }[alert.topic]
 
 
@@ -43,6 +49,11 @@ def session_cookie_name(port: int) -> str:
     """The cookie's name contains the port, because browsers send cookies to every port of a host and two
     installations may share one."""
     return f"gc_session_{port}"
+
+
+def browser_cookie_name(port: int) -> str:
+    """The cookie by which the portal knows a browser in which somebody has signed in before."""
+    return f"gc_browser_{port}"
 
 
 def form_cookie_name(port: int) -> str:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import time
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -14,10 +15,15 @@ from cluster.domain.errors import GroundcrewError
 from cluster.domain.executors import ExecutorKind
 from cluster.domain.installation import InstallationKind
 from cluster.domain.jobs.unix_ids import JobUnixIds, is_valid_id_base
+from cluster.domain.states import NotificationChannel
 
 VERSION = "0.1.0"
 PREFIX = "GROUNDCREW_"
 PLACE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.@-]*:)?/[A-Za-z0-9_./-]*")
+CLUSTER_NETWORKS = "10.244.0.0/16,10.96.0.0/12,172.17.0.0/16"
+"""Pods and services as site.yml sets them up, and Docker's bridge."""
+IpNetwork = IPv4Network | IPv6Network
+HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[1-9][0-9]{0,4})?")
 MAIL_SCHEMES = ("smtp", "smtp+starttls", "smtps")
 
 
@@ -113,6 +119,25 @@ class SettingsReader:
             self.invalid_names.append(PREFIX + name)
         return value
 
+    def hosts(self, name: str) -> tuple[str, ...]:
+        """`host` or `host:port`, apart by commas."""
+        values = self.words(name)
+        if not all(HOST.fullmatch(value) for value in values):
+            self.invalid_names.append(PREFIX + name)
+        return tuple(value.lower() for value in values)
+
+    def networks(self, name: str, default: str) -> tuple[IpNetwork, ...]:
+        """`10.20.0.0/16`, apart by commas; the host's part of an address does not count."""
+        try:
+            return tuple(ip_network(value, strict=False) for value in self.words(name, default))
+        except ValueError:
+            self.invalid_names.append(PREFIX + name)
+            return ()
+
+    def words(self, name: str, default: str = "") -> list[str]:
+        """The values apart by commas and blanks."""
+        return self.text(name, default).replace(",", " ").split()
+
     def zone(self, name: str, default: str) -> str:
         value = self.text(name, default)
         try:
@@ -203,6 +228,8 @@ class Settings:
     """How the process executor starts a shim: `detached`, or `systemd` for a transient unit of its own."""
     tls_dir: Path | None = None
     """Where `portal.pem` and `portal.key` lie with which the portal speaks TLS itself; None: it does not."""
+    authority_file: Path | None = None
+    """The certificate authority that the command trusts once its fingerprint was compared; None: the machine's."""
     ansible_programs: Path | None = None
     """The folder of `ansible-playbook`, whose environment is not this one; None: made when it is first needed."""
     service_user: str = ""
@@ -234,11 +261,25 @@ class Settings:
     """Called for each thing that needs a person; its path may be a secret. Empty: none is."""
     webhook_secret: str = field(default="", repr=False)
     """Signs each call."""
+    webhook_hosts: tuple[str, ...] = ()
+    """Hosts whose webhooks people may name in their profiles, each with or without a port; empty: nobody may."""
+    cluster_networks: tuple[IpNetwork, ...] = tuple(map(ip_network, CLUSTER_NETWORKS.split(",")))
+    """Networks in which no webhook of a person is called; the nodes' own addresses are always among them."""
     version: str = VERSION
 
     @property
     def installation_kind(self) -> InstallationKind:
         return InstallationKind.SERVERS if self.launcher == "systemd" else InstallationKind.EMBEDDED
+
+    @property
+    def notification_channels(self) -> list[NotificationChannel]:
+        """The channels over which this installation can notify people."""
+        addresses = {
+            NotificationChannel.MAIL: self.mail_url,
+            NotificationChannel.WEBHOOK: self.webhook_url,
+            NotificationChannel.PERSONAL_WEBHOOK: self.webhook_hosts,
+        }
+        return [channel for channel, address in addresses.items() if address]
 
     @property
     def seal_secret(self) -> str:
@@ -309,6 +350,8 @@ class Settings:
             is_behind_proxy=told.choice("BEHIND_PROXY", "no", "yes") == "yes",
             launcher=told.choice("LAUNCHER", "detached", "systemd"),
             tls_dir=Path(folder_of_tls) if (folder_of_tls := told.text("TLS_DIR")) else None,
+            authority_file=told.folder("AUTHORITY_FILE")
+            or (Path(folder_of_tls, "authority.pem") if folder_of_tls else None),
             ansible_programs=told.folder("ANSIBLE_PROGRAMS"),
             service_user=told.text("SERVICE_USER"),
             ansible_dir=told.folder("ANSIBLE_DIR"),
@@ -325,6 +368,8 @@ class Settings:
             mail_from=(told.required if mail_url else told.text)("MAIL_FROM"),
             webhook_url=(webhook_url := told.address("WEBHOOK_URL", ("http", "https"))),
             webhook_secret=(told.required if webhook_url else told.text)("WEBHOOK_SECRET"),
+            webhook_hosts=told.hosts("WEBHOOK_HOSTS"),
+            cluster_networks=told.networks("CLUSTER_NETWORKS", CLUSTER_NETWORKS),
         )
         if told.invalid_names:
             raise MissingSettings(told.invalid_names)

@@ -1,4 +1,4 @@
-"""Append lines to a file once each, also if a crash came between an earlier write and its row."""
+"""Append lines to a file exactly once, even if a crash came between an earlier write and its row."""
 
 import os
 import stat
@@ -10,9 +10,10 @@ FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | o
 
 
 def append_lines(folder: int, name: str, lines: Sequence[bytes], owner: tuple[int, int] | None = None) -> int:
-    """How many of them its end did not have yet. `folder` is a descriptor, `owner` user and group; None: ourselves.
+    """Appends the lines that the end of the file lacks and returns their number. `folder` is a descriptor, `owner`
+    user and group; None: this process.
 
-    A line of these that was cut off is written anew; whatever else stands there stays. Raises FileNotPlain, OSError.
+    A line of these that was cut off is written again; other contents stay. Raises FileNotPlain, OSError.
     """
     with os.fdopen(os.open(name, FLAGS, 0o600, dir_fd=folder), "r+b") as file:
         status = os.fstat(file.fileno())
@@ -20,7 +21,7 @@ def append_lines(folder: int, name: str, lines: Sequence[bytes], owner: tuple[in
             raise FileNotPlain(name)
         if owner is not None:
             os.fchown(file.fileno(), *owner)
-        # As much as these lines need, and the end of the one before them.
+        # Only the bytes that these lines need are read, and the end of the line before them.
         file.seek(max(0, status.st_size - sum(map(len, lines)) - 1))
         end = file.read()
         cut = end[end.rfind(b"\n") + 1 :]

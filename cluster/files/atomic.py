@@ -1,7 +1,7 @@
-"""Replace a file in one step: it has all of its new content or stays as it was, also after a power failure.
+"""Replace a file in one step: it has its new content or stays as it was, also after a power failure.
 
-The new content is written beside the file, under a name that ends in `.unfinished`, and takes its name when it is on
-the disk. The folder is opened once and everything beneath it is named by its descriptor, as root needs it.
+The new content is written beside the file, under a name that ends in `.unfinished`, and is renamed after it was
+synced. The folder is opened once and its entries are named relative to its descriptor, which is safe for root.
 """
 
 import os
@@ -19,7 +19,7 @@ UNFINISHED = ".unfinished"
 def write_atomically(
     path: Path, content: bytes | str, mode: int = 0o600, owner: Owner = (-1, -1), is_synced: bool = True
 ) -> None:
-    """`path` has this content, mode and owner afterwards, whatever the umask is. Text is written as UTF-8."""
+    """Gives `path` this content, mode and owner, whatever the umask is. Text is written as UTF-8."""
     with open_atomically(path, mode, owner, is_synced) as file:
         file.write(content.encode() if isinstance(content, str) else content)
 
@@ -28,9 +28,10 @@ def write_atomically(
 def open_atomically(
     path: Path, mode: int = 0o600, owner: Owner = (-1, -1), is_synced: bool = True
 ) -> Iterator[BinaryIO]:
-    """A new file that takes the place of `path` when the block ends; where the block raises, nothing has changed.
+    """Yields a new file that replaces `path` when the block ends. If the block raises, nothing changes.
 
-    Not synced, it is whole for every reader, but a power failure may lose it: for what is written anew all the time.
+    Without a sync readers still see complete files, but a power failure may lose the content. That is for files that
+    are written often.
     """
     with safe_files.open_folder_path(path.parent) as folder:
         name = safe_files.check_name(path.name)

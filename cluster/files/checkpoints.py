@@ -20,7 +20,7 @@ NOTE_LIMIT = 64 * 1024
 
 @dataclass(frozen=True)
 class CheckpointFile:
-    """One file; `size` is bytes, `scalars` are finite numbers by metric name."""
+    """One file. `size` is in bytes, `scalars` are finite numbers by metric name."""
 
     name: str
     size: int
@@ -35,7 +35,7 @@ def is_checkpoint_name(name: str) -> bool:
 
 
 def list_checkpoints(root: Path, *out: str) -> list[CheckpointFile]:
-    """Newest epoch first; nothing but plain files with plain names."""
+    """The checkpoints, newest epoch first. Only regular files with plain names count."""
     try:
         with open_folder_beneath(root, *out, FOLDER) as folder:
             with os.scandir(folder) as entries:
@@ -70,8 +70,7 @@ def read_checkpoint(folder: int, name: str) -> CheckpointFile | None:
 
 
 def read_checkpoint_note(folder: int, name: str) -> dict[str, Any]:
-    """`epoch-0001.weights.h5` is described by `epoch-0001.json` or `epoch-0001.weights.h5.json`."""
-    for note in (f"{name}.json", f"{name.split('.')[0]}.json"):
+    for note in list_note_names(name):
         try:
             with open_plain_file(folder, note) as file:
                 text = file.read(NOTE_LIMIT + 1)
@@ -83,10 +82,15 @@ def read_checkpoint_note(folder: int, name: str) -> dict[str, Any]:
     return {}
 
 
+def list_note_names(name: str) -> tuple[str, ...]:
+    """The names of the note of `epoch-0001.weights.h5`: `epoch-0001.weights.h5.json` and `epoch-0001.json`."""
+    return f"{name}.json", f"{name.split('.')[0]}.json"
+
+
 def best_checkpoint(
     checkpoints: list[CheckpointFile], metric: str, *, highest: bool
 ) -> CheckpointFile | None:
-    """The one with the highest (or lowest) value of a metric, the earliest of equals."""
+    """The checkpoint with the highest (or lowest) value of a metric. Of equal ones it is the earliest."""
     having = [one for one in checkpoints if metric in one.scalars]
     sign = -1 if highest else 1
     return min(having, key=lambda one: (sign * one.scalars[metric], one.epoch or 0), default=None)

@@ -1,9 +1,9 @@
 """Create, change, copy and remove files relative to open folders, so that no link is followed (openat(2)).
 
-A path is looked up again at each call, and the owner of a folder in it may put a link there in between. Here a folder
-is opened once, component by component, and everything beneath it is named by that descriptor and one plain name. The
-shim has a copy beside it, so this is standard library only and parses as Python 3.6. A descriptor that is returned
-belongs to the caller.
+A path is resolved again at each call, and the owner of one of its folders may put a link there in between. Here a
+folder is opened once, component by component, and each entry below it is named by that descriptor and one plain name.
+The shim has a copy beside it, so this module uses the standard library only and parses as Python 3.6. A returned
+descriptor belongs to the caller.
 """
 
 import errno
@@ -14,27 +14,29 @@ from typing import Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 PASS_THROUGH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-"""Through a folder that one may pass and not list."""
-# O_NONBLOCK: opening a named pipe without a writer would wait for ever.
+"""The flags for a folder that this process may enter but not list."""
+# Without O_NONBLOCK, opening a named pipe without a writer would wait for ever.
 FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 DEEPEST = 64
-"""Folders within folders that are held open at once; nothing of ours is as deep."""
+"""The largest number of nested folders that are open at once. No tree of ours is as deep."""
 MAX_ENTRIES = 10000000
-"""In one tree that is copied or given away."""
+"""The largest number of entries in a tree that is copied or whose owner is changed."""
 MAX_LINKS = 40
-"""On the way to one path, as for the kernel itself."""
+"""The largest number of links in one path, which is also the kernel's."""
 MAX_PASSES = 20000
-"""Over one tree that is removed: each pass takes 64 levels of it away."""
+"""The largest number of passes over a tree that is removed. Each pass removes 64 levels of it."""
 CHUNK_SIZE = 1024 * 1024
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 Owner = Tuple[int, int]
-"""Number of the user and of the group; -1 leaves either as it is."""
+"""The uid and the gid. -1 leaves either as it is."""
 
 
 class UnsafeFile(OSError):
-    """What stands there is not what we would have put there: a link, a second name, another owner, too deep a tree."""
+    """The file is not what we would have created: a link, a second name, another owner, or a
+    tree that is too deep.
+    """
 
 
 def unsafe_file(name: str, why: str) -> UnsafeFile:
@@ -42,16 +44,16 @@ def unsafe_file(name: str, why: str) -> UnsafeFile:
 
 
 def check_name(name: str) -> str:
-    """One component: a name that comes from outside leads nowhere else. Raises UnsafeFile."""
+    """Checks that the name is one path component. Raises UnsafeFile."""
     if name in ("", ".", "..") or "/" in name or "\0" in name:
         raise unsafe_file(name, "no plain name")
     return name
 
 
 def open_folder_at(name: str, parent: Optional[int] = None, flags: int = FOLDER) -> int:
-    """`name` beneath the descriptor `parent`, or an absolute path whose last component is no link.
+    """Opens `name` below the descriptor `parent`, or an absolute path whose last component is no link.
 
-    Raises FileNotFoundError, and UnsafeFile where a link or a file stands there.
+    Raises FileNotFoundError, and UnsafeFile for a link or a file.
     """
     if parent is not None:
         check_name(name)
@@ -65,7 +67,9 @@ def open_folder_at(name: str, parent: Optional[int] = None, flags: int = FOLDER)
 
 @contextmanager
 def open_folder_path(root: Union[str, "os.PathLike[str]"], *names: str) -> Iterator[int]:
-    """The descriptor of `root/names…`; only `root` itself may be or contain links, which are the administrator's."""
+    """The descriptor of `root/names…`. Only `root` itself may be or contain links, because
+    the administrator made it.
+    """
     current = os.open(os.fspath(root), (PASS_THROUGH if names else FOLDER) & ~os.O_NOFOLLOW)
     try:
         for number, name in enumerate(names, 1):
@@ -78,10 +82,9 @@ def open_folder_path(root: Union[str, "os.PathLike[str]"], *names: str) -> Itera
 
 
 def make_folder(parent: int, name: str, mode: int = 0o700) -> int:
-    """Raises FileExistsError: what somebody else has made before is never taken for ours.
+    """Raises FileExistsError, so that a folder of somebody else is never taken for ours.
 
-    Without root the umask may narrow the mode: another call would take away the bit by which the parent's group is
-    handed on, and only root could give it back.
+    Without root the umask may restrict the mode: a chmod would clear the setgid bit, which only root could set again.
     """
     os.mkdir(check_name(name), mode & 0o777, dir_fd=parent)
     made = open_folder_at(name, parent)
@@ -98,14 +101,15 @@ def make_folder(parent: int, name: str, mode: int = 0o700) -> int:
 
 
 def ensure_folder(parent: int, name: str, mode: int, owner: Owner = (-1, -1)) -> int:
-    """Made where it is missing, and with this owner and mode afterwards. Raises UnsafeFile for a link or a file."""
+    """Ensures that the folder exists with this owner and mode. Raises UnsafeFile for a link or a file."""
     try:
         opened = open_folder_at(name, parent)
     except FileNotFoundError:
         try:
             opened = make_folder(parent, name, mode)
         except FileExistsError:
-            opened = open_folder_at(name, parent)  # Another of our threads or processes was faster.
+            # Another thread or process of ours created it at the same time.
+            opened = open_folder_at(name, parent)
     try:
         set_owner_and_mode(opened, mode, owner)
     except OSError:
@@ -115,10 +119,10 @@ def ensure_folder(parent: int, name: str, mode: int, owner: Owner = (-1, -1)) ->
 
 
 def set_owner_and_mode(descriptor: int, mode: int, owner: Owner = (-1, -1)) -> None:
-    """Gives what is open this owner and mode; what is right already is left alone.
+    """Sets the owner and mode of an open file. Right values are not written again.
 
-    The owner first: who is no longer the owner cannot change the mode again. Without root a folder keeps the bit by
-    which it hands its group on, which its owner may not be allowed to set again.
+    The owner is set first, because a former owner cannot change the mode. Without root a folder keeps its setgid bit,
+    which its owner may not be allowed to set again.
     """
     status = os.fstat(descriptor)
     user, group = owner
@@ -130,7 +134,7 @@ def set_owner_and_mode(descriptor: int, mode: int, owner: Owner = (-1, -1)) -> N
 
 
 def open_plain_at(parent: int, name: str, flags: int = os.O_RDONLY) -> int:
-    """A regular file with one name: a second one may belong to a file elsewhere. Raises UnsafeFile."""
+    """Opens a regular file with one name, because a second name may belong to a file elsewhere. Raises UnsafeFile."""
     try:
         opened = os.open(check_name(name), flags | FILE, dir_fd=parent)
     except OSError as error:
@@ -145,7 +149,7 @@ def open_plain_at(parent: int, name: str, flags: int = os.O_RDONLY) -> int:
 
 
 def check_owner(descriptor: int, name: str, users: Sequence[int]) -> None:
-    """Belongs to one of these and can be written by its owner alone. Raises UnsafeFile."""
+    """Checks that the file belongs to one of these users and only its owner may write it. Raises UnsafeFile."""
     status = os.fstat(descriptor)
     if status.st_uid not in users:
         raise unsafe_file(name, "it belongs to user %d" % status.st_uid)
@@ -165,7 +169,7 @@ def read_all(descriptor: int, most: int) -> bytes:
 
 
 def replace_file(parent: int, name: str, content: bytes, mode: int = 0o600, owner: Owner = (-1, -1)) -> None:
-    """Whole or not at all; what has the name is replaced and never written through. Not synced."""
+    """Replaces the file atomically and never writes into an existing one. It is not synced."""
     check_name(name)
     unfinished = ".%s.%s.new" % (name, os.urandom(8).hex())
     descriptor = os.open(unfinished, NEW_FILE, 0o600, dir_fd=parent)
@@ -182,7 +186,7 @@ def replace_file(parent: int, name: str, content: bytes, mode: int = 0o600, owne
 
 
 def create_synced_file(parent: int, name: str, content: bytes) -> None:
-    """A new file whose content outlives a power cut. Raises FileExistsError."""
+    """Creates a file whose content survives a power failure. Raises FileExistsError."""
     descriptor = os.open(check_name(name), NEW_FILE, 0o600, dir_fd=parent)
     try:
         write_fully(descriptor, content)
@@ -197,7 +201,7 @@ def write_fully(descriptor: int, content: bytes) -> None:
 
 
 def remove_name(parent: int, name: str) -> bool:
-    """Of a file or a link, not of what it points to; False where there is none."""
+    """Removes the name of a file or a link, not the link's target. Returns False if there is none."""
     try:
         os.unlink(check_name(name), dir_fd=parent)
     except FileNotFoundError:
@@ -206,17 +210,17 @@ def remove_name(parent: int, name: str) -> bool:
 
 
 def move_at(source: int, name: str, target: int, new_name: str) -> None:
-    """From one open folder into another. Raises OSError where a folder with something in it has that name."""
+    """Moves an entry between open folders. Raises OSError if the new name is a folder that is not empty."""
     os.rename(check_name(name), check_name(new_name), src_dir_fd=source, dst_dir_fd=target)
 
 
 def list_names(descriptor: int) -> List[str]:
-    """What is in an open folder."""
+    """The names in an open folder."""
     return os.listdir(descriptor)
 
 
 def kind_at(parent: int, name: str) -> int:
-    """stat.S_IFDIR, stat.S_IFREG …, of the thing itself where it is a link; 0 where there is none."""
+    """stat.S_IFDIR, stat.S_IFREG … of the entry, without following a link. 0 if there is none."""
     try:
         return stat.S_IFMT(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode)
     except FileNotFoundError:
@@ -224,7 +228,7 @@ def kind_at(parent: int, name: str) -> int:
 
 
 def size_at(parent: int, name: str) -> int:
-    """Bytes of a regular file; -1 where there is none."""
+    """The bytes of a regular file. -1 if there is none."""
     try:
         status = os.stat(name, dir_fd=parent, follow_symlinks=False)
     except FileNotFoundError:
@@ -233,15 +237,15 @@ def size_at(parent: int, name: str) -> int:
 
 
 def copy_tree(source: int, target: int, owner: Owner = (-1, -1)) -> int:
-    """Folders and regular files with one name, into the empty folder `target`; how many.
+    """Copies folders and regular files with one name into the empty folder `target`. Returns their number.
 
-    Copies are for their owner alone, executable where the file was. `target` itself is the caller's to give away, after
-    this. Raises UnsafeFile where the tree is too deep or has too many entries.
+    Only the owner has rights on copies, which are executable if the file was. The caller sets the owner of `target`
+    itself afterwards. Raises UnsafeFile if the tree is too deep or has too many entries.
     """
-    return _Copy(owner).copy(source, target, 0)
+    return _TreeCopy(owner).copy(source, target, 0)
 
 
-class _Copy:
+class _TreeCopy:
     def __init__(self, owner: Owner) -> None:
         self.owner = owner
         self.entries = 0
@@ -271,7 +275,7 @@ class _Copy:
         try:
             reader = open_plain_at(source, name)
         except UnsafeFile:
-            return  # It has become a link meanwhile, or has another name elsewhere.
+            return  # In between it has become a link or got a second name.
         try:
             is_program = os.fstat(reader).st_mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
             copy_content(reader, name, target, 0o700 if is_program else 0o600, self.owner)
@@ -280,9 +284,9 @@ class _Copy:
 
 
 def link_or_copy_file(source: int, name: str, target: int, mode: int) -> bool:
-    """A regular file into another folder: a second name for what is ours and stays so, else a copy of its content.
+    """Puts a regular file into another folder: as a hard link if it is ours and stays so, else as a copy.
 
-    False where it is a link, has names elsewhere and is not ours, or belongs to another than its folder does.
+    Returns False if it is a link, has other names and is not ours, or belongs to another user than its folder.
     """
     try:
         reader = os.open(check_name(name), os.O_RDONLY | FILE, dir_fd=source)
@@ -301,18 +305,26 @@ def link_or_copy_file(source: int, name: str, target: int, mode: int) -> bool:
                 os.link(name, name, src_dir_fd=source, dst_dir_fd=target, follow_symlinks=False)
                 return True
             except OSError:
-                pass  # They are on two file systems.
+                pass  # The two folders are on different file systems.
         copy_content(reader, name, target, mode)
         return True
     finally:
         os.close(reader)
 
 
-def copy_content(reader: int, name: str, target: int, mode: int, owner: Owner = (-1, -1)) -> None:
+def copy_content(
+    reader: int, name: str, target: int, mode: int, owner: Owner = (-1, -1), most: Optional[int] = None
+) -> None:
+    """Copies at most `most` bytes; None: until the file ends."""
     writer = os.open(check_name(name), NEW_FILE, 0o600, dir_fd=target)
     try:
-        for piece in iter(lambda: os.read(reader, CHUNK_SIZE), b""):
+        left = most
+        while left is None or left > 0:
+            piece = os.read(reader, CHUNK_SIZE if left is None else min(CHUNK_SIZE, left))
+            if not piece:
+                break
             write_fully(writer, piece)
+            left = None if left is None else left - len(piece)
         set_owner_and_mode(writer, mode, owner)
     finally:
         os.close(writer)
@@ -328,15 +340,15 @@ def check_tree_size(name: str, depth: int, entries: int) -> None:
 def chown_tree(
     descriptor: int, owner: Owner, folder_mode: int, file_mode: int, of_users: Optional[Sequence[int]] = None
 ) -> int:
-    """Folders and regular files with one name, each by its own descriptor; the folder itself last. How many.
+    """Changes the owner of folders and regular files with one name, the folder itself last. Returns their number.
 
-    Only what belongs to one of `of_users` now is given away, None: whosever it is. Links, pipes, devices, files with a
-    second name and what goes away meanwhile are left alone. Raises UnsafeFile where the tree is too deep.
+    Only entries that now belong to one of `of_users` change; None: entries of any user. Links, pipes, devices, files
+    with a second name and entries that disappear are left alone. Raises UnsafeFile if the tree is too deep.
     """
-    return _Gift(owner, folder_mode, file_mode, of_users).give(descriptor, 0)
+    return _OwnerChange(owner, folder_mode, file_mode, of_users).give(descriptor, 0)
 
 
-class _Gift:
+class _OwnerChange:
     def __init__(
         self, owner: Owner, folder_mode: int, file_mode: int, of_users: Optional[Sequence[int]]
     ) -> None:
@@ -375,10 +387,10 @@ class _Gift:
 
 
 def remove_tree(parent: int, name: str) -> bool:
-    """Whatever has this name, with everything in it; False where there is nothing.
+    """Removes the entry with everything in it. Returns False if there is none.
 
-    It may be of any depth, and others may write in it meanwhile: as root each folder becomes ours before it is emptied,
-    so that nobody adds to it. Another file system that is mounted in it is left alone. Raises OSError.
+    The tree may have any depth, and others may write in it meanwhile: as root this process first becomes the owner of
+    each folder, so that nobody can add entries. File systems that are mounted in it are left alone. Raises OSError.
     """
     try:
         top = open_folder_to_empty(parent, name)
@@ -387,14 +399,14 @@ def remove_tree(parent: int, name: str) -> bool:
     except UnsafeFile:
         return remove_name(parent, name)
     try:
-        _Removal(top).empty(top, 0)
+        _TreeRemoval(top).empty(top, 0)
     finally:
         os.close(top)
     os.rmdir(name, dir_fd=parent)
     return True
 
 
-class _Removal:
+class _TreeRemoval:
     def __init__(self, top: int) -> None:
         self.top = top
         self.mount = mount_id_of(top)
@@ -413,7 +425,7 @@ class _Removal:
                 raise OSError(errno.ENOTEMPTY, "it is not empty yet", left[0])
 
     def remove(self, parent: int, name: str, depth: int) -> bool:
-        """False where it changed under our hands, and is to be looked at again."""
+        """Returns False if the entry changed in between and has to be read again."""
         try:
             os.unlink(name, dir_fd=parent)
             return True
@@ -423,7 +435,7 @@ class _Removal:
             pass
         try:
             if depth >= DEEPEST:
-                # Too deep to hold open: its upper part goes with this pass, and it with one of the next.
+                # The folder is too deep to be opened. It is moved up and removed with a later pass.
                 os.rename(name, ".%s.deep" % os.urandom(8).hex(), src_dir_fd=parent, dst_dir_fd=self.top)
                 return True
             self.remove_folder(parent, name, depth)
@@ -447,13 +459,14 @@ class _Removal:
 
 
 def open_folder_to_empty(parent: int, name: str) -> int:
-    """A folder that is ours alone from now on, where we may make it so. Raises UnsafeFile, FileNotFoundError."""
+    """Opens a folder and, if possible, makes it accessible to us only. Raises UnsafeFile, FileNotFoundError."""
     try:
         opened = open_folder_at(name, parent)
     except PermissionError:
         way = open_folder_at(name, parent, PASS_THROUGH)
         try:
-            # Our own folder that its program has closed; by this name it is the one that is open, and no other.
+            # The program has removed its own rights on the folder, which belongs to us. This path leads to exactly
+            # the open folder.
             os.chmod("/proc/self/fd/%d" % way, 0o700)
             return open_folder_at(name, parent)
         finally:
@@ -471,7 +484,7 @@ def open_folder_to_empty(parent: int, name: str) -> int:
 
 
 def mount_id_of(descriptor: int) -> int:
-    """The number of the mount in which it lies; of a folder that is mounted a second time it is another one."""
+    """The id of the mount in which the file is. A folder that is mounted a second time has another one."""
     with open("/proc/self/fdinfo/%d" % descriptor) as file:
         for line in file:
             name, _, value = line.partition(":")
@@ -481,9 +494,10 @@ def mount_id_of(descriptor: int) -> int:
 
 
 def find_replaceable_part(path: Union[str, "os.PathLike[str]"]) -> Optional[str]:
-    """The topmost part of this absolute path that others than root and ourselves could replace; None: there is none.
+    """The topmost part of this absolute path that other users than root and this one could replace. None if there is
+    none.
 
-    Where folders are missing, those above count. In a folder with the sticky bit nobody replaces what is not theirs.
+    If folders are missing, the folders above them count. In a sticky folder users can replace only their own entries.
     """
     current = "/"
     parts: List[str] = ["", *os.fspath(path).split("/")]

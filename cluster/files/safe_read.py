@@ -1,4 +1,4 @@
-"""Open a file beneath a folder component by component, so that no link leads out of it."""
+"""Open a file below a folder component by component, so that no link leads out of it."""
 
 import os
 import stat
@@ -17,14 +17,14 @@ FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 class FileMissing(GroundcrewError):
-    """Nothing of that name is there (yet)."""
+    """There is no file of that name (yet)."""
 
     def __init__(self, name: str) -> None:
         super().__init__("file.missing", name=name)
 
 
 class FileNotPlain(GroundcrewError):
-    """A link, a pipe, a folder: something that is not a plain file stands where one should be."""
+    """The entry is not a regular file: a link, a pipe or a folder."""
 
     def __init__(self, name: str) -> None:
         super().__init__("file.not_plain", name=name)
@@ -43,7 +43,7 @@ def open_component(name: str, flags: int, parent: int | None) -> int:
 
 @contextmanager
 def open_folder_beneath(root: Path, *names: str) -> Iterator[int]:
-    """A descriptor of `root/names…`; only `root` itself may be a link (the administrator's choice)."""
+    """A descriptor of `root/names…`. Only `root` itself may be a link (the administrator's choice)."""
     current = open_component(str(root), (PASS_THROUGH if names else FOLDER) & ~os.O_NOFOLLOW, None)
     try:
         for number, name in enumerate(names, 1):

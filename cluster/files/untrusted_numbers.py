@@ -1,4 +1,4 @@
-"""Read numbers from untrusted JSON: finite and of a size that pages can show, else None."""
+"""Read numbers from untrusted JSON. A number that is not finite or too large for pages becomes None."""
 
 import math
 
@@ -6,7 +6,7 @@ LARGEST_WHOLE = 2**53
 
 
 def finite_or_none(value: object) -> float | None:
-    """A finite float, or None for anything else (a truth value is no number)."""
+    """A finite float, or None for anything else. Booleans are no numbers."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:

@@ -1,26 +1,31 @@
 """Creates datasets (uploaded archive, registered path, sample digits), lists and deletes them, and records the end of
 their import."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, exists, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload
 
-from cluster.domain.errors import NotFound, Refused
-from cluster.domain.names import check_dataset_name, check_file_name
+from cluster.domain.errors import Conflict, NotFound, Refused
+from cluster.domain.names import LONGEST_FILE_NAME, check_dataset_name, suggest_file_name, suggest_name
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import is_allowed, require_permission
-from cluster.domain.states import LIVE_JOB_STATES, DatasetKind, DatasetState, OperationKind
+from cluster.domain.refusals import Refusals
+from cluster.domain.states import LIVE_JOB_STATES, DatasetKind, DatasetState, OperationKind, OperationState
+from cluster.domain.storage.upload_archives import is_name_refusal
 from cluster.failpoints import external_call
 from cluster.services.context import Cluster
 from cluster.services.operations.lifecycle import (
+    end_operation,
     enqueue_operation,
     fail_operation,
     finish_operation,
     request_operation,
+    requeue_operation,
 )
 from cluster.services.people.access import (
     dataset_relation,
@@ -30,9 +35,10 @@ from cluster.services.people.access import (
 )
 from cluster.services.storage import folders
 from cluster.services.storage.disk_space import require_disk_space
+from cluster.services.storage.registered_paths import check_registered_path
 from cluster.store.audit import add_audit_entry
 from cluster.store.datasets import Dataset
-from cluster.store.jobs import Job
+from cluster.store.jobs import IS_LIVE, Job
 from cluster.store.operations import Operation
 from cluster.store.sql.visibility import can_see_dataset, can_see_job
 from cluster.store.workspaces import Workspace
@@ -42,16 +48,21 @@ SAMPLE_NAME = "digits"
 
 
 def create_upload(
-    cluster: Cluster, actor: Actor, workspace_id: int, name: str, archive_name: str, received: Path
+    cluster: Cluster, actor: Actor, workspace_id: int, name: str, archive_name: str, received: Path | None
 ) -> Dataset:
     """`received` is the whole archive in the incoming folder; it is renamed, never copied, and unpacked
-    by an operation. Raises Refused on `name` and `archive`."""
-    check_dataset_name(name)
-    check_archive_name(cluster, archive_name)
+    by an operation. None if the form had none. Raises Refused on `name` and `archive`."""
+    refusals = Refusals()
+    refusals.check(check_dataset_name, name)
+    refusals.require("archive", received)
+    refusals.check(check_archive_kind, archive_name)
+    refusals.raise_all()
 
     def take_in(dataset: Dataset) -> None:
-        dataset.archive = archive_name
+        # The archive's own name is only shown: whatever it is, it refuses nothing.
+        dataset.archive = suggest_archive_name(cluster, archive_name)
         archive = folders.incoming_archive(cluster.settings, dataset.id)
+        assert received is not None
         with external_call("datasets.archive_taken_in"):
             received.rename(archive)
 
@@ -60,17 +71,115 @@ def create_upload(
     )
 
 
-def check_archive_name(cluster: Cluster, archive_name: str) -> None:
-    check_file_name(archive_name, cluster.settings.unicode_file_names, "archive")
+def check_upload(
+    cluster: Cluster, actor: Actor, workspace_id: int, name: str, archive_name: str, size: int
+) -> None:
+    """Says before the upload what would refuse it. `size` is the archive's in bytes; an empty `archive_name` is one
+    that was not chosen yet. Raises Refused, Unavailable, Forbidden and NotFound."""
+    refusals = Refusals()
+    refusals.check(check_dataset_name, name)
+    if archive_name:
+        refusals.check(check_archive_kind, archive_name)
+    limit = cluster.settings.upload_limit_bytes
+    if size > limit:
+        refusals.add(Refused("archive", "archive.over_limit", size=size, limit=limit))
+    with cluster.store.read() as session:
+        workspace = load_workspace(session, actor, workspace_id)
+        require_permission("dataset.create", workspace_relation(actor, workspace), workspace_id)
+        refusals.check(require_active_workspace, cluster, workspace, "name")
+        refusals.check(require_free_dataset_name, session, workspace_id, name)
+    refusals.raise_all()
+    require_disk_space(cluster.settings, size)
+
+
+def require_free_dataset_name(session: Session, workspace_id: int, name: str) -> None:
+    """A failed dataset keeps its name from nobody. Raises Refused, which suggests a free name."""
+    taken = set(session.scalars(select(Dataset.name).where(*names_in_use(workspace_id))))
+    if name in taken:
+        names = (f"{name[:46].rstrip('-')}-{number}" for number in range(2, 1000))
+        repaired = next((other for other in names if other not in taken), "")
+        raise Refused("name", "name.taken", name=name, repaired=repaired)
+
+
+def names_in_use(workspace_id: int) -> tuple[ColumnElement[bool], ...]:
+    return Dataset.workspace_id == workspace_id, is_not_deleted(), Dataset.state != DatasetState.FAILED
+
+
+def check_archive_kind(archive_name: str) -> None:
     if not archive_name.lower().endswith(ARCHIVE_ENDINGS):
         raise Refused("archive", "archive.unknown_kind", name=archive_name, endings=list(ARCHIVE_ENDINGS))
+
+
+def split_ending(archive_name: str) -> tuple[str, str]:
+    """(name, ending): the ending says how the archive is packed; it is empty if it is none of ours."""
+    lower = archive_name.lower()
+    length = max((len(each) for each in ARCHIVE_ENDINGS if lower.endswith(each)), default=0)
+    cut = len(archive_name) - length
+    return archive_name[:cut], archive_name[cut:]
+
+
+def suggest_archive_name(cluster: Cluster, archive_name: str) -> str:
+    """A file name with the same ending."""
+    name, ending = split_ending(archive_name)
+    suggested = suggest_file_name(name, cluster.settings.unicode_file_names)
+    room = LONGEST_FILE_NAME - len(ending)
+    return suggested.encode()[:room].decode("utf-8", "ignore") + ending
+
+
+def suggest_dataset_name(archive_name: str) -> str:
+    """The dataset name that a form proposes for an archive; may be empty."""
+    return suggest_name(split_ending(archive_name)[0], 50)
+
+
+def unpack_with_latin_names(cluster: Cluster, actor: Actor, dataset_id: int) -> None:
+    """Unpacks the archive of a failed upload again; each file name that the rule refuses gets the one that it suggests.
+
+    Raises Conflict if the dataset did not fail at a name, or if another one has its name by now.
+    """
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        dataset = load_dataset(session, actor, dataset_id)
+        require_permission("dataset.unpack_again", dataset_relation(actor, dataset), dataset_id)
+        require_active_workspace(cluster, dataset.workspace, "dataset")
+        if not failed_at_names(dataset):
+            raise Conflict("dataset.not_failed_at_names", name=dataset.name)
+        dataset.has_latin_names = True
+        operation = session.get_one(Operation, dataset.operation_id, with_for_update=True)
+        requeue_operation(session, operation, actor, now)
+        add_audit_entry(session, now, actor, "dataset.unpacked_again", dataset.id, name=dataset.name)
+    enqueue_operation(cluster, operation)
+    cluster.events.publish("datasets", dataset_id)
+
+
+def can_unpack_again(actor: Actor, dataset: Dataset) -> bool:
+    """Whether the person may have it unpacked with Latin names, and whether that would help."""
+    relation = dataset_relation(actor, dataset)
+    return failed_at_names(dataset) and is_allowed("dataset.unpack_again", relation)
+
+
+def list_suggested_names(dataset: Dataset) -> list[tuple[str, str]]:
+    """The names of the archive that the rule refuses, each with the one that it suggests."""
+    if not failed_at_names(dataset):
+        return []
+    data = dataset.error_data or {}
+    suggested = data.get("suggested") or [[data.get("file", ""), data.get("repaired", "")]]
+    return [(name, latin) for name, latin in suggested]
+
+
+def failed_at_names(dataset: Dataset) -> bool:
+    """Whether the file names of the archive are all that is wrong with it."""
+    code = dataset.error_code or ""
+    is_upload = dataset.kind is DatasetKind.UPLOAD and dataset.state is DatasetState.FAILED
+    return is_upload and not dataset.has_latin_names and is_name_refusal(code)
 
 
 def register_path(cluster: Cluster, actor: Actor, workspace_id: int, name: str, path: str) -> Dataset:
     """The files stay where they are. Only beneath the installation's dataset roots,
     and by the workspace's manager or an administrator: a path may hold more than its name says."""
-    check_dataset_name(name)
-    folder = check_registered_path(cluster, path)
+    refusals = Refusals()
+    refusals.check(check_dataset_name, name)
+    folder = refusals.check(check_registered_path, cluster.settings, path)
+    refusals.raise_all()
 
     def remember(dataset: Dataset) -> None:
         dataset.path = str(folder)
@@ -80,28 +189,11 @@ def register_path(cluster: Cluster, actor: Actor, workspace_id: int, name: str, 
     )
 
 
-def check_registered_path(cluster: Cluster, path: str) -> Path:
-    """The resolved folder, so that a link cannot lead out of the roots."""
-    roots = [str(root) for root in cluster.settings.dataset_roots]
-    if not path.startswith("/") or "\0" in path or len(path) > 1000:
-        raise Refused("path", "dataset.path_not_absolute", path=path[:200], roots=roots)
-    folder = Path(path).resolve()
-    if not any(folder.is_relative_to(root.resolve()) for root in cluster.settings.dataset_roots):
-        raise Refused("path", "dataset.path_outside_roots", path=path, roots=roots)
-    if not folder.is_dir():
-        raise Refused("path", "dataset.path_missing", path=path)
-    return folder
-
-
 def create_sample(cluster: Cluster, actor: Actor, workspace_id: int) -> Dataset:
     """Real handwritten digits, written once into the workspace. Named `digits`, or the next free."""
     with cluster.store.read() as session:
         load_workspace(session, actor, workspace_id)
-        taken = set(
-            session.scalars(
-                select(Dataset.name).where(Dataset.workspace_id == workspace_id, is_not_deleted())
-            )
-        )
+        taken = set(session.scalars(select(Dataset.name).where(*names_in_use(workspace_id))))
     names = [SAMPLE_NAME, *(f"{SAMPLE_NAME}-{number}" for number in range(2, 1000))]
     name = next(name for name in names if name not in taken)
     return create_dataset(
@@ -127,6 +219,7 @@ def create_dataset(
             workspace = load_workspace(session, actor, workspace_id)
             require_permission(action, workspace_relation(actor, workspace), workspace_id)
             require_active_workspace(cluster, workspace, "name")
+            replaced = give_up_failed_dataset(session, actor, workspace, name, now)
             dataset = Dataset(
                 workspace_id=workspace.id, name=name, kind=kind, created_by=actor.user_id, created_at=now
             )
@@ -138,23 +231,95 @@ def create_dataset(
             add_audit_entry(session, now, actor, "dataset.created", dataset.id, name=name, kind=kind.value)
     except IntegrityError:
         raise Refused("name", "name.taken", name=name) from None
-    enqueue_operation(cluster, operation)
+    for requested in filter(None, (operation, replaced)):
+        enqueue_operation(cluster, requested)
     cluster.events.publish("datasets", dataset.id)
     return dataset
+
+
+def give_up_failed_dataset(
+    session: Session, actor: Actor, workspace: Workspace, name: str, now: datetime
+) -> Operation | None:
+    """Deletes the dataset of this name if it failed, this person may delete it and no living job waits for it: a
+    failed upload does not keep its name. Returns the operation that deletes its files; the caller enqueues it.
+    """
+    failed = session.scalar(
+        select(Dataset).where(
+            Dataset.workspace_id == workspace.id,
+            Dataset.name == name,
+            Dataset.state == DatasetState.FAILED,
+            is_not_deleted(),
+            ~exists().where(Job.dataset_id == Dataset.id, IS_LIVE),
+        )
+    )
+    if failed is None or not is_allowed("dataset.delete", dataset_relation(actor, failed)):
+        return None
+    operation = mark_deleted(session, actor, failed, now)
+    session.flush()
+    return operation
+
+
+def give_up_import(session: Session, dataset: Dataset, now: datetime) -> None:
+    """An import that was interrupted waits for a person no more once its dataset is deleted."""
+    importing = session.get(Operation, dataset.operation_id) if dataset.operation_id else None
+    if importing is not None and importing.state is OperationState.INTERRUPTED:
+        importing.error_code, importing.error_data = "operation.subject_deleted", {}
+        end_operation(importing, OperationState.FAILED, now)
+
+
+def mark_deleted(session: Session, actor: Actor, dataset: Dataset, now: datetime) -> Operation | None:
+    """Returns the operation that deletes its files, which the caller enqueues. None if its files stay."""
+    dataset.deleted_at = now
+    give_up_import(session, dataset, now)
+    operation = None
+    if not dataset.path:
+        operation = request_operation(
+            session, OperationKind.DATASET_DELETE, dataset.id, actor, now, dataset.workspace_id
+        )
+    add_audit_entry(session, now, actor, "dataset.deleted", dataset.id, name=dataset.name)
+    return operation
 
 
 def is_not_deleted() -> Any:
     return Dataset.deleted_at.is_(None)
 
 
-def list_datasets(cluster: Cluster, actor: Actor, workspace_id: int | None = None) -> list[Dataset]:
-    """Newest first; administrators see all."""
-    query = select(Dataset).where(can_see_dataset(actor), is_not_deleted())
-    if workspace_id is not None:
-        query = query.where(Dataset.workspace_id == workspace_id)
+def list_datasets(
+    cluster: Cluster,
+    actor: Actor,
+    workspace_id: int | None = None,
+    before_id: int | None = None,
+    limit: int = 500,
+) -> list[Dataset]:
+    """Newest first, those before `before_id` (keyset); administrators see all."""
+    query = select(Dataset).where(*shown_datasets(actor, workspace_id))
+    if before_id is not None:
+        query = query.where(Dataset.id < before_id)
     query = query.options(joinedload(Dataset.workspace), joinedload(Dataset.creator))
     with cluster.store.read() as session:
-        return list(session.scalars(query.order_by(Dataset.id.desc()).limit(500)))
+        return list(session.scalars(query.order_by(Dataset.id.desc()).limit(limit)))
+
+
+def count_datasets(cluster: Cluster, actor: Actor, workspace_id: int | None = None) -> int:
+    with cluster.store.read() as session:
+        query = select(func.count()).select_from(Dataset).where(*shown_datasets(actor, workspace_id))
+        return session.scalar(query) or 0
+
+
+def shown_datasets(actor: Actor, workspace_id: int | None) -> Iterator[ColumnElement[bool]]:
+    yield can_see_dataset(actor)
+    yield is_not_deleted()
+    if workspace_id is not None:
+        yield Dataset.workspace_id == workspace_id
+
+
+def selectable_datasets(rows: Iterable[Dataset]) -> list[Dataset]:
+    """One that is still being prepared may be chosen: the job waits for it. A failed one may not."""
+    return [dataset for dataset in rows if dataset.state is not DatasetState.FAILED]
+
+
+def first_ready_dataset(rows: Iterable[Dataset]) -> Dataset | None:
+    return next((dataset for dataset in rows if dataset.state is DatasetState.READY), None)
 
 
 def load_dataset(session: Session, actor: Actor, dataset_id: int) -> Dataset:
@@ -184,6 +349,22 @@ def can_delete_dataset(actor: Actor, dataset: Dataset) -> bool:
     return is_allowed("dataset.delete", dataset_relation(actor, dataset))
 
 
+def rename_dataset(cluster: Cluster, actor: Actor, dataset_id: int, name: str) -> None:
+    """Its creator, the workspace's manager and administrators may. Raises Refused on `name`."""
+    check_dataset_name(name)
+    now = cluster.clock()
+    try:
+        with cluster.store.write() as session:
+            dataset = load_dataset(session, actor, dataset_id)
+            require_permission("dataset.edit", dataset_relation(actor, dataset), dataset_id)
+            former, dataset.name = dataset.name, name
+            if former != name:
+                add_audit_entry(session, now, actor, "dataset.renamed", dataset_id, former=former, name=name)
+    except IntegrityError:
+        raise Refused("name", "name.taken", name=name) from None
+    cluster.events.publish("datasets", dataset_id)
+
+
 def delete_dataset(cluster: Cluster, actor: Actor, dataset_id: int) -> None:
     """Its creator, the workspace's manager and administrators may; not while a living job reads it.
 
@@ -196,13 +377,7 @@ def delete_dataset(cluster: Cluster, actor: Actor, dataset_id: int) -> None:
         readers = select(func.count()).where(Job.dataset_id == dataset.id, Job.state.in_(LIVE_JOB_STATES))
         if count := session.scalar(readers):
             raise Refused("dataset", "dataset.in_use", name=dataset.name, jobs=count)
-        dataset.deleted_at = now
-        operation = None
-        if not dataset.path:
-            operation = request_operation(
-                session, OperationKind.DATASET_DELETE, dataset.id, actor, now, dataset.workspace_id
-            )
-        add_audit_entry(session, now, actor, "dataset.deleted", dataset.id, name=dataset.name)
+        operation = mark_deleted(session, actor, dataset, now)
     if operation is not None:
         enqueue_operation(cluster, operation)
     cluster.events.publish("datasets", dataset_id)

@@ -4,12 +4,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import select, update
+from sqlalchemy import bindparam, select, update
 from sqlalchemy.orm import Session
 
 from cluster.domain.errors import Conflict
 from cluster.services.context import Cluster
 from cluster.store.leases import Lease
+
+SCHEDULER_LEASE = "scheduler"
+SCHEDULER_LEASE_DURATION = timedelta(seconds=10)
+FENCE_OF_HOLDER = (
+    select(Lease.fence)
+    .where(Lease.name == bindparam("name"), Lease.holder == bindparam("holder"))
+    .with_for_update()
+)
+"""Built once: every transaction of the scheduler begins with it."""
 
 
 class LeaseLost(Conflict):
@@ -53,14 +62,24 @@ def acquire_lease(
         return HeldLease(name, holder, lease.fence)
 
 
+def renew_lease(cluster: Cluster, held: HeldLease, lasts: timedelta) -> bool:
+    """Whether it is still held: one statement, where acquiring takes three."""
+    with cluster.store.write() as session:
+        renewed = session.execute(
+            update(Lease)
+            .where(Lease.name == held.name, Lease.holder == held.holder, Lease.fence == held.fence)
+            .values(expires_at=cluster.clock() + lasts)
+            .returning(Lease.fence)
+        )
+        return renewed.first() is not None
+
+
 def check_lease(session: Session, held: HeldLease) -> None:
     """Called first in every transaction that only the holder may make. Raises LeaseLost.
 
     The time is not looked at: until somebody else has taken it, the last holder's changes do no harm.
     """
-    found = session.scalar(
-        select(Lease.fence).where(Lease.name == held.name, Lease.holder == held.holder).with_for_update()
-    )
+    found = session.scalar(FENCE_OF_HOLDER, {"name": held.name, "holder": held.holder})
     if found != held.fence:
         raise LeaseLost("lease.lost", name=held.name, holder=held.holder)
 

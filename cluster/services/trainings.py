@@ -1,39 +1,45 @@
 """Creates trainings from a built-in model or from uploaded code, public or for named members, and stores the versions
 of their code."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, joinedload, selectinload
 
 from cluster.domain.built_in_models import BUILT_IN_MODELS
+from cluster.domain.code_files import CodeUpload
 from cluster.domain.errors import NotFound, Refused
-from cluster.domain.names import check_file_name, check_text, check_training_name
+from cluster.domain.names import check_text, check_training_name
 from cluster.domain.people.actor import Actor
-from cluster.domain.people.permissions import is_allowed, require_permission
-from cluster.domain.states import TrainingKind, Visibility
+from cluster.domain.people.permissions import require_permission
+from cluster.domain.refusals import Refusals
+from cluster.domain.states import CodeSource, TrainingKind, Visibility
+from cluster.services import code_imports, code_uploads, code_version_rows, code_versions
+from cluster.services.code_uploads import CodeFiles
 from cluster.services.context import Cluster
-from cluster.services.people.access import (
-    load_workspace,
-    require_active_workspace,
-    training_relation,
-    workspace_relation,
-)
-from cluster.services.storage import folders
-from cluster.services.storage.disk_space import require_disk_space
+from cluster.services.operations.lifecycle import enqueue_operation
+from cluster.services.people.access import load_workspace, require_active_workspace, workspace_relation
 from cluster.services.storage.orphaned_files import delete_orphaned_code
+from cluster.services.storage.staged_code import StagedCode, forget_archive, receive_archive, staged_code
 from cluster.store.audit import add_audit_entry
+from cluster.store.operations import Operation
 from cluster.store.sql.visibility import can_see_training
-from cluster.store.trainings import Training, TrainingMember
+from cluster.store.trainings import CodeVersion, Training, TrainingMember
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace, WorkspaceMember
 
 LONGEST_DESCRIPTION = 500
-LARGEST_CODE_BYTES = 20 * 1024**2
-MAX_CODE_FILES = 200
 
-CodeFiles = Sequence[tuple[str, bytes]]
+
+def check_first_upload(cluster: Cluster, code: CodeFiles) -> CodeUpload:
+    """Raises Refused on `code`, and Unavailable while the disk is full."""
+    upload = code_uploads.check_code_upload(cluster, code)
+    if not upload.archive_name:
+        code_uploads.plan_upload(upload, [], ())
+    return upload
 
 
 def create_training(
@@ -48,65 +54,78 @@ def create_training(
     code: CodeFiles = (),
     member_names: Sequence[str] = (),
 ) -> Training:
-    """Raises Refused on `name`, `description`, `model`, `code`, `members`; NotFound."""
-    check_training_name(name)
-    description = check_text(description, "description", LONGEST_DESCRIPTION)
+    """Raises Refused on `name`, `description`, `model` and `code` together, or on `members`; NotFound."""
+    refusals, upload = Refusals(), None
+    refusals.check(check_training_name, name)
+    description = refusals.check(check_text, description, "description", LONGEST_DESCRIPTION) or ""
     if kind is TrainingKind.BUILT_IN:
         if model not in BUILT_IN_MODELS:
-            raise Refused("model", "model.unknown", name=model or "", models=sorted(BUILT_IN_MODELS))
+            refusals.add(Refused("model", "model.unknown", name=model or "", models=sorted(BUILT_IN_MODELS)))
         code = ()
     else:
         model = None
-        check_code_files(cluster, code)
+        upload = refusals.check(check_first_upload, cluster, code)
+    refusals.raise_all()
     now = cluster.clock()
-    try:
-        with cluster.store.write() as session:
-            workspace = load_workspace(session, actor, workspace_id)
-            require_permission("training.create", workspace_relation(actor, workspace), workspace_id)
-            require_active_workspace(cluster, workspace, "name")
-            training = Training(
-                workspace_id=workspace.id,
-                name=name,
-                description=description,
-                kind=kind,
-                model=model,
-                visibility=visibility,
-                owner_id=actor.user_id,
-                code_version=1 if code else 0,
-                created_at=now,
-            )
-            session.add(training)
-            session.flush()
-            add_training_members(session, training, member_names)
-            if code:
-                folder = folders.code_folder(cluster.settings, workspace.id, training.id, 1)
-                folders.write_code(cluster.settings, folder, list(code), workspace.id)
-            add_audit_entry(
-                session, now, actor, "training.created", training.id, name=name, workspace=workspace.name
-            )
-    except IntegrityError:
-        raise Refused("name", "name.taken", name=name) from None
+    with staged_upload(cluster, workspace_id, upload) as (staged, received):
+        try:
+            with cluster.store.write() as session:
+                workspace = load_workspace(session, actor, workspace_id)
+                require_permission("training.create", workspace_relation(actor, workspace), workspace_id)
+                require_active_workspace(cluster, workspace, "name")
+                training = Training(
+                    workspace_id=workspace.id,
+                    name=name,
+                    description=description,
+                    kind=kind,
+                    model=model,
+                    visibility=visibility,
+                    owner_id=actor.user_id,
+                    code_version=0,
+                    created_at=now,
+                )
+                session.add(training)
+                session.flush()
+                add_training_members(session, training, member_names)
+                operation = None
+                if staged is not None:
+                    version = code_version_rows.new_version(
+                        session, actor, training, CodeSource.FILES, None, now
+                    )
+                    code_version_rows.place_version(session, training, version, staged)
+                elif upload is not None:
+                    version = code_imports.add_import(cluster, session, actor, training, upload, received)
+                    operation = session.get_one(Operation, version.operation_id)
+                add_audit_entry(
+                    session, now, actor, "training.created", training.id, name=name, workspace=workspace.name
+                )
+        except IntegrityError:
+            raise Refused("name", "name.taken", name=name) from None
+    if operation is not None:
+        enqueue_operation(cluster, operation)
     cluster.events.publish("trainings", training.id)
-    if code:
+    if upload is not None:
         delete_orphaned_code(cluster, workspace_id)
     return training
 
 
-def check_code_files(cluster: Cluster, code: CodeFiles) -> None:
-    """File names by the file-name rule; at least one file; a limit on count and bytes. Raises Unavailable."""
-    if not code:
-        raise Refused("code", "code.missing")
-    if len(code) > MAX_CODE_FILES:
-        raise Refused("code", "code.too_many_files", count=len(code), limit=MAX_CODE_FILES)
-    names = [name for name, _ in code]
-    for name in names:
-        check_file_name(name, cluster.settings.unicode_file_names, "code")
-        if names.count(name) > 1:
-            raise Refused("code", "code.twice", name=name)
-    size = sum(len(content) for _, content in code)
-    if size > LARGEST_CODE_BYTES:
-        raise Refused("code", "code.too_large", bytes=size, limit=LARGEST_CODE_BYTES)
-    require_disk_space(cluster.settings, size)
+@contextmanager
+def staged_upload(
+    cluster: Cluster, workspace_id: int, upload: CodeUpload | None
+) -> Iterator[tuple[StagedCode | None, Path]]:
+    """The files beside their future place, or the archive beside other uploads; what nobody takes is deleted."""
+    nothing = Path()
+    if upload is None:
+        yield None, nothing
+    elif upload.archive_name:
+        received = receive_archive(cluster.settings, upload.archive)
+        try:
+            yield None, received
+        finally:
+            forget_archive(received)
+    else:
+        with staged_code(cluster.settings, workspace_id, upload.files) as staged:
+            yield staged, nothing
 
 
 def add_training_members(session: Session, training: Training, names: Sequence[str]) -> None:
@@ -122,35 +141,24 @@ def add_training_members(session: Session, training: Training, names: Sequence[s
         session.add(TrainingMember(training_id=training.id, user_id=user.id))
 
 
-def can_upload_code(actor: Actor, training: Training) -> bool:
-    return is_allowed("training.upload_code", training_relation(actor, training))
-
-
-def upload_code(cluster: Cluster, actor: Actor, training_id: int, code: CodeFiles) -> Training:
-    """A new version beside the old ones, which jobs that name them keep. The owner and managers may."""
-    check_code_files(cluster, code)
-    now = cluster.clock()
-    # Two at once would take the same number and write into each other's folder.
-    with cluster.store.write(lock=f"code of training {training_id}") as session:
-        training = load_training(session, actor, training_id)
-        require_permission("training.upload_code", training_relation(actor, training), training_id)
-        require_active_workspace(cluster, training.workspace, "code")
-        if training.kind is not TrainingKind.ADVANCED:
-            raise Refused("code", "code.built_in_has_none", name=training.name)
-        version = training.code_version + 1
-        folder = folders.code_folder(cluster.settings, training.workspace_id, training.id, version)
-        folders.write_code(cluster.settings, folder, list(code), training.workspace_id)
-        training.code_version = version
-        add_audit_entry(session, now, actor, "training.code_uploaded", training.id, version=version)
-    cluster.events.publish("trainings", training.id)
-    return training
+def upload_code(
+    cluster: Cluster,
+    actor: Actor,
+    training_id: int,
+    code: CodeFiles,
+    removed: Collection[str] = (),
+    base: int | None = None,
+) -> CodeVersion:
+    """A new version of the code of a training that the person may see. Raises what `code_uploads.upload_code` does."""
+    training = read_training(cluster, actor, training_id)
+    return code_uploads.upload_code(cluster, actor, training, code, removed, base)
 
 
 def load_training(session: Session, actor: Actor, training_id: int) -> Training:
     """Raises NotFound where the person may not see it."""
     training = session.scalar(
         select(Training)
-        .where(Training.id == training_id, can_see_training(actor))
+        .where(Training.id == training_id, can_see_training(actor), Training.deleted_at.is_(None))
         .options(
             joinedload(Training.workspace).joinedload(Workspace.manager),
             joinedload(Training.workspace).selectinload(Workspace.members),
@@ -168,19 +176,51 @@ def read_training(cluster: Cluster, actor: Actor, training_id: int) -> Training:
         return load_training(session, actor, training_id)
 
 
-def list_trainings(cluster: Cluster, actor: Actor, workspace_id: int | None = None) -> list[Training]:
-    """Newest first."""
-    query = select(Training).where(can_see_training(actor))
-    if workspace_id is not None:
-        query = query.where(Training.workspace_id == workspace_id)
+def list_trainings(
+    cluster: Cluster,
+    actor: Actor,
+    workspace_id: int | None = None,
+    before_id: int | None = None,
+    limit: int = 500,
+    archived: bool = False,
+) -> list[Training]:
+    """Newest first; those before `before_id` (keyset). Either the archived ones or the others."""
+    query = select(Training).where(*shown_trainings(actor, workspace_id, archived))
+    if before_id is not None:
+        query = query.where(Training.id < before_id)
     loads = (joinedload(Training.workspace), joinedload(Training.owner))
     with cluster.store.read() as session:
-        return list(session.scalars(query.options(*loads).order_by(Training.id.desc()).limit(500)))
+        return list(session.scalars(query.options(*loads).order_by(Training.id.desc()).limit(limit)))
 
 
-def list_code_files(cluster: Cluster, training: Training) -> list[tuple[str, int]]:
-    """[(file name, bytes), …] of the newest version, by name."""
-    folder = folders.code_folder(cluster.settings, training.workspace_id, training.id, training.code_version)
-    if training.code_version == 0 or not folder.is_dir():
+def count_trainings(
+    cluster: Cluster, actor: Actor, workspace_id: int | None = None, archived: bool = False
+) -> int:
+    with cluster.store.read() as session:
+        query = (
+            select(func.count()).select_from(Training).where(*shown_trainings(actor, workspace_id, archived))
+        )
+        return session.scalar(query) or 0
+
+
+def shown_trainings(
+    actor: Actor, workspace_id: int | None, archived: bool = False
+) -> Iterator[ColumnElement[bool]]:
+    yield can_see_training(actor)
+    yield Training.deleted_at.is_(None)
+    yield Training.archived_at.is_not(None) if archived else Training.archived_at.is_(None)
+    if workspace_id is not None:
+        yield Training.workspace_id == workspace_id
+
+
+def list_code_files(
+    cluster: Cluster, training: Training, version: int | None = None
+) -> list[tuple[str, int]]:
+    """[(path, bytes), …] of a version, by path; of the newest if `version` is None."""
+    number = training.code_version if version is None else version
+    if number < 1:
         return []
-    return sorted((entry.name, entry.stat().st_size) for entry in folder.iterdir())
+    try:
+        return [(file.path, file.size) for file in code_versions.read_manifest(cluster, training, number)]
+    except NotFound:
+        return []

@@ -1,1 +1,3 @@
-"""The database: SQLAlchemy rows, queries shared by several services, and the migrations. The row is the truth."""
+"""The database: SQLAlchemy rows, queries that several services share, and the migrations. Rows are the source of
+truth.
+"""

@@ -1,21 +1,26 @@
-"""Rows of alerts and of the notifications about them: an outbox that a task empties."""
+"""Rows of alerts, of what people chose to be told of, and of the notifications about both: an outbox that a task
+empties.
+"""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String, text
-from sqlalchemy.orm import Mapped, mapped_column, relationship
+from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstraint, false, text
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
-from cluster.domain.states import NotificationChannel, NotificationState
-from cluster.store.base import BaseRow, enum_column
+from cluster.domain.states import NotificationChannel, NotificationKind, NotificationState
+from cluster.store.base import BaseRow, NullableJson, enum_column
 from cluster.store.users import User
 
 STANDS = text("ended_at IS NULL")
 WAITS = text("state = 'waiting'")
+PERSONAL = text("content IS NOT NULL")
+UNPLANNED = text("planned_at IS NULL")
 
 
 class AlertOccurrence(BaseRow):
-    """One thing that needs a person, as long as it is the case; when it comes back it is another one."""
+    """One thing that needs a person, for as long as it lasts. If it occurs again, it gets another row."""
 
     __tablename__ = "alert_occurrences"
     __table_args__ = (
@@ -25,37 +30,113 @@ class AlertOccurrence(BaseRow):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     key: Mapped[str] = mapped_column(String(120))
-    """Code and subject, as cluster.domain.alerts makes it."""
+    """The code and the subject, as cluster.domain.alerts joins them."""
     alert: Mapped[dict[str, Any]]
-    """{urgency, topic, subject, code, data, details: [[code, data]], path} as it was when people were notified."""
+    """{urgency, topic, subject, code, data, details: [[code, data]], path} at the time of the notification."""
     began_at: Mapped[datetime]
     ended_at: Mapped[datetime | None] = mapped_column(index=True)
     notified_at: Mapped[datetime | None]
-    """When its messages were written; None: not yet, or it was over before."""
+    """When its notifications were written. None: not yet, or it ended before."""
 
 
 class Notification(BaseRow):
-    """One message to one person or to the webhook. It waits until somebody has taken it."""
+    """One message to one person or to a webhook. It waits until it has been delivered.
+
+    It is about an occurrence of an alert, or has content of its own.
+    """
 
     __tablename__ = "notifications"
     __table_args__ = (
+        CheckConstraint("occurrence_id IS NOT NULL OR content IS NOT NULL", name="is_about_something"),
+        Index(
+            "ix_notifications_personal",
+            "user_id",
+            "made_at",
+            sqlite_where=PERSONAL,
+            postgresql_where=PERSONAL,
+        ),
         Index("ix_notifications_waiting", "next_at", sqlite_where=WAITS, postgresql_where=WAITS),
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    occurrence_id: Mapped[int] = mapped_column(ForeignKey("alert_occurrences.id"), index=True)
+    occurrence_id: Mapped[int | None] = mapped_column(ForeignKey("alert_occurrences.id"), index=True)
+    content: Mapped[dict[str, Any] | None] = mapped_column(NullableJson)
+    """Of a personal message: {kind, events: [{kind, code, data, details: [[code, data]], path}], left_out}. `kind` is
+    `events` or `test`."""
     channel: Mapped[NotificationChannel] = mapped_column(enum_column(NotificationChannel))
     user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
-    """The recipient of a mail; None for the webhook."""
+    """The recipient of a mail or of a personal webhook; None for the installation's webhook."""
     state: Mapped[NotificationState] = mapped_column(
         enum_column(NotificationState), default=NotificationState.WAITING
     )
     made_at: Mapped[datetime]
     next_at: Mapped[datetime]
     tries: Mapped[int] = mapped_column(default=0)
-    """How many failed."""
+    """The number of failed tries."""
     sent_at: Mapped[datetime | None]
     error: Mapped[str] = mapped_column(String(300), default="")
-    """What the last try ended with."""
-    occurrence: Mapped[AlertOccurrence] = relationship()
+    """The error of the last try."""
+    is_recipient_refused: Mapped[bool] = mapped_column(default=False, server_default=false())
+    """The last error is about this recipient's own address, and the channel works."""
+    occurrence: Mapped[AlertOccurrence | None] = relationship()
     user: Mapped[User | None] = relationship()
+
+
+class NotificationChoice(BaseRow):
+    """What one person is told of. A person without a row is told nothing."""
+
+    __tablename__ = "notification_choices"
+
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"), primary_key=True)
+    kinds: Mapped[list[Any]]
+    """Values of NotificationKind."""
+    wait_hours: Mapped[int]
+    """After so many hours in the queue a job waits for long."""
+    webhook_url: Mapped[str] = mapped_column(String(500), default="")
+    """Its path may be a secret. Empty: no webhook is called."""
+    webhook_secret: Mapped[str] = mapped_column(String(64), default="")
+    """Signs the calls. Made with each new URL."""
+    user: Mapped[User] = relationship()
+
+
+class NotificationEvent(BaseRow):
+    """Something that one person is to be told of, written in the transaction in which it happened.
+
+    It stays for a while after messages were made of it, so that it is told once.
+    """
+
+    __tablename__ = "notification_events"
+    __table_args__ = (
+        UniqueConstraint("user_id", "key"),
+        Index(
+            "ix_notification_events_unplanned",
+            "user_id",
+            "id",
+            sqlite_where=UNPLANNED,
+            postgresql_where=UNPLANNED,
+        ),
+        Index(None, "planned_at"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    key: Mapped[str] = mapped_column(String(80))
+    """What it is about, as `job:1042`; a second event of the same key is not written."""
+    kind: Mapped[NotificationKind] = mapped_column(enum_column(NotificationKind))
+    sweep_id: Mapped[int | None] = mapped_column(ForeignKey("sweeps.id"))
+    """Of a sweep's end, which is told once none of its jobs lives."""
+    data: Mapped[dict[str, Any]]
+    """{code, data, details: [[code, data]], path}; empty for a sweep, whose sentence is made when it is told."""
+    happened_at: Mapped[datetime]
+    held_at: Mapped[datetime | None]
+    """When it began to wait because the person had got ten messages within the hour."""
+    planned_at: Mapped[datetime | None]
+    """When messages were made of it, or nobody wanted it any more."""
+
+
+def add_notification_events(session: Session, rows: list[dict[str, Any]]) -> None:
+    """Rows of NotificationEvent. Those whose person and key are known already change nothing."""
+    if not rows:
+        return
+    dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
+    session.execute(dialect.insert(NotificationEvent).on_conflict_do_nothing(), rows)

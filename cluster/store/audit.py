@@ -1,4 +1,4 @@
-"""The audit table: append-only, held so by a trigger from the first migration."""
+"""The audit table, which is append-only: triggers enforce it."""
 
 from datetime import datetime
 from typing import Any
@@ -11,11 +11,11 @@ from cluster.store.base import BaseRow
 
 NOT_DONE = text("outcome <> 'done'")
 IS_NOT_DONE = text("audit_entries.outcome <> 'done'")
-"""The same for a search: SQLite takes a partial index only where the index's own condition is repeated."""
+"""The condition for queries. SQLite uses a partial index only if the query repeats the index's condition."""
 
 
 class AuditEntry(BaseRow):
-    """Who did what to which thing, from where, and how it ended. No secret ever."""
+    """Who did what to which thing, from where, and how it ended. An entry never contains a secret."""
 
     __tablename__ = "audit_entries"
     __table_args__ = (
@@ -29,12 +29,12 @@ class AuditEntry(BaseRow):
     id: Mapped[int] = mapped_column(primary_key=True)
     at: Mapped[datetime]
     actor_id: Mapped[int | None]
-    """No foreign key: the entry stays as it was written, whatever happens to the user."""
+    """The column has no foreign key: the entry stays as it was written, whatever happens to the user."""
     actor_name: Mapped[str] = mapped_column(String(64))
     address: Mapped[str] = mapped_column(String(64))
     request_id: Mapped[str] = mapped_column(String(64))
     action: Mapped[str] = mapped_column(String(60))
-    """Noun and verb: `job.submitted`, `user.disabled`, `session.refused`."""
+    """A noun and a verb: `job.submitted`, `user.disabled`, `session.refused`."""
     object_kind: Mapped[str] = mapped_column(String(30))
     object_id: Mapped[int | None]
     outcome: Mapped[str] = mapped_column(String(20), default="done")
@@ -47,7 +47,7 @@ class AuditSeal(BaseRow):
     __tablename__ = "audit_seals"
 
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    """1, 2, 3 …: a gap is a seal that somebody took away."""
+    """The seals are numbered 1, 2, 3 …; a gap shows that a seal was deleted."""
     at: Mapped[datetime]
     last_id: Mapped[int] = mapped_column(unique=True)
     entries: Mapped[int]
@@ -58,7 +58,7 @@ class AuditSeal(BaseRow):
     mac: Mapped[str] = mapped_column(String(64))
 
 
-# REPLACE deletes without a delete trigger on SQLite, therefore the third one.
+# On SQLite, REPLACE deletes rows without a delete trigger, so there is a third trigger.
 SQLITE_TRIGGERS = (
     """CREATE TRIGGER audit_entries_no_update BEFORE UPDATE ON audit_entries
 BEGIN SELECT RAISE(ABORT, 'audit entries are append-only'); END""",
@@ -94,8 +94,9 @@ def audit_entry_columns(
     object_id: int | None,
     data: dict[str, Any],
     outcome: str = "done",
+    object_kind: str = "",
 ) -> dict[str, Any]:
-    """A line's columns. The kind of the object is the action's first word."""
+    """The columns of an entry. Without another the kind of the object is the first word of the action."""
     return {
         "at": at,
         "actor_id": actor.user_id or None,
@@ -103,7 +104,7 @@ def audit_entry_columns(
         "address": actor.address[:64],
         "request_id": actor.request_id[:64],
         "action": action,
-        "object_kind": action.split(".")[0],
+        "object_kind": object_kind or action.split(".")[0],
         "object_id": object_id,
         "outcome": outcome,
         "data": data,
@@ -117,6 +118,7 @@ def add_audit_entry(
     action: str,
     object_id: int | None,
     outcome: str = "done",
+    object_kind: str = "",
     **data: Any,
 ) -> None:
-    session.add(AuditEntry(**audit_entry_columns(at, actor, action, object_id, data, outcome)))
+    session.add(AuditEntry(**audit_entry_columns(at, actor, action, object_id, data, outcome, object_kind)))

@@ -1,15 +1,18 @@
-"""Datasets: what trainings read, uploaded or registered where it lies."""
+"""Datasets: files that trainings read, uploaded or registered by their path."""
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, ForeignKey, Index, String, text
+from sqlalchemy import BigInteger, ForeignKey, Index, String, false, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from cluster.domain.states import DatasetKind, DatasetState
 from cluster.store.base import BaseRow, enum_column
+from cluster.store.sql.name_prefix import BY_CHARACTER
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
+
+NAME_IN_USE = text("deleted_at IS NULL AND state <> 'failed'")
 
 
 class Dataset(BaseRow):
@@ -20,10 +23,11 @@ class Dataset(BaseRow):
             "workspace_id",
             "name",
             unique=True,
-            sqlite_where=text("deleted_at IS NULL"),
-            postgresql_where=text("deleted_at IS NULL"),
+            sqlite_where=NAME_IN_USE,
+            postgresql_where=NAME_IN_USE,
         ),
-        {"sqlite_autoincrement": True},  # An id names a folder: never given out twice.
+        Index("ix_datasets_name", "name", postgresql_ops=BY_CHARACTER),
+        {"sqlite_autoincrement": True},  # An id names a folder, so it is never given out twice.
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -32,19 +36,23 @@ class Dataset(BaseRow):
     kind: Mapped[DatasetKind] = mapped_column(enum_column(DatasetKind))
     state: Mapped[DatasetState] = mapped_column(enum_column(DatasetState), default=DatasetState.PREPARING)
     path: Mapped[str] = mapped_column(String(1000), default="")
-    """Absolute path of a registered path; empty for what lies in our own storage by id."""
+    """The absolute path of a registered dataset. Empty for one in our own storage, which is found by its id."""
     archive: Mapped[str] = mapped_column(String(255), default="")
-    """Name of the uploaded archive, as the user called it."""
+    """The user's name of the uploaded archive."""
+    has_latin_names: Mapped[bool] = mapped_column(default=False, server_default=false())
+    """Whether file names that the rule refuses are replaced while the archive is unpacked."""
     files: Mapped[int | None]
     bytes: Mapped[int | None] = mapped_column(BigInteger)
     classes: Mapped[list[Any] | None]
-    """[[label, number of images], …] where it is a folder-per-class data set of images."""
+    """[[label, number of images], …] if the dataset has a folder of images per class."""
     error_code: Mapped[str | None] = mapped_column(String(60))
     error_data: Mapped[dict[str, Any] | None]
     created_by: Mapped[int] = mapped_column(ForeignKey("users.id"))
     created_at: Mapped[datetime]
     deleted_at: Mapped[datetime | None]
-    """The row stays, because finished jobs name it; its files go."""
+    """The row stays, because finished jobs refer to it. The files are deleted."""
+    failure_dismissed_at: Mapped[datetime | None]
+    """When its creator has seen that it failed and wants to hear no more of it."""
     operation_id: Mapped[int | None] = mapped_column(ForeignKey("operations.id"))
     workspace: Mapped[Workspace] = relationship()
     creator: Mapped[User] = relationship()

@@ -13,18 +13,18 @@ from sqlalchemy.exc import DBAPIError
 from cluster.store.engine import Store
 
 POSTGRESQL = Path("/var/lib/postgresql")
-"""Where the distribution's server keeps its databases."""
+"""The folder of databases of the distribution's server."""
 DISK_FULL_ERRNOS = (errno.ENOSPC, errno.EDQUOT)
 DISK_FULL_SQLSTATE = "53100"
-"""What PostgreSQL says (appendix A of its manual); its driver is imported by those alone who use it."""
+"""PostgreSQL's error code (appendix A of its manual). Its driver is imported only where it is used."""
 CANNOT_OPEN_CODES = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR)
-"""What SQLite says, beside SQLITE_FULL, where it cannot make the files beside the database."""
+"""SQLite's codes, besides SQLITE_FULL, if it cannot create the files beside the database."""
 MIN_FREE_BYTES = 256 * 1024
-"""Bytes. With less than that free SQLite cannot open a database that nobody else has open."""
+"""Bytes. With less free space SQLite cannot open a database that no other process has open."""
 
 
 def database_folder(url: str) -> Path | None:
-    """Where the database's files lie; None where that is not known, or on another machine."""
+    """The folder of the database's files. None if it is unknown or on another machine."""
     parts = make_url(url)
     if parts.get_backend_name() == "sqlite":
         return Path(parts.database).parent if parts.database else None
@@ -35,7 +35,7 @@ def database_folder(url: str) -> Path | None:
 
 
 def is_disk_full(error: BaseException, url: str) -> bool:
-    """Whether the database could not write, or not even open its files, because its disk has no room."""
+    """Whether the database could not write or open its files because its disk is full."""
     cause = getattr(error, "orig", None) or error
     if (
         getattr(cause, "sqlstate", None) == DISK_FULL_SQLSTATE
@@ -50,7 +50,9 @@ def is_disk_full(error: BaseException, url: str) -> bool:
 
 @contextmanager
 def ignoring_disk_full(store: Store) -> Iterator[None]:
-    """For a note that may be left out while the database cannot write: who reads a page is not refused for it."""
+    """Ignores a full disk for a write that may be left out, so that a page can be read while the database cannot
+    write.
+    """
     try:
         yield
     except DBAPIError as error:

@@ -1,4 +1,4 @@
-"""Opens the database: the same code for SQLite (embedded) and PostgreSQL."""
+"""Opens the database with the same code for SQLite (embedded) and PostgreSQL."""
 
 import select
 import sqlite3
@@ -13,23 +13,26 @@ from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.orm import Session, sessionmaker
 
 from cluster import failpoints
-from cluster.store.sqlite import keep_connections, open_sqlite, use_write_ahead_log
+from cluster.store.sqlite import keep_connections, open_sqlite, open_writers, use_write_ahead_log
 
+KEPT_VALUES = "kept_values"
+"""In the `info` of a session: what was read over the connection that this thread keeps, until it writes."""
 POOLED_CONNECTIONS = 16
-"""Per process; as many more are made for a moment where all of these are in use."""
+"""Connections per process. As many more are opened for a short time if all of these are in use."""
 
 
 class Store:
-    """Two kinds of transaction: `read()` never writes, `write()` commits at its end or rolls back.
+    """It has two kinds of transaction: `read()` never writes, `write()` commits at its end or rolls back.
 
-    On SQLite every `write()` is BEGIN IMMEDIATE, so writers queue up instead of failing half-way.
+    On SQLite every `write()` is BEGIN IMMEDIATE, so writers queue up instead of failing half-way; those that wait for
+    each other share one commit (cluster/store/sql/sqlite_writers.py).
     On PostgreSQL a named `lock` orders the writers that check a sum before they add to it.
     What is read by columns alone needs no session: `read_columns()` is a plain connection that never writes.
     Both sides of every commit are crash points (cluster/failpoints.py).
     """
 
     def __init__(self, url: str, patience: int | None = None) -> None:
-        """`patience`: so many seconds a lock or a silent server is waited for, where that is not the usual."""
+        """`patience` is the number of seconds to wait for a lock or a silent server, if it is not the default."""
         self.address = url
         self.url = make_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
@@ -37,29 +40,32 @@ class Store:
         self._reading = sessionmaker(self.engine, expire_on_commit=False, autoflush=False)
         self._kept = threading.local()
         self._staying: sqlite3.Connection | None = None
-        self._writing = sessionmaker(self.engine.execution_options(writes=True), expire_on_commit=False)
+        writing = self.engine.execution_options(writes=True)
+        self._writing = sessionmaker(writing, expire_on_commit=False)
+        self._writers = open_writers(writing, patience) if self.is_sqlite else None
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        kept: _Kept | None = getattr(self._kept, "by_thread", None)
+        kept: _KeptConnection | None = getattr(self._kept, "by_thread", None)
         if kept is None or kept.is_in_use:
             with self._reading() as session:
                 yield session
             return
         kept.is_in_use = True
         try:
-            with self._reading(bind=kept.connection(self.engine)) as session:
+            with self._reading(bind=kept.connection(self.engine), info={KEPT_VALUES: kept.values}) as session:
                 yield session
         finally:
             kept.is_in_use = False
 
     @contextmanager
     def reuse_connection(self) -> Iterator[None]:
-        """What this thread reads meanwhile goes over one connection: each still in a transaction of its own.
+        """Lets this thread read over one connection, with a transaction for each read.
 
-        Made at the first read; a page reads a dozen times, and each connection costs as much as a query.
+        Made at the first read; a page reads a dozen times, and each connection costs as much as a query. Facts are
+        read once meanwhile (cluster/store/facts.py).
         """
-        kept = self._kept.by_thread = _Kept()
+        kept = self._kept.by_thread = _KeptConnection()
         try:
             yield
         finally:
@@ -68,24 +74,38 @@ class Store:
 
     @contextmanager
     def read_columns(self) -> Iterator[Connection]:
-        with self.engine.connect() as connection:
+        kept: _KeptConnection | None = getattr(self._kept, "by_thread", None)
+        if kept is None or kept.is_in_use:
+            with self.engine.connect() as connection:
+                yield connection
+            return
+        kept.is_in_use = True
+        connection = kept.connection(self.engine)
+        try:
             yield connection
+        finally:
+            kept.is_in_use = False
+            connection.rollback()
 
     @contextmanager
-    def write(self, lock: str | None = None) -> Iterator[Session]:
+    def write(self, lock: str | None = None, is_long: bool = False) -> Iterator[Session]:
+        """Ends once it is durable. `is_long`: it takes so long that nobody else should wait with the answer for it."""
         writer = failpoints.name_of_writing_verb()
-        with self._writing.begin() as session:
+        with self._writers.share(is_long) if self._writers else self._writing.begin() as session:
             if lock and not self.is_sqlite:
                 session.execute(text("SELECT pg_advisory_xact_lock(hashtext(:lock))"), {"lock": lock})
             yield session
             failpoints.hit(f"{writer} committing")
+        kept: _KeptConnection | None = getattr(self._kept, "by_thread", None)
+        if kept is not None:
+            kept.values.clear()
         failpoints.hit(f"{writer} committed")
 
     def hold_open(self) -> None:
-        """For services: SQLite's connections are kept, and so are its files beside the database, which then need no
-        room on a full disk to be made again.
+        """Keeps SQLite's connections and the files beside the database open, so that they need not be created on a
+        full disk.
 
-        Called once no process is forked any more that would use the store.
+        Services call it once they no longer fork processes that use the store.
         """
         if self.is_sqlite and self._staying is None:
             connection = sqlite3.connect(self.url.database or "", check_same_thread=False)
@@ -98,15 +118,18 @@ class Store:
         if self._staying is not None:
             self._staying.close()
             self._staying = None
+        if self._writers is not None:
+            self._writers.process_turns.close()
         self.engine.dispose()
 
 
-class _Kept:
-    """The connection of one thread, for a while."""
+class _KeptConnection:
+    """One thread's connection while it is kept."""
 
     def __init__(self) -> None:
         self.is_in_use = False
         self.made: Connection | None = None
+        self.values: dict[str, Any] = {}
 
     def connection(self, engine: Engine) -> Connection:
         if self.made is None or self.made.invalidated:
@@ -121,10 +144,10 @@ class _Kept:
 
 
 def open_postgresql(url: str, patience: int | None = None) -> Engine:
-    """As many connections are kept as threads usually work at once: making one costs more than a request.
+    """Keeps as many connections as threads usually work at once, because opening one takes longer than a request.
 
-    A transaction is begun for what writes. Single statements are their own otherwise, which is what they would see
-    of the others in any case (read committed), and no rollback makes the driver forget its prepared statements.
+    Only writers begin transactions. Other statements run in autocommit, which sees the same as a transaction would
+    (read committed), and without a rollback the driver keeps its prepared statements.
     """
     engine = create_engine(
         url,
@@ -143,7 +166,7 @@ def open_postgresql(url: str, patience: int | None = None) -> Engine:
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         if connection.get_execution_options().get("writes", False):
-            # Asked of the driver itself: every verb begins with it.
+            # The driver itself is asked, because this code runs at every request.
             driver: Any = connection.connection.driver_connection
             driver.execute("BEGIN")
 
@@ -151,9 +174,9 @@ def open_postgresql(url: str, patience: int | None = None) -> Engine:
 
 
 def is_server_gone(descriptor: int) -> bool:
-    """A server that goes says so, and its end of the socket closes: on a connection at rest nothing else is read.
+    """Whether the server has closed its end of the socket, which is the only event on an idle connection.
 
-    Costs no question to the server; one that has vanished without a word is found out by the next statement.
+    The server is not asked. If it disappeared without closing the connection, the next statement finds out.
     """
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)

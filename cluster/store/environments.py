@@ -11,7 +11,7 @@ from cluster.store.base import BaseRow, enum_column
 
 
 class Environment(BaseRow):
-    """What jobs run in: built from one description, known by the hash of its inputs."""
+    """A training environment, built from one description. The hash of its inputs identifies it."""
 
     __tablename__ = "environments"
 
@@ -23,7 +23,7 @@ class Environment(BaseRow):
     )
     path: Mapped[str] = mapped_column(String(1000), default="")
     contents: Mapped[list[Any]] = mapped_column(default=list)
-    """[[library, version, purpose], …] read from what was really built."""
+    """[[library, version, purpose], …] as read from the finished build."""
     operation_id: Mapped[int | None] = mapped_column(ForeignKey("operations.id"))
     created_at: Mapped[datetime]
     ready_at: Mapped[datetime | None]

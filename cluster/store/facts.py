@@ -1,11 +1,15 @@
-"""Facts about the installation, one row each."""
+"""Facts about the installation, with one row each."""
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
-from sqlalchemy import String
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy import String, select
+from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from cluster.store.base import BaseRow
+from cluster.store.engine import KEPT_VALUES
+
+Parsed = TypeVar("Parsed")
 
 
 class InstallationFact(BaseRow):
@@ -15,3 +19,15 @@ class InstallationFact(BaseRow):
 
     name: Mapped[str] = mapped_column(String(40), primary_key=True)
     value: Mapped[dict[str, Any]]
+
+
+def read_fact(session: Session, name: str, parse: Callable[[Mapping[str, Any]], Parsed]) -> Parsed | None:
+    """The fact's value, parsed; None where there is none. A page that asks several times reads and parses it once.
+
+    `parse` is always the same for one name, and nobody changes what it returns.
+    """
+    kept: dict[str, Parsed | None] = session.info.get(KEPT_VALUES, {})
+    if name not in kept:
+        value = session.scalar(select(InstallationFact.value).where(InstallationFact.name == name))
+        kept[name] = None if value is None else parse(value)
+    return kept[name]

@@ -9,7 +9,7 @@ from cluster.store.base import BaseRow
 
 
 class Lease(BaseRow):
-    """One holder at a time; the fence grows with each new holder, so that a stale one can be told."""
+    """A lease with one holder at a time. The fence grows with each new holder, so that a former one is recognised."""
 
     __tablename__ = "leases"
 

@@ -1,4 +1,6 @@
-"""Migrate a database to this version's schema: one transaction, after a copy of the SQLite file, never backwards."""
+"""Migrate a database to this version's schema in one transaction, after a copy of the SQLite file. It never goes
+backwards.
+"""
 
 import sqlite3
 from dataclasses import dataclass
@@ -12,7 +14,7 @@ from cluster.settings import Settings
 from cluster.store.sqlite import copy_sqlite, open_sqlite, sqlite_file
 
 if TYPE_CHECKING:
-    # Slow to import, for each service that needs no more of this module than the database's file.
+    # The import takes long, and most services only need the path of the database's file from this module.
     from alembic.config import Config
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -21,7 +23,7 @@ LOCK = "groundcrew.migrate"
 
 @dataclass(frozen=True)
 class UpgradeResult:
-    """What `upgrade_database` found and did; `before` is None for a new database, `copy` where one was made."""
+    """What `upgrade_database` did. `before` is None for a new database; `copy` is set if a copy was made."""
 
     before: str | None
     after: str
@@ -37,11 +39,11 @@ class UpgradeResult:
 
 
 def upgrade_database(settings_or_url: Settings | str, copy_to: Path | None = None) -> UpgradeResult:
-    """Copies an older SQLite database to `copy_to` (default: beside it), then migrates; safe to repeat.
+    """Copies an older SQLite database to `copy_to` (default: beside it), then migrates; can be repeated.
 
-    Raises GroundcrewError: `database.too_old` for a revision before the first migration, `database.newer`
-    for one that this code does not know, `database.foreign` for tables that no migration of ours has made.
-    Nothing is changed then.
+    Raises GroundcrewError: `database.too_old` for a revision before the first migration, `database.newer` for one
+    that this code does not know, `database.foreign` for tables that no migration of ours has made. The database is
+    not changed then.
     """
     from alembic import command
 
@@ -65,7 +67,9 @@ def upgrade_database(settings_or_url: Settings | str, copy_to: Path | None = Non
 
 
 def check_database(settings_or_url: Settings | str) -> None:
-    """Raises GroundcrewError as `upgrade_database` would; a database that is not there yet is well. Makes no file."""
+    """Raises GroundcrewError as `upgrade_database` would. A database that does not exist is
+    valid and is not created.
+    """
     url = database_url_of(settings_or_url)
     path = sqlite_file(url)
     if path is not None and not path.exists():
@@ -88,7 +92,7 @@ def check_revision(found: str | None) -> str:
 
 
 def is_schema_current(settings_or_url: Settings | str) -> bool:
-    """False also where there is no database yet. Makes no file."""
+    """Returns False also if there is no database, which is not created."""
     url = database_url_of(settings_or_url)
     path = sqlite_file(url)
     if path is not None and not path.exists():
@@ -105,7 +109,7 @@ def database_url_of(settings_or_url: Settings | str) -> str:
 
 
 def open_for_migration(url: str) -> Engine:
-    """On SQLite without foreign keys: rebuilding a table drops the old one, which others refer to."""
+    """Opens SQLite without foreign keys, because rebuilding a table drops the old one, to which others refer."""
     if sqlite_file(url) is None:
         return create_engine(url)
     engine = open_sqlite(url)
@@ -118,7 +122,7 @@ def open_for_migration(url: str) -> Engine:
 
 
 def read_revision(engine: Engine) -> str | None:
-    """None for an empty database. Raises GroundcrewError `database.foreign` for somebody else's tables."""
+    """Returns None for an empty database. Raises GroundcrewError `database.foreign` for foreign tables."""
     from alembic.runtime.migration import MigrationContext
 
     with engine.connect() as connection:
@@ -130,7 +134,9 @@ def read_revision(engine: Engine) -> str | None:
 
 
 def known_revisions() -> list[str]:
-    """The oldest first. They have four digits and grow: a revision that sorts before the first is an older one."""
+    """The revisions, the oldest first. They have four digits and grow, so one that sorts
+    before the first is older.
+    """
     from alembic.script import ScriptDirectory
 
     scripts = ScriptDirectory.from_config(alembic_config())
@@ -144,7 +150,9 @@ def head_revision() -> str:
 
 
 def alembic_config(connection: Connection | None = None) -> "Config":
-    """Built here, so that no working directory and no .ini file decides which database is meant."""
+    """Alembic's configuration, built here so that no working directory and no .ini file decides which database is
+    meant.
+    """
     from alembic.config import Config
 
     config = Config()

@@ -25,7 +25,7 @@ from cluster.store.users import User
 
 BROKEN = text("state = 'broken'")
 IS_BROKEN = text("units.state = 'broken'")
-"""The same for a search: SQLite takes a partial index only where the index's own condition is repeated."""
+"""The condition for queries. SQLite uses a partial index only if the query repeats the index's condition."""
 
 
 class Node(BaseRow):
@@ -37,23 +37,26 @@ class Node(BaseRow):
     has_executor: Mapped[bool] = mapped_column(default=True)
     heartbeat_at: Mapped[datetime | None]
     facts: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    """What the agent saw: system, cpus, memory_bytes, disk_bytes, disk_free_bytes, driver, interfaces."""
+    """The facts from the agent: system, cpus, memory_bytes, disk_bytes, disk_free_bytes, driver, interfaces."""
     disk_used_share: Mapped[float | None]
-    """How full the disk of `facts` is, 0 to 1: a query finds full disks without reading the facts of all nodes."""
+    """The used share of the disk in `facts`, 0 to 1, so that a query finds full disks without
+    the facts of all nodes.
+    """
     certificate_ends_at: Mapped[datetime | None]
-    """When the first certificate of `facts` ends."""
+    """When the first certificate in `facts` ends."""
     fabric: Mapped[str | None] = mapped_column(String(64))
-    """Nodes with the same word reach each other over one InfiniBand fabric."""
+    """Nodes with the same value reach each other over one InfiniBand fabric."""
     simulated: Mapped[bool] = mapped_column(default=False, server_default=false())
     draining_since: Mapped[datetime | None]
-    """Nothing new starts there; what runs goes on to its end."""
+    """While it is set, no job starts on the node, and running jobs go on."""
     drained_by: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
     drain_reason: Mapped[str] = mapped_column(String(200), default="", server_default="")
     lost_at: Mapped[datetime | None]
-    """Silent for longer than the grace time: its attempts are fenced. Cleared once it speaks again and
-    nothing of them runs there any more."""
+    """Set when the node was silent for longer than the grace time and its attempts were fenced. Cleared once it
+    answers again and none of them runs there any more.
+    """
     booted_at: Mapped[datetime | None]
-    """When its agent reported another boot than before: what had been placed there earlier is gone."""
+    """When its agent reported another boot id. What was placed there earlier has ended."""
     created_at: Mapped[datetime]
     units: Mapped[list["Unit"]] = relationship(back_populates="node", order_by="Unit.position")
     drainer: Mapped[User | None] = relationship(foreign_keys=[drained_by])
@@ -67,7 +70,7 @@ class Node(BaseRow):
 
 
 class Unit(BaseRow):
-    """A GPU, a share of one, or a CPU slot. GPUs are known by UUID, never by index."""
+    """A GPU, a share of one, or a CPU slot. GPUs are identified by UUID, never by index."""
 
     __tablename__ = "units"
     __table_args__ = (
@@ -86,13 +89,13 @@ class Unit(BaseRow):
     model: Mapped[str] = mapped_column(String(100), default="")
     memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
     island: Mapped[str | None] = mapped_column(String(64))
-    """Units of a node with the same word reach each other over one NVLink or PCIe switch."""
+    """Units of a node with the same value reach each other over one NVLink or PCIe switch."""
     simulated: Mapped[bool] = mapped_column(default=False)
     node: Mapped[Node] = relationship(back_populates="units")
 
 
 class Allocation(BaseRow):
-    """A unit held by an attempt. The partial unique index forbids two live ones on one unit."""
+    """A unit that an attempt holds. The partial unique index forbids two live allocations of one unit."""
 
     __tablename__ = "allocations"
     __table_args__ = (
@@ -103,7 +106,7 @@ class Allocation(BaseRow):
             sqlite_where=text("ended_at IS NULL"),
             postgresql_where=text("ended_at IS NULL"),
         ),
-        # Accounting asks who held units in a month.
+        # Accounting reads who held units in a month.
         Index(None, "ended_at", "begun_at"),
     )
 
@@ -116,7 +119,7 @@ class Allocation(BaseRow):
 
 
 def count_offered_units(session: Session) -> int:
-    """The sum that terms may hold: working units on nodes that can run something, silent ones included."""
+    """The units that terms may hold: working units on nodes that can run jobs, silent nodes included."""
     query = (
         select(func.count(Unit.id))
         .join(Node, Node.id == Unit.node_id)
@@ -133,16 +136,16 @@ ANY_GPU = (
     .where(UNIT_COLUMNS.kind == UnitKind.GPU, UNIT_COLUMNS.state != UnitState.GONE, NODE_COLUMNS.has_executor)
     .limit(1)
 )
-"""Made once: nearly every page and answer asks it."""
+"""The statement is made once, because nearly every page and answer uses it."""
 
 
 def offered_unit_kind(session: Session | Connection) -> UnitKind:
-    """What this cluster calls the units that jobs may have. Before any was seen it is the humble one."""
+    """The kind of units that jobs may have. Before a unit was reported it is the CPU slot."""
     return UnitKind.CPU_SLOT if session.scalar(ANY_GPU) is None else UnitKind.GPU
 
 
 class NodeToken(BaseRow):
-    """`gcn_<id>_<secret>`; shown once, only the hash is kept. One live token per node."""
+    """A token `gcn_<id>_<secret>`. It is shown once and only its hash is stored. A node has one valid token."""
 
     __tablename__ = "node_tokens"
     __table_args__ = (
@@ -157,7 +160,7 @@ class NodeToken(BaseRow):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(64))
-    """The node's name: what an agent says about itself is not asked."""
+    """The node's name. The name that an agent reports is not used."""
     has_executor: Mapped[bool] = mapped_column(default=False)
     """Whether jobs can be started there."""
     secret_hash: Mapped[str] = mapped_column(String(64))

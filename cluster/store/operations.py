@@ -1,4 +1,4 @@
-"""Operations: long work with steps, claimed by a task worker with a lease and a fence."""
+"""Operations: long work with steps, which a task worker claims with a lease and a fence."""
 
 from datetime import datetime
 from typing import Any
@@ -12,14 +12,14 @@ from cluster.store.users import User
 
 OPEN = text("state IN ('requested', 'running', 'interrupted')")
 IS_OPEN = text("operations.state IN ('requested', 'running', 'interrupted')")
-"""The same for a search: SQLite takes a partial index only where the index's own condition is repeated."""
+"""The condition for queries. SQLite uses a partial index only if the query repeats the index's condition."""
 
 
 class Operation(BaseRow):
     __tablename__ = "operations"
     __table_args__ = (
         Index("ix_operations_open", "state", "id", sqlite_where=OPEN, postgresql_where=OPEN),
-        {"sqlite_autoincrement": True},  # An id names a log: never given out twice.
+        {"sqlite_autoincrement": True},  # An id names a log, so it is never given out twice.
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -27,7 +27,7 @@ class Operation(BaseRow):
     """See cluster.domain.states.OperationKind."""
     queue: Mapped[TaskQueue] = mapped_column(enum_column(TaskQueue))
     subject_id: Mapped[int | None]
-    """Id of the row that the operation works on: a dataset, an environment."""
+    """The id of the row on which the operation works, as a dataset or an environment."""
     workspace_id: Mapped[int | None] = mapped_column(ForeignKey("workspaces.id"))
     state: Mapped[OperationState] = mapped_column(
         enum_column(OperationState), default=OperationState.REQUESTED
@@ -35,16 +35,20 @@ class Operation(BaseRow):
     steps: Mapped[list[Any]] = mapped_column(default=list)
     """[{code, state: to_come|now|done|failed, started_at, ended_at, detail}], times as ISO text."""
     progress: Mapped[float] = mapped_column(default=0.0)
-    """0 to 1."""
+    """A share, 0 to 1."""
     requested_by: Mapped[int] = mapped_column(ForeignKey("users.id"))
     requested_at: Mapped[datetime]
+    retried_at: Mapped[datetime | None]
+    """When a person last requested it again. Begin, end and error are those of the last try."""
+    retried_by: Mapped[str | None] = mapped_column(String(64))
+    """The name of that person."""
     enqueued_at: Mapped[datetime | None]
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
     fence: Mapped[int] = mapped_column(default=0)
-    """Grows with each claim; every change by a task is compare-and-set on it."""
+    """It grows with each claim. Every change by a task compares it."""
     claims: Mapped[int] = mapped_column(default=0)
-    """How often it has been taken up since it was last asked for."""
+    """How often it was claimed since it was last requested."""
     holder: Mapped[str | None] = mapped_column(String(100))
     lease_until: Mapped[datetime | None]
     error_code: Mapped[str | None] = mapped_column(String(60))

@@ -15,7 +15,7 @@ LOCKED = text("released_at IS NULL")
 
 
 class RepairLock(BaseRow):
-    """A target that belongs to a run until it has ended; nobody else's repair begins there."""
+    """A target that belongs to a run until the run has ended. No other repair begins there."""
 
     __tablename__ = "repair_locks"
     __table_args__ = (
@@ -30,7 +30,7 @@ class RepairLock(BaseRow):
 
 
 class RepairRun(BaseRow):
-    """One click on a repair. Its targets are held until `ended_at` is written."""
+    """One execution of a repair. Its targets are locked until `ended_at` is written."""
 
     __tablename__ = "repair_runs"
     __table_args__ = (
@@ -40,27 +40,29 @@ class RepairRun(BaseRow):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(60))
-    """Stem of its two files in the catalogue."""
+    """The stem of its two files in the catalogue."""
     target: Mapped[str] = mapped_column(String(60))
     """The first of `targets`."""
     host: Mapped[str] = mapped_column(String(255))
     """What people call the targets, all in one line."""
     targets: Mapped[list[Any]] = mapped_column(default=list, server_default=text("'[]'"))
-    """[[target, name in the inventory]]; empty: `target` and `host` say it."""
+    """[[target, name in the inventory]]. If it is empty, `target` and `host` are the only one."""
     is_dry_run: Mapped[bool] = mapped_column(default=False, server_default=false())
-    """Ansible's check mode: it says what it would change, and changes nothing."""
+    """Whether it runs in Ansible's check mode, which reports changes and makes none."""
     digest: Mapped[str] = mapped_column(String(64))
-    """Of both files as the forecast showed them: the task worker runs nothing else."""
+    """The digest of both files as the preview showed them. The task worker runs no others."""
     reason: Mapped[str] = mapped_column(String(500))
     operation_id: Mapped[int | None] = mapped_column(ForeignKey("operations.id"))
     requested_by: Mapped[int] = mapped_column(ForeignKey("users.id"))
     console_user: Mapped[str | None] = mapped_column(String(64))
-    """Who was signed in at the master, where the console asked; `requested_by` is the installation itself then."""
+    """The user who was signed in at the master, for a run of the console. `requested_by` is then the installation
+    itself.
+    """
     offline_record: Mapped[str | None] = mapped_column(String(32))
-    """Of a run with the database away: the name of the file that the console left, read in once."""
+    """The name of the console's file for a run without the database, which is imported once."""
     requested_at: Mapped[datetime]
     started_at: Mapped[datetime | None]
-    """When the playbook began: what is older than this does not count in the verification."""
+    """When the playbook began. The verification ignores what is older."""
     ended_at: Mapped[datetime | None]
     cancel_requested_at: Mapped[datetime | None]
     is_forced: Mapped[bool] = mapped_column(default=False)
@@ -69,9 +71,9 @@ class RepairRun(BaseRow):
     before: Mapped[list[Any]] = mapped_column(default=list)
     """The checks before anything was changed, [{is_ok, code, data}]."""
     checks: Mapped[list[Any]] = mapped_column(default=list)
-    """The checks afterwards: they decide."""
+    """The checks afterwards, which decide the verdict."""
     reclaimable_paths: Mapped[list[Any]] = mapped_column(default=list)
-    """[[path, bytes]] that the forecast showed for deletion: nothing else may go."""
+    """[[path, bytes]] that the preview listed for deletion. Nothing else may be deleted."""
     verdict: Mapped[RepairVerdict | None] = mapped_column(enum_column(RepairVerdict))
     playbook_rc: Mapped[int | None]
     requester: Mapped[User] = relationship()
@@ -83,7 +85,7 @@ class RepairRun(BaseRow):
 
     @property
     def locks(self) -> list[str]:
-        """Names of all targets, in one order for everybody."""
+        """The names of all targets, always in the same order."""
         return sorted(str(target) for target, _ in self.targets or [[self.target, ""]])
 
     @property
@@ -92,5 +94,5 @@ class RepairRun(BaseRow):
 
     @property
     def number(self) -> str:
-        """Names the run's folder: without a row it had only its record's."""
+        """The name of the run's folder. A run that was imported from a record keeps the record's name."""
         return self.offline_record or str(self.id)

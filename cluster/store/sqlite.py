@@ -1,4 +1,4 @@
-"""SQLite's own: opens its file, copies it."""
+"""Opens and copies the file of a SQLite database."""
 
 import sqlite3
 import time
@@ -12,10 +12,11 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 from cluster.settings import VERSION
+from cluster.store.sql.sqlite_writers import SqliteWriters
 
 BUSY_TIMEOUT_MS = 10_000
 KEPT_CONNECTIONS = 8
-"""Per process; as many more as are wanted are made for a moment. Each may hold 2 MiB of pages."""
+"""Connections per process. More are opened for a short time if needed. Each may take 2 MiB for pages."""
 BUSY_CODES = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
@@ -26,7 +27,9 @@ def sqlite_file(url: str) -> Path | None:
 
 
 def open_sqlite(url: str, patience: int | None = None) -> Engine:
-    """WAL, durable commits, foreign keys; no connection is kept before `keep_connections`, so none crosses a fork."""
+    """WAL, durable commits, foreign keys. No connection is kept before `keep_connections`, so that none is used
+    across a fork.
+    """
     busy_ms = BUSY_TIMEOUT_MS if patience is None else 1000 * patience
     engine = create_engine(
         url,
@@ -58,21 +61,27 @@ def open_sqlite(url: str, patience: int | None = None) -> Engine:
     return engine
 
 
+def open_writers(engine: Engine, patience: int | None = None) -> SqliteWriters:
+    """`engine` is one whose transactions begin as those of writers do."""
+    seconds = BUSY_TIMEOUT_MS / 1000 if patience is None else patience
+    return SqliteWriters(engine, Path(engine.url.database or ".").parent, seconds)
+
+
 def close_connection(connection: object, record: ConnectionPoolEntry) -> None:
     if connection is not None:
         record.close()
 
 
 def keep_connections(engine: Engine) -> None:
-    """From now on a connection is used again: making one costs as much as ten queries."""
+    """Keeps connections from now on, because opening one takes as long as ten queries."""
     if event.contains(engine, "checkin", close_connection):
         event.remove(engine, "checkin", close_connection)
 
 
 def use_write_ahead_log(connection: sqlite3.Connection, busy_ms: int = BUSY_TIMEOUT_MS) -> None:
-    """SQLite itself does not wait while another process turns the same new file to WAL; this does.
+    """Switches the file to WAL, and waits while another process does so, because SQLite itself does not wait.
 
-    Any other error, a full disk, is told at once.
+    Any other error, such as a full disk, is raised at once.
     """
     deadline = time.monotonic() + busy_ms / 1000
     while True:
@@ -87,7 +96,7 @@ def use_write_ahead_log(connection: sqlite3.Connection, busy_ms: int = BUSY_TIME
 
 
 def copy_sqlite(url: str, copy_to: Path | None) -> Path:
-    """A whole and consistent copy, also while others write: `before-<version>-<UTC time>.db`, mode 0600."""
+    """A complete and consistent copy, also during writes: `before-<version>-<UTC time>.db`, mode 0600."""
     source = sqlite_file(url)
     assert source is not None
     folder = copy_to or source.parent

@@ -1,20 +1,32 @@
 """Trainings: a built-in model or a person's own code, from which jobs are made."""
 
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ForeignKey, String, UniqueConstraint
+from sqlalchemy import BigInteger, ForeignKey, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from cluster.domain.states import TrainingKind, Visibility
+from cluster.domain.states import CodeState, TrainingKind, Visibility
 from cluster.store.base import BaseRow, enum_column
+from cluster.store.sql.name_prefix import BY_CHARACTER
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
 
 
 class Training(BaseRow):
     __tablename__ = "trainings"
-    # An id names a folder: never given out twice.
-    __table_args__ = (UniqueConstraint("workspace_id", "name"), {"sqlite_autoincrement": True})
+    __table_args__ = (
+        Index(
+            "uq_trainings_workspace_id_name",
+            "workspace_id",
+            "name",
+            unique=True,
+            sqlite_where=text("deleted_at IS NULL"),
+            postgresql_where=text("deleted_at IS NULL"),
+        ),
+        Index("ix_trainings_name", "name", postgresql_ops=BY_CHARACTER),
+        {"sqlite_autoincrement": True},  # An id names a folder, so it is never given out twice.
+    )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     workspace_id: Mapped[int] = mapped_column(ForeignKey("workspaces.id"))
@@ -22,21 +34,57 @@ class Training(BaseRow):
     description: Mapped[str] = mapped_column(String(500), default="")
     kind: Mapped[TrainingKind] = mapped_column(enum_column(TrainingKind))
     model: Mapped[str | None] = mapped_column(String(20))
-    """A built-in model's name, see cluster.domain.built_in_models; None for own code."""
+    """The name of a built-in model, see cluster.domain.built_in_models. None for own code."""
     visibility: Mapped[Visibility] = mapped_column(enum_column(Visibility), default=Visibility.PUBLIC)
     owner_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
     code_version: Mapped[int] = mapped_column(default=0)
-    """Counts uploads; each lies unchanged in its own folder, and a job names the one it runs."""
+    """The number of the newest code that is ready; 0 if there is none. Each version keeps its own folder, and a job
+    names the one that it runs.
+    """
     created_at: Mapped[datetime]
+    archived_at: Mapped[datetime | None]
+    """While it is set, no job can be submitted, and lists show the training only if asked for."""
+    deleted_at: Mapped[datetime | None]
+    """The row stays, because its jobs refer to it. The code is deleted."""
     workspace: Mapped[Workspace] = relationship()
     owner: Mapped[User] = relationship()
     members: Mapped[list["User"]] = relationship(secondary="training_members", order_by="User.name")
 
 
 class TrainingMember(BaseRow):
-    """Who besides the owner sees a private training."""
+    """A person, other than the owner, who may see a private training."""
 
     __tablename__ = "training_members"
 
     training_id: Mapped[int] = mapped_column(ForeignKey("trainings.id"), primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id"), primary_key=True)
+
+
+class CodeVersion(BaseRow):
+    """One version of a training's code. Its files lie in a folder of their own, which does not change once it is
+    ready.
+    """
+
+    __tablename__ = "code_versions"
+    __table_args__ = (Index(None, "operation_id"),)
+
+    training_id: Mapped[int] = mapped_column(ForeignKey("trainings.id"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    state: Mapped[CodeState] = mapped_column(enum_column(CodeState))
+    source: Mapped[str] = mapped_column(String(20))
+    """A value of `CodeSource`. The database does not check it, so that a new source needs no migration."""
+    origin: Mapped[str] = mapped_column(String(1000), default="")
+    """The user's name of the archive that it was unpacked from. Empty for single files."""
+    base: Mapped[int | None]
+    """The version whose files it has kept, unless they were replaced or removed. None: it began empty."""
+    files: Mapped[int | None]
+    bytes: Mapped[int | None] = mapped_column(BigInteger)
+    manifest: Mapped[list[Any] | None] = mapped_column(deferred=True)
+    """[[path, bytes, SHA-256], …] by path. None before it is ready, and for code of older installations."""
+    created_by: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    created_at: Mapped[datetime]
+    error_code: Mapped[str | None] = mapped_column(String(60))
+    error_data: Mapped[dict[str, Any] | None]
+    operation_id: Mapped[int | None] = mapped_column(ForeignKey("operations.id"))
+    training: Mapped[Training] = relationship()
+    creator: Mapped[User] = relationship()

@@ -16,7 +16,8 @@ PASSWORD_LINK = "password"
 
 class User(BaseRow):
     __tablename__ = "users"
-    __table_args__ = {"sqlite_autoincrement": True}  # An id is also a numeric uid: never given out twice.
+    # An id is also a numeric uid, so it is never given out twice.
+    __table_args__ = {"sqlite_autoincrement": True}
 
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(20), unique=True)
@@ -24,11 +25,13 @@ class User(BaseRow):
     role: Mapped[UserRole] = mapped_column(enum_column(UserRole), default=UserRole.USER)
     state: Mapped[UserState] = mapped_column(enum_column(UserState), default=UserState.ACTIVE)
     password_hash: Mapped[str | None] = mapped_column(String(200))
-    """argon2id; None until the one-time link was used."""
+    """An argon2id hash. None until the one-time link was used."""
     language: Mapped[str | None] = mapped_column(String(2))
     theme: Mapped[str | None] = mapped_column(String(5))
+    time_zone: Mapped[str | None] = mapped_column(String(64))
+    """The name of the zone in which pages show times. None: the browser's."""
     email: Mapped[str | None] = mapped_column(String(254))
-    """Where an administrator is told what needs a person; None: nowhere."""
+    """The address for notifications of an administrator. None: no mails are sent."""
     created_at: Mapped[datetime]
     password_changed_at: Mapped[datetime | None]
 
@@ -38,7 +41,7 @@ class User(BaseRow):
 
 
 class OneTimeSecret(BaseRow):
-    """First administrator's secret, or a link with which a user sets a password. Only the hash is kept."""
+    """The first administrator's secret, or a link with which a user sets a password. Only the hash is stored."""
 
     __tablename__ = "one_time_secrets"
 
@@ -53,7 +56,7 @@ class OneTimeSecret(BaseRow):
 
 
 class SignInSession(BaseRow):
-    """A signed-in browser. The cookie carries the token, the row only its SHA-256."""
+    """A signed-in browser. The cookie contains the token, the row only its SHA-256."""
 
     __tablename__ = "sign_in_sessions"
 
@@ -70,9 +73,9 @@ class SignInSession(BaseRow):
 
 
 class FailedSignIn(BaseRow):
-    """One wrong password; counted per name and per address, also for names that nobody has.
+    """One wrong password. Failures are counted per name and per address, also for names that no user has.
 
-    The name is a keyed digest: people type their password there by mistake.
+    The name is stored as a keyed digest, because people type their password there by mistake.
     """
 
     __tablename__ = "failed_sign_ins"
@@ -85,7 +88,7 @@ class FailedSignIn(BaseRow):
 
 
 class ApiToken(BaseRow):
-    """`gc_<id>_<secret>`; shown once, only the hash is kept."""
+    """A token `gc_<id>_<secret>`. It is shown once and only its hash is stored."""
 
     __tablename__ = "api_tokens"
 
@@ -94,7 +97,7 @@ class ApiToken(BaseRow):
     name: Mapped[str] = mapped_column(String(50))
     secret_hash: Mapped[str] = mapped_column(String(64))
     scopes: Mapped[list[Any]]
-    """Of `read` and `write`."""
+    """A subset of `read`, `write` and `repair`."""
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime]
     used_at: Mapped[datetime | None]
@@ -103,7 +106,7 @@ class ApiToken(BaseRow):
 
 
 def find_user(session: Session, name: str) -> User | None:
-    """None also for text that can be nobody's name: PostgreSQL keeps no NUL, and needs not be asked."""
+    """Returns None also for text with NUL, which PostgreSQL cannot store."""
     if not (name.isascii() and name.isprintable() and len(name) <= 20):
         return None
     return session.scalar(select(User).where(User.name == name))
@@ -118,7 +121,7 @@ def load_user(session: Session, user_id: int) -> User:
 
 
 def count_other_administrators(session: Session, user: User) -> int:
-    """How many besides this one could sign in now and administer."""
+    """How many other users are active administrators who can sign in."""
     found = session.scalar(
         select(func.count())
         .select_from(User)
@@ -157,7 +160,7 @@ def add_one_time_secret(
 
 
 def revoke_one_time_secrets(session: Session, kind: str, user_id: int | None, now: datetime) -> None:
-    """Those that were not used work no longer."""
+    """Makes the unused secrets of this kind invalid."""
     session.execute(
         update(OneTimeSecret)
         .where(

@@ -1,4 +1,4 @@
-"""Workspaces: units held for a term, and who works there."""
+"""Workspaces: units that are held for a term, and the people who work there."""
 
 from datetime import date, datetime
 
@@ -18,7 +18,7 @@ class Workspace(BaseRow):
         CheckConstraint("units >= 0", name="units_not_negative"),
         CheckConstraint("ends_on >= starts_on", name="term_in_order"),
         CheckConstraint("colour BETWEEN 1 AND 6", name="colour_in_palette"),
-        {"sqlite_autoincrement": True},  # An id is also a numeric gid: never given out twice.
+        {"sqlite_autoincrement": True},  # An id is also a numeric gid, so it is never given out twice.
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -28,7 +28,7 @@ class Workspace(BaseRow):
     ends_on: Mapped[date]
     """The last day, inclusive, in the installation's time zone."""
     ended_at: Mapped[datetime | None]
-    """Ended before its last day by a person or by the first training."""
+    """When a person or the first training ended it before its last day."""
     units: Mapped[int]
     """The quota: how many units are held for the term."""
     manager_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
@@ -36,9 +36,9 @@ class Workspace(BaseRow):
     created_at: Mapped[datetime]
     version: Mapped[int] = mapped_column(default=1)
     last_turn_at: Mapped[datetime | None]
-    """When one of its jobs was given units last: its turn goes behind those of others who wait."""
+    """When one of its jobs was last given units. Workspaces with an older turn go first."""
     last_turn_attempt_id: Mapped[int] = mapped_column(default=0, server_default="0")
-    """That attempt's id: tells two turns of the same moment apart."""
+    """The id of that attempt, which orders two turns of the same moment."""
     manager: Mapped[User] = relationship()
     members: Mapped[list["User"]] = relationship(secondary="workspace_members", order_by="User.name")
 
@@ -46,7 +46,7 @@ class Workspace(BaseRow):
 
 
 class WorkspaceMember(BaseRow):
-    """The manager is always a member too."""
+    """A member of a workspace. The manager is always a member too."""
 
     __tablename__ = "workspace_members"
 
@@ -55,7 +55,7 @@ class WorkspaceMember(BaseRow):
 
 
 def list_held_terms(session: Session, now: datetime, besides: int | None = None) -> list[Term]:
-    """Terms that hold units: of all workspaces that nobody has ended, `besides` one."""
+    """The terms that hold units: those of all workspaces that nobody has ended, except `besides`."""
     query = select(Workspace.starts_on, Workspace.ends_on, Workspace.units).where(
         or_(Workspace.ended_at.is_(None), Workspace.ended_at > now)
     )
@@ -65,6 +65,6 @@ def list_held_terms(session: Session, now: datetime, besides: int | None = None)
 
 
 def choose_colour(session: Session) -> int:
-    """Neighbours in time differ."""
+    """A colour that differs from those of workspaces at the same time."""
     last = session.scalar(select(Workspace.colour).order_by(Workspace.id.desc()).limit(1))
     return (last or 0) % COLOURS + 1

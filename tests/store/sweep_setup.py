@@ -67,4 +67,6 @@ class Lab:
             attempt_id = session.scalar(
                 select(Attempt.id).where(Attempt.job_id == job.id, Attempt.ended_at.is_(None))
             )
-        assert attempt_id and attempts.record_end(self.cluster, held, attempt_id, outcome)
+        assert attempt_id and attempts.record_end(
+            self.cluster, held, attempts.AttemptEnd(attempt_id, outcome)
+        )

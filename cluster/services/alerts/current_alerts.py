@@ -1,12 +1,12 @@
 """Lists the alerts of this moment: for the pages of the person who asks, and each minute for mails and webhooks."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, exists, select, true
+from sqlalchemy import ColumnElement, Select, exists, func, select, true
 
 from cluster.domain.alerts import (
     DISK_FULL_SHARE,
@@ -36,60 +36,95 @@ from cluster.services.backups import manifests
 from cluster.services.context import Cluster
 from cluster.services.images import environments
 from cluster.services.kubernetes.status import KUBERNETES_STATUS_FACT
+from cluster.services.leases import SCHEDULER_LEASE, SCHEDULER_LEASE_DURATION
 from cluster.services.nodes import executor_outage
-from cluster.services.nodes import queries as nodes
-from cluster.services.nodes.queries import NodeView
+from cluster.services.nodes.queries import NodeSummary
+from cluster.services.nodes.summaries import is_troubled, list_troubled_nodes
 from cluster.services.operations import queries
 from cluster.services.storage import disk_space
 from cluster.services.workspaces.queries import SUMMARY_COLUMNS, WorkspaceSummary
 from cluster.store.datasets import Dataset
 from cluster.store.environments import Environment
 from cluster.store.facts import InstallationFact
-from cluster.store.jobs import Job
+from cluster.store.jobs import IS_FAILED_UNSEEN, Job
+from cluster.store.leases import Lease
 from cluster.store.nodes import offered_unit_kind
 from cluster.store.workspaces import Workspace
 
 MAX_PER_KIND = 3
-"""Of things of one kind that may be many."""
+"""So many alerts of one kind are named. The others are counted."""
+MAX_COUNTED = 1_000
+FAILED_JOBS_FOR = timedelta(days=7)
+"""A failed job that nobody has dismissed is no alert any more after this time."""
 
+SILENT_AFTER_LEASE = timedelta(seconds=5)
+"""A scheduler that is started again takes the lease within this time."""
 OUTAGE_FACTS = (executor_outage.EXECUTOR_OUTAGE_FACT, disk_space.DISK_SHORTAGE_FACT)
 
 
 @dataclass(frozen=True)
 class AlertSource:
-    """Alerts of one kind: `is_present` is the SQL condition without which there are none."""
+    """The alerts of one kind. `count` is an SQL expression: whether there are any, or how many (at most 1,001)."""
 
-    is_present: ColumnElement[bool]
+    count: ColumnElement[Any]
     read: Callable[[], Iterable[Alert]]
 
 
-def list_alerts(cluster: Cluster, actor: Actor) -> list[Alert]:
-    """Lists the alerts that this person can act on, the most urgent first.
+@dataclass(frozen=True)
+class CurrentAlerts:
+    """The alerts of this moment, the most urgent first. `unnamed` says by code how many more there are of a kind."""
 
-    Every page shows their number: one statement says which kinds there are, and only these are read.
+    alerts: Sequence[Alert]
+    unnamed: Mapping[str, int]
+
+    @property
+    def count(self) -> int:
+        return len(self.alerts) + sum(self.unnamed.values())
+
+
+def list_alerts(cluster: Cluster, actor: Actor) -> list[Alert]:
+    """The alerts that this person can act on, the most urgent first, of each kind the first ones."""
+    return list(read_current_alerts(cluster, actor).alerts)
+
+
+def read_current_alerts(cluster: Cluster, actor: Actor) -> CurrentAlerts:
+    """The alerts that this person can act on.
+
+    Every page shows their number. One statement counts the kinds, and only those that exist are read.
     """
     sources = [*common_sources(cluster, actor), *administrator_sources(cluster, actor)]
     with cluster.store.read() as session:
-        present = session.execute(select(*(source.is_present for source in sources))).one()
-    found = [
-        alert
-        for source, is_present in zip(sources, present, strict=True)
-        if is_present
-        for alert in source.read()
-    ]
-    return sorted(found, key=lambda alert: URGENCY_ORDER.index(alert.urgency))
+        counts = session.execute(select(*(source.count for source in sources))).one()
+    found: list[Alert] = []
+    unnamed: dict[str, int] = {}
+    for source, count in zip(sources, counts, strict=True):
+        alerts = list(source.read()) if count else []
+        found += alerts
+        if alerts and int(count) > len(alerts):
+            unnamed[alerts[-1].code] = int(count) - len(alerts)
+    found.sort(key=lambda alert: URGENCY_ORDER.index(alert.urgency))
+    return CurrentAlerts(found, unnamed)
+
+
+def capped_count(query: Select[*tuple[Any, ...]]) -> ColumnElement[int]:
+    """How many rows the query has, at most 1,001."""
+    some = query.limit(MAX_COUNTED + 1).subquery()
+    return select(func.count()).select_from(some).scalar_subquery()
 
 
 def common_sources(cluster: Cluster, actor: Actor) -> Iterator[AlertSource]:
-    yield AlertSource(stuck_jobs(actor).exists(), partial(stuck_job_alerts, cluster, actor))
+    yield AlertSource(silent_scheduler(cluster).exists(), partial(silent_scheduler_alerts, cluster))
+    yield AlertSource(capped_count(stuck_jobs(actor)), partial(stuck_job_alerts, cluster, actor))
+    yield AlertSource(capped_count(failed_jobs(cluster, actor)), partial(failed_job_alerts, cluster, actor))
     yield AlertSource(
-        environments.default_environment().where(Environment.state == EnvironmentState.FAILED).exists(),
+        environments.DEFAULT_ENVIRONMENT.where(Environment.state == EnvironmentState.FAILED).exists(),
         partial(environment_alerts, cluster),
     )
     yield AlertSource(
-        queries.interrupted_operations(actor).exists(), partial(interrupted_operation_alerts, cluster, actor)
+        capped_count(queries.interrupted_operations(actor)),
+        partial(interrupted_operation_alerts, cluster, actor),
     )
-    yield AlertSource(failed_datasets(actor).exists(), partial(failed_dataset_alerts, cluster, actor))
+    yield AlertSource(capped_count(failed_datasets(actor)), partial(failed_dataset_alerts, cluster, actor))
     yield AlertSource(ending_workspaces(cluster, actor).exists(), partial(ending_term_alerts, cluster, actor))
 
 
@@ -104,12 +139,31 @@ def administrator_sources(cluster: Cluster, actor: Actor) -> Iterator[AlertSourc
         exists().where(outbox.has_failed_lately(cluster.clock())), partial(delivery_alerts, cluster)
     )
     yield AlertSource(
-        exists().where(nodes.is_troubled(cluster.clock())),
-        partial(troubled_node_alerts, cluster, actor),
+        exists().where(is_troubled(cluster.clock())),
+        partial(troubled_node_alerts, cluster),
     )
     yield AlertSource(
         exists().where(InstallationFact.name == KUBERNETES_STATUS_FACT), partial(kubernetes_alerts, cluster)
     )
+
+
+def silent_scheduler(cluster: Cluster) -> Select[datetime]:
+    """Until when its lease lasted; a lease is renewed every few seconds."""
+    return select(Lease.expires_at).where(
+        Lease.name == SCHEDULER_LEASE, Lease.expires_at < cluster.clock() - SILENT_AFTER_LEASE
+    )
+
+
+def silent_scheduler_alerts(cluster: Cluster) -> Iterator[Alert]:
+    """Yields one for everybody: no job starts, and what pages say of the queue is from then."""
+    with cluster.store.read() as session:
+        expired_at = session.scalar(silent_scheduler(cluster))
+    if expired_at is not None:
+        at = (expired_at - SCHEDULER_LEASE_DURATION).isoformat()
+        details = (AlertDetail("attention.queue_as_of", {"at": at}),)
+        yield Alert(
+            AlertUrgency.UNREACHABLE, AlertTopic.SCHEDULER, "attention.scheduler_silent", details=details
+        )
 
 
 def stuck_jobs(actor: Actor) -> Select[*tuple[Any, ...]]:
@@ -120,13 +174,32 @@ def stuck_jobs(actor: Actor) -> Select[*tuple[Any, ...]]:
 
 
 def stuck_job_alerts(cluster: Cluster, actor: Actor) -> Iterator[Alert]:
-    """Yields one alert per waiting job that needs an action of this person and not only time."""
+    """Yields alerts for waiting jobs that need an action of this person and not only time, the oldest first."""
     with cluster.store.read() as session:
         rows = session.execute(stuck_jobs(actor).order_by(Job.id).limit(MAX_PER_KIND)).all()
     for job_id, code, data in rows:
         yield Alert(
             AlertUrgency.WAITING, AlertTopic.JOB, "attention.job_stuck", job_id,
             {"job": f"job-{job_id}"}, (AlertDetail(code, data or {}),),
+        )  # fmt: skip
+
+
+def failed_jobs(cluster: Cluster, actor: Actor) -> Select[*tuple[Any, ...]]:
+    return select(Job.id, Job.name, Job.end_code, Job.end_data, Job.ended_at).where(
+        Job.user_id == actor.user_id, IS_FAILED_UNSEEN, Job.ended_at > cluster.clock() - FAILED_JOBS_FOR
+    )
+
+
+def failed_job_alerts(cluster: Cluster, actor: Actor) -> Iterator[Alert]:
+    """Yields alerts for this person's jobs that failed and that they have not dismissed, the newest first."""
+    query = failed_jobs(cluster, actor).order_by(Job.ended_at.desc(), Job.id.desc()).limit(MAX_PER_KIND)
+    with cluster.store.read() as session:
+        rows = session.execute(query).all()
+    for job_id, name, code, data, ended_at in rows:
+        details = (AlertDetail(code, data or {}),) if code else ()
+        yield Alert(
+            AlertUrgency.FAILED, AlertTopic.JOB, "attention.job_failed", job_id,
+            {"job": f"job-{job_id}", "name": name, "at": ended_at.isoformat()}, details,
         )  # fmt: skip
 
 
@@ -211,13 +284,13 @@ def delivery_alerts(cluster: Cluster) -> Iterator[Alert]:
         yield Alert(AlertUrgency.CAUTION, AlertTopic.TELLING, "attention.not_told", channel.value, data)
 
 
-def troubled_node_alerts(cluster: Cluster, actor: Actor) -> Iterator[Alert]:
-    troubled = nodes.list_troubled_nodes(cluster, actor)
+def troubled_node_alerts(cluster: Cluster) -> Iterator[Alert]:
+    troubled = list_troubled_nodes(cluster)
     yield from node_alerts(troubled)
     yield from certificate_alerts(troubled, cluster.clock())
 
 
-def node_alerts(troubled: Collection[NodeView]) -> Iterator[Alert]:
+def node_alerts(troubled: Collection[NodeSummary]) -> Iterator[Alert]:
     for node in troubled:
         if node.state in (NodeState.UNREACHABLE, NodeState.LOST):
             is_lost = node.state is NodeState.LOST
@@ -225,9 +298,9 @@ def node_alerts(troubled: Collection[NodeView]) -> Iterator[Alert]:
             yield build_node_alert(
                 node, AlertUrgency.UNREACHABLE, code, details=tuple(last_known_details(node))
             )
-        broken = sum(unit.unit.state is UnitState.BROKEN for unit in node.units)
+        broken = sum(group.units for group in node.groups if group.state is UnitState.BROKEN)
         if broken:
-            data = {"broken": broken, "all": len(node.units), "kind": node.kind.value}
+            data = {"broken": broken, "all": node.unit_count, "kind": node.kind.value}
             yield build_node_alert(node, AlertUrgency.BROKEN, "attention.units_broken", data)
         share = disk_used_share(node.facts)
         if share is not None and share > DISK_FULL_SHARE:
@@ -235,7 +308,7 @@ def node_alerts(troubled: Collection[NodeView]) -> Iterator[Alert]:
 
 
 def build_node_alert(
-    node: NodeView,
+    node: NodeSummary,
     urgency: AlertUrgency,
     code: str,
     data: Mapping[str, Any] | None = None,
@@ -244,7 +317,7 @@ def build_node_alert(
     return Alert(urgency, AlertTopic.NODE, code, node.id, {"node": node.name, **(data or {})}, details)
 
 
-def last_known_details(node: NodeView) -> Iterator[AlertDetail]:
+def last_known_details(node: NodeSummary) -> Iterator[AlertDetail]:
     if node.heartbeat_at:
         yield AlertDetail("attention.last_signal", {"at": node.heartbeat_at.isoformat()})
     if node.job_ids:
@@ -266,13 +339,15 @@ def failed_datasets(actor: Actor) -> Select[*tuple[Any, ...]]:
         Dataset.state == DatasetState.FAILED,
         Dataset.created_by == actor.user_id,
         Dataset.deleted_at.is_(None),
+        Dataset.failure_dismissed_at.is_(None),
     )
 
 
 def failed_dataset_alerts(cluster: Cluster, actor: Actor) -> Iterator[Alert]:
-    """Yields alerts for this person's datasets whose import failed."""
+    """Yields alerts for this person's datasets whose import failed, the newest first."""
+    query = failed_datasets(actor).order_by(Dataset.id.desc()).limit(MAX_PER_KIND)
     with cluster.store.read() as session:
-        rows = session.execute(failed_datasets(actor).limit(MAX_PER_KIND)).all()
+        rows = session.execute(query).all()
     for dataset_id, name, code, data in rows:
         why = (AlertDetail(code, data or {}),) if code else ()
         yield Alert(
@@ -286,7 +361,7 @@ def failed_dataset_alerts(cluster: Cluster, actor: Actor) -> Iterator[Alert]:
 
 
 def ending_workspaces(cluster: Cluster, actor: Actor) -> Select[*tuple[Any, ...]]:
-    """A day more on both sides than alerts are about: the installation's zone decides which day it is."""
+    """Selects one day more on both sides than necessary, because the installation's zone decides which day it is."""
     today = cluster.clock().date()
     last_day = today + timedelta(days=ENDS_SOON_DAYS + 1)
     ending = select(*SUMMARY_COLUMNS).where(Workspace.ends_on.between(today - timedelta(days=1), last_day))
@@ -310,7 +385,7 @@ def ending_term_alerts(cluster: Cluster, actor: Actor) -> Iterator[Alert]:
 
 
 def days_left_if_few(cluster: Cluster, workspace: WorkspaceSummary) -> int | None:
-    """Days left of an active workspace where they are few."""
+    """The days left of an active workspace. None if they are many."""
     now, zone = cluster.clock(), cluster.settings.zone
     if workspace_state(workspace, now, zone) is not WorkspaceState.ACTIVE:
         return None

@@ -10,12 +10,12 @@ from cluster.domain.kubernetes.status import KubernetesNodeStatus, KubernetesSta
 from cluster.domain.kubernetes.suggested_repairs import CERTIFICATES_SOON_DAYS, soonest_certificate_end
 from cluster.services.context import Cluster
 from cluster.services.kubernetes.status import node_closed_reason, read_kubernetes_status
-from cluster.services.nodes.queries import NodeView, list_node_states
+from cluster.services.nodes.queries import NodeSummary, list_node_states
 
 CLOSED_BY_HAND_CODES = ("kubernetes.closed", "kubernetes.node_missing")
-"""Nothing is broken, and the node gets no jobs until somebody remembers it."""
+"""Nothing is broken, but the node gets no jobs until a person opens it."""
 MAX_PER_CODE = 3
-"""Of disagreements of one kind, which may be many."""
+"""The largest number of disagreements of one kind."""
 URGENCY = {
     "disagreement.unit_twice": AlertUrgency.BROKEN,
     "disagreement.refused": AlertUrgency.WAITING,
@@ -24,7 +24,7 @@ URGENCY = {
 
 
 def kubernetes_alerts(cluster: Cluster) -> Iterator[Alert]:
-    """What Kubernetes calls otherwise than Groundcrew leads to the list of all nodes."""
+    """Alerts about Kubernetes. One about a node that has no row in Groundcrew links to the list of all nodes."""
     standing = read_kubernetes_status(cluster)
     if standing is None:
         return
@@ -77,7 +77,7 @@ def system_workload_alerts(standing: KubernetesStatus) -> Iterator[Alert]:
             )
 
 
-def certificate_alerts(nodes: Collection[NodeView], now: datetime) -> Iterator[Alert]:
+def certificate_alerts(nodes: Collection[NodeSummary], now: datetime) -> Iterator[Alert]:
     """As the agents of the masters read them, also while Kubernetes itself is silent."""
     for node in nodes:
         soonest = soonest_certificate_end(node.facts, now)

@@ -1,4 +1,6 @@
-"""Reads the metrics of the installation for Prometheus: a fixed number of statements, however long the queue is."""
+"""Reads the metrics of the installation for Prometheus with a fixed number of statements,
+however long the queue is.
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -29,7 +31,7 @@ from cluster.store.facts import InstallationFact
 from cluster.store.jobs import IS_LIVE, Job
 from cluster.store.nodes import Allocation, Node, Unit
 from cluster.store.operations import Operation
-from cluster.store.queue_totals import QueueTotal
+from cluster.store.queue import QueueTotal
 
 MAX_HELD_COUNTED = 100_000
 STARTED_STATES = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
@@ -45,18 +47,18 @@ CONDITION_OF_NODE = {
 
 @dataclass(frozen=True)
 class ClusterMetrics:
-    """Ages and times are seconds, `inf` for what has never been; sizes are bytes."""
+    """Ages and times are seconds, `inf` if there was none. Sizes are bytes."""
 
     version: str
     jobs: Mapping[str, int]
-    """By state; `waiting` as the scheduler last counted it, held ones apart."""
+    """The number of jobs by state. `waiting` is as the scheduler last counted it, without held ones."""
     oldest_waiting_seconds: float
-    """Of those that nobody holds."""
+    """The wait of the oldest job that is not held."""
     units: Mapping[str, int]
     nodes: Mapping[str, int]
     operations: Mapping[str, int]
     backup_age: float
-    """Of the newest backup that was restored and found whole."""
+    """The age of the newest verified backup."""
     audit_age: float
     is_audit_intact: bool
     scheduler_age: float
@@ -65,7 +67,7 @@ class ClusterMetrics:
     disk_bytes: int
     disk_reserve: int
     kubernetes: KubernetesStatus | None = None
-    """As it was last seen; None where jobs do not run on it."""
+    """The status as last read. None if jobs do not run on Kubernetes."""
 
 
 def read_metrics(cluster: Cluster) -> ClusterMetrics:
@@ -146,7 +148,7 @@ def count_units(session: Session, nodes: Mapping[int, NodeState]) -> dict[str, i
     found = dict.fromkeys(UNIT_CONDITIONS, 0)
     for node_id, state, held, count in session.execute(query):
         if node_id not in nodes:
-            continue  # It has reported since they were read; the next reading has it.
+            continue  # The unit was reported after the nodes were read. The next reading includes it.
         broken = "broken" if state is not UnitState.OK else CONDITION_OF_NODE.get(nodes[node_id], "closed")
         found["booked" if held else broken] += count
     return found

@@ -12,7 +12,7 @@ from cluster.domain.alerts import Alert, AlertTopic, is_notification_due
 from cluster.domain.states import NotificationChannel, NotificationState
 from cluster.portal_paths import alert_path
 from cluster.services.alerts.current_alerts import list_alerts
-from cluster.services.alerts.outbox import can_receive_mail, list_channels, request_delivery
+from cluster.services.alerts.outbox import can_receive_mail, request_delivery
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
 from cluster.services.people.users import service_actor
@@ -24,7 +24,7 @@ OCCURRENCES_KEPT_FOR = timedelta(days=90)
 
 @dataclass(frozen=True)
 class AlertChanges:
-    """What changes with this comparison: new alerts, ended occurrences, occurrences that are due for notification."""
+    """The result of a comparison: new alerts, ended occurrences, and occurrences that are due for notification."""
 
     new: Sequence[Alert]
     ended: Sequence[int]
@@ -36,8 +36,8 @@ class AlertChanges:
 
 
 def notify_people(cluster: Cluster, held: HeldLease) -> int:
-    """Called each minute by the scheduler; how many messages were written. Raises LeaseLost."""
-    channels = list_channels(cluster)
+    """Writes notifications and returns their number. The scheduler calls it each minute. Raises LeaseLost."""
+    channels = cluster.settings.notification_channels
     delete_undeliverable(cluster, held, channels)
     if not channels:
         return 0
@@ -67,7 +67,7 @@ def delete_undeliverable(cluster: Cluster, held: HeldLease, channels: Sequence[N
 
 
 def plan_alert_changes(session: Session, alerts: Iterable[Alert], now: datetime) -> AlertChanges:
-    """Changes nothing."""
+    """Compares alerts and occurrences, and changes nothing."""
     standing = {
         each.key: each
         for each in session.scalars(select(AlertOccurrence).where(AlertOccurrence.ended_at.is_(None)))
@@ -98,7 +98,7 @@ def read_last_notified(session: Session, keys: Sequence[str]) -> dict[str, datet
 def apply_alert_changes(
     session: Session, step: AlertChanges, channels: Sequence[NotificationChannel], now: datetime
 ) -> int:
-    """The messages are written in the transaction in which a thing counts as told."""
+    """Writes the notifications in the transaction in which the occurrences count as notified."""
     for alert in step.new:
         session.add(AlertOccurrence(key=alert.key, alert=alert_to_data(alert), began_at=now))
     for occurrence_id in step.ended:
@@ -137,8 +137,13 @@ def list_mail_recipients(session: Session) -> list[User]:
 
 
 def channels_for_alert(alert: Alert, channels: Sequence[NotificationChannel]) -> list[NotificationChannel]:
-    """An alert about a failing channel is sent over the other channels only."""
-    return [each for each in channels if alert.topic is not AlertTopic.TELLING or each != alert.subject]
+    """An alert about a failing channel is sent over the other channels only, and none over people's own webhooks."""
+    return [
+        each
+        for each in channels
+        if each is not NotificationChannel.PERSONAL_WEBHOOK
+        and (alert.topic is not AlertTopic.TELLING or each != alert.subject)
+    ]
 
 
 def alert_to_data(alert: Alert) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The outbox of notifications: which are due, and how each delivery ended. Nothing here sends."""
+"""The outbox of notifications: which are due, and how each delivery ended. This module sends nothing."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -28,26 +28,29 @@ ERROR_SHOWN_FOR = timedelta(hours=24)
 """How long a notification that was given up still counts as an error of its channel."""
 
 
-def list_channels(cluster: Cluster) -> list[NotificationChannel]:
-    """The ways that this installation has."""
-    settings = cluster.settings
-    ways = {NotificationChannel.MAIL: settings.mail_url, NotificationChannel.WEBHOOK: settings.webhook_url}
-    return [channel for channel, address in ways.items() if address]
-
-
 def can_receive_mail(user: User) -> bool:
-    """Administrators who have named an address; asked again when a mail goes, for that may be a day later."""
+    """Whether the user is an administrator with an address. It is checked again at the delivery, which may be a day
+    later.
+    """
     is_chief = user.role is UserRole.ADMINISTRATOR and user.state is UserState.ACTIVE
     return is_chief and bool(user.email)
 
 
-def list_due_notifications(cluster: Cluster, channel: NotificationChannel) -> list[Notification]:
-    """The oldest first."""
+def list_due_notifications(
+    cluster: Cluster, channel: NotificationChannel, is_personal: bool | None = None
+) -> list[Notification]:
+    """The due notifications, the oldest first. `is_personal`: only those about a person's own events, or only those
+    about alerts.
+    """
     query = select(Notification).where(
         Notification.state == NotificationState.WAITING,
         Notification.channel == channel,
         Notification.next_at <= cluster.clock(),
     )
+    if is_personal is not None:
+        query = query.where(
+            Notification.content.is_not(None) if is_personal else Notification.content.is_(None)
+        )
     loads = (joinedload(Notification.occurrence), joinedload(Notification.user))
     with cluster.store.read() as session:
         return list(session.scalars(query.options(*loads).order_by(Notification.id).limit(MAX_PER_DELIVERY)))
@@ -61,20 +64,26 @@ def record_delivered(cluster: Cluster, notices: Sequence[Notification]) -> None:
             notice.state, notice.sent_at, notice.error = NotificationState.SENT, now, ""
 
 
-def record_delivery_failure(cluster: Cluster, notices: Sequence[Notification], error: str) -> None:
-    """The next try comes after a growing pause; after a day there is none."""
+def record_delivery_failure(
+    cluster: Cluster, notices: Sequence[Notification], error: str, is_recipient_refused: bool = False
+) -> None:
+    """Records the failure. The time until the next try grows, and after a day there is none.
+
+    `is_recipient_refused`: the channel works, and the recipient's own address does not.
+    """
     now = cluster.clock()
     with cluster.store.write() as session:
         for notice in load_waiting_notifications(session, notices):
             notice.tries += 1
             notice.error = error[:LONGEST_ERROR]
+            notice.is_recipient_refused = is_recipient_refused
             notice.next_at = now + delivery_retry_delay(notice.tries)
             if now - notice.made_at >= DELIVERY_DEADLINE:
                 notice.state = NotificationState.GIVEN_UP
 
 
 def load_waiting_notifications(session: Session, notices: Sequence[Notification]) -> list[Notification]:
-    """Those that still wait."""
+    """The notifications that still wait."""
     wanted = [notice.id for notice in notices]
     query = select(Notification).where(
         Notification.id.in_(wanted), Notification.state == NotificationState.WAITING
@@ -83,7 +92,7 @@ def load_waiting_notifications(session: Session, notices: Sequence[Notification]
 
 
 def read_channel_errors(cluster: Cluster) -> dict[NotificationChannel, str]:
-    """By way, the newest reason for which something waits or was given up lately."""
+    """By channel, the newest error of a notification that waits or was given up recently."""
     query = select(Notification.channel, Notification.error).where(has_failed_lately(cluster.clock()))
     with cluster.store.read() as session:
         rows = session.execute(query.order_by(Notification.id))
@@ -94,12 +103,13 @@ def has_failed_lately(now: datetime) -> ColumnElement[bool]:
     return (
         (Notification.tries > 0)
         & (Notification.state != NotificationState.SENT)
+        & ~Notification.is_recipient_refused
         & (Notification.made_at > now - ERROR_SHOWN_FOR - DELIVERY_DEADLINE)
     )
 
 
 def request_delivery(cluster: Cluster, actor: Actor) -> Operation | None:
-    """One operation at a time, where something is due."""
+    """Requests one operation at a time if a notification is due."""
     due = select(Notification.id).where(
         Notification.state == NotificationState.WAITING, Notification.next_at <= cluster.clock()
     )

@@ -28,7 +28,7 @@ class SchedulerStats:
 
 
 def parse_scheduler_stats(fact: InstallationFact | None) -> SchedulerStats | None:
-    """None before the first record."""
+    """Returns None before the first record."""
     if fact is None:
         return None
     value = fact.value

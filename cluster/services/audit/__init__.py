@@ -1,1 +1,1 @@
-"""The audit: entries, seals, epochs and the daily log files."""
+"""The audit: entries, seals, epochs, and a log file per day."""

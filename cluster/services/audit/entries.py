@@ -1,4 +1,4 @@
-"""Lists audit entries for administrators; every service writes them through cluster.store.audit."""
+"""Lists audit entries for administrators. Every service writes them through cluster.store.audit."""
 
 from datetime import datetime
 
@@ -26,7 +26,7 @@ def list_audit_entries(
     before_id: int | None = None,
     limit: int = 50,
 ) -> list[AuditEntry]:
-    """Newest first; the next page is `before_id` of the last one."""
+    """The entries, newest first. For the next page `before_id` is the last one's id."""
     require_administrator(actor)
     query = select(AuditEntry).order_by(AuditEntry.id.desc()).limit(max(1, min(limit, MAX_PER_PAGE)))
     wanted = {

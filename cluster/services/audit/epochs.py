@@ -1,7 +1,7 @@
 """A restore begins a new epoch of the audit: the entry that begins it holds a digest of everything sealed before.
 
-The seals of the old epoch may be of a key that is gone. The entry that begins the new one has the digest of all that
-was sealed before, signed by the key of today: a change in the old epoch shows, though not its place.
+The key of the old epoch's seals may be lost. The entry that begins the new epoch contains a digest of everything that
+was sealed before, signed by today's key. A change in the old epoch is therefore found, but not its place.
 """
 
 import hashlib
@@ -29,16 +29,16 @@ EPOCH_ACTION = "audit.epoch"
 
 @dataclass(frozen=True)
 class AuditEpoch:
-    """Begun by the entry `entry`; `seal` is the last one before, which ends with the entry `last`.
+    """The epoch that the entry `entry` begins. `seal` is the last one before, which ends with the entry `last`.
 
-    `superseded_places` are places whose seals were of a life that the restore has left.
+    `superseded_places` are places with seals that were made after the backup and that the restore removed.
     """
 
     number: int
     entry: int
     at: datetime
     is_signed_by_our_key: bool
-    """Signed by the key of today."""
+    """Whether the epoch's entry is signed by today's key."""
     seal: int
     last: int
     digest: str
@@ -47,9 +47,9 @@ class AuditEpoch:
 
 
 def read_epochs(cluster: Cluster, key: bytes) -> list[AuditEpoch]:
-    """In their order; the first one, which nothing began, is not among them.
+    """The epochs in their order, without the first one, which no entry begins.
 
-    Signed by this key, or by an older one where a later epoch speaks for it.
+    They are signed by this key, or by an older one if a later epoch's digest includes them.
     """
     query = select(AuditEntry).where(AuditEntry.action == EPOCH_ACTION).order_by(AuditEntry.id.desc())
     with cluster.store.read() as session:
@@ -91,7 +91,7 @@ class OldEpochChecker:
         )
 
     def is_old(self, seal: Seal) -> bool:
-        """Whether it cannot be checked by itself, and its epoch's digest has to."""
+        """Whether the seal cannot be checked by itself, so that its epoch's digest has to be."""
         return seal.key_id != self.own_key and seal.number <= self.last_vouched_seal
 
     def check(

@@ -1,5 +1,6 @@
-"""The access log as files, one per local day: the scheduler appends sealed audit entries, administrators may delete a
-day, nobody edits one."""
+"""The access log as files, one per local day. The scheduler appends sealed audit entries, administrators may delete a
+day, and nobody edits one.
+"""
 
 import hashlib
 import json
@@ -34,7 +35,7 @@ LOG_FOLDER = ("log", "access")
 
 @dataclass(frozen=True)
 class AuditLogFile:
-    """`day` is YYYYMMDD by the installation's clock; `size` in bytes. Of today's file more is to come."""
+    """`day` is YYYYMMDD in the installation's zone; `size` is in bytes. Today's file still grows."""
 
     day: str
     size: int
@@ -46,8 +47,7 @@ def audit_log_folder(cluster: Cluster) -> Path:
 
 
 def append_sealed_entries(cluster: Cluster) -> int:
-    """Appends the entries that were sealed since the last call and returns how many; continues where a crash
-    interrupted it.
+    """Appends the entries that were sealed since the last call and returns how many. After a crash it continues.
 
     Raises FileMissing, FileNotPlain, OSError.
     """
@@ -75,12 +75,13 @@ def read_entries_after(session: Session, last: int, until: int) -> list[AuditEnt
 
 
 def append_entries(cluster: Cluster, entries: Iterable[AuditEntry]) -> int:
-    """Each to the file of its own day: one that was committed late may belong to yesterday."""
+    """Appends each entry to the file of its own day. An entry that was committed late may belong to yesterday."""
     days: dict[str, list[bytes]] = {}
     for entry in entries:
         days.setdefault(local_day(cluster, entry.at), []).append(audit_log_line(cluster, entry).encode())
     audit_log_folder(cluster).mkdir(parents=True, exist_ok=True, mode=0o700)
-    # The portal, which is not root, lists and deletes them; root follows no link that it might have put there.
+    # The portal, which does not run as root, lists and deletes these files. Root follows no link that it could have
+    # made.
     owner = service_ids(cluster.settings) if IS_ROOT else None
     with open_folder_beneath(cluster.settings.state_dir, *LOG_FOLDER) as folder:
         if owner is not None:
@@ -93,7 +94,7 @@ def local_day(cluster: Cluster, at: datetime) -> str:
 
 
 def audit_log_line(cluster: Cluster, entry: AuditEntry) -> str:
-    """JSON, in which no text of a person can begin a line of its own."""
+    """One line of JSON, in which the text of a person cannot begin a line."""
     values: dict[str, Any] = {
         "id": entry.id,
         "at": entry.at.astimezone(cluster.settings.zone).isoformat(timespec="milliseconds"),
@@ -109,13 +110,13 @@ def audit_log_line(cluster: Cluster, entry: AuditEntry) -> str:
 
 
 def list_log_files(cluster: Cluster, actor: Actor) -> list[AuditLogFile]:
-    """Newest first."""
+    """The files, newest first."""
     require_administrator(actor)
     folder, today = audit_log_folder(cluster), local_day(cluster, cluster.clock())
     files = sorted(
         (path for path in folder.glob("*.log") if LOG_FILE_NAME.fullmatch(path.name)), reverse=True
     )
-    # One may go meanwhile, or be a link that leads nowhere.
+    # A file may disappear in between, or be a link without a target.
     return [
         AuditLogFile(path.stem, log_file_size(path), path.stem == today) for path in files if path.is_file()
     ]
@@ -137,11 +138,11 @@ def find_log_file(cluster: Cluster, actor: Actor, day: str) -> AuditLogFile:
 
 
 def delete_log_file(cluster: Cluster, actor: Actor, day: str) -> None:
-    """Writes one audit entry before (with the file's line count and SHA-256) and one after; a deletion that was
-    killed lacks the second. The sealed entries stay in the database.
+    """Writes an audit entry before (with the file's line count and SHA-256) and one after. If the deletion is killed,
+    the second one is missing. The sealed entries stay in the database.
 
-    Raises Forbidden, NotFound, Conflict for today's file, to which more is to come; Unavailable where the disk
-    refuses, which is an entry too.
+    Raises Forbidden, NotFound, Conflict for today's file, which still grows, and Unavailable if the disk refuses;
+    that gets an entry too.
     """
     require_person(actor)
     if find_log_file(cluster, actor, day).is_today:

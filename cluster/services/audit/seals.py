@@ -31,7 +31,7 @@ from cluster.store.facts import InstallationFact
 log = structlog.get_logger()
 
 SETTLED_AFTER = timedelta(seconds=60)
-"""On PostgreSQL a later entry may be committed before an earlier one; by then both have been."""
+"""On PostgreSQL a later entry may be committed before an earlier one. After this time both are committed."""
 BATCH = 1000
 DECODER = json.JSONDecoder()
 FULL_TIME_LENGTH = len("2026-11-20 18:00:00.000001")
@@ -46,31 +46,31 @@ TEXT_EXPRESSIONS = {
 """SQL expressions that return these columns as text: parsing them in the driver and formatting them again costs most
 of the time. SQLite stores both as text."""
 SEALED_COUNT_FACT = "audit_sealed"
-"""How many entries all seals up to the last one cover: nobody has to add them up."""
+"""The number of entries under all seals, so that nobody has to add them up."""
 
 
 @dataclass(frozen=True)
 class AuditStatus:
-    """How far the audit is sealed, and how the last check of it ended."""
+    """How far the audit is sealed, and how its last check ended."""
 
     entries: int
     sealed: int
     seals: int
     checked_at: datetime | None
     checked: int
-    """How many entries that check covered: what is not sealed cannot be checked."""
+    """The number of entries that the check covered. Unsealed entries cannot be checked."""
     violation: SealViolation | None
 
 
 @dataclass(frozen=True)
 class SealAnchor:
-    """A seal that was written down outside of the database: `place` names the place."""
+    """A seal that was recorded outside the database, at `place`."""
 
     place: str
     number: int
     mac: str
     made_at: datetime | None = None
-    """When it was written down."""
+    """When it was recorded."""
 
 
 def ignore_seal(seal: AuditSeal) -> None:
@@ -82,9 +82,9 @@ def seal_entries(
     tell: Callable[[AuditSeal], None] = ignore_seal,
     settled_after: timedelta = SETTLED_AFTER,
 ) -> int:
-    """Seals what is settled, a batch per transaction; how many entries. A second sealer is harmless.
+    """Seals settled entries, a batch per transaction, and returns their number. Two sealers at once do no harm.
 
-    `tell` hears of each seal once it is committed. `settled_after` is shorter only where nobody else writes.
+    `tell` is called with each seal after its commit. `settled_after` is shorter only if nobody else writes.
     """
     key, sealed = derive_seal_key(cluster.settings.seal_secret), 0
     while True:
@@ -108,7 +108,8 @@ def seal_batch(cluster: Cluster, key: bytes, settled_after: timedelta) -> AuditS
         before = count_sealed(session, last)
         following = select(AuditEntry).where(AuditEntry.id > (last.last_id if last else 0))
         found = session.scalars(following.order_by(AuditEntry.id).limit(BATCH)).all()
-    # Only up to the first that may still have an unseen neighbour: a seal covers all numbers up to its last.
+    # A seal covers all ids up to its last one, so it ends before the first entry that may have an uncommitted
+    # neighbour.
     entries = list(takewhile(lambda entry: can_be_sealed(entry, now, settled_after), found))
     if not entries:
         return None
@@ -146,7 +147,7 @@ def count_sealed(session: Session, last: AuditSeal | None) -> int:
 
 
 def can_be_sealed(entry: AuditEntry, now: datetime, settled_after: timedelta) -> bool:
-    """An entry from the future was written before the clock was set back."""
+    """Whether the entry is old enough. One from the future was written before the clock was set back."""
     return abs(now - entry.at) > settled_after
 
 
@@ -161,7 +162,7 @@ def entry_values(entry: AuditEntry) -> dict[str, Any]:
 
 
 def check_audit(cluster: Cluster, anchors: list[SealAnchor]) -> AuditStatus:
-    """Reads all of it; the first place that is wrong is kept as a fact of the installation."""
+    """Checks the whole audit. The first violation is stored as an installation fact."""
     covered = read_audit_status(cluster).sealed
     found = find_first_violation(cluster, anchors)
     value = {"at": cluster.clock().isoformat(), "sealed": covered, "code": found.code if found else None}
@@ -173,7 +174,7 @@ def check_audit(cluster: Cluster, anchors: list[SealAnchor]) -> AuditStatus:
 
 
 def find_first_violation(cluster: Cluster, anchors: list[SealAnchor]) -> SealViolation | None:
-    """None where all of it is as it was sealed, and every seal that was written down outside is there."""
+    """Returns None if everything is as it was sealed, and every seal that was recorded outside exists."""
     key = derive_seal_key(cluster.settings.seal_secret)
     old = OldEpochChecker(read_epochs(cluster, key), key)
     digests, before = EntryDigester(key), None
@@ -193,10 +194,7 @@ def find_first_violation(cluster: Cluster, anchors: list[SealAnchor]) -> SealVio
 
 
 def read_chain(cluster: Cluster) -> Iterator[tuple[Seal, "SealedEntries"]]:
-    """Each seal with all entries that stand between the one before and its own end.
-
-    Each in a transaction of its own, over one connection.
-    """
+    """Each seal with all entries after the one before. Each is read in its own transaction, over one connection."""
     number = last_id = 0
     with cluster.store.read_columns() as connection:
         while True:
@@ -212,7 +210,9 @@ def read_chain(cluster: Cluster) -> Iterator[tuple[Seal, "SealedEntries"]]:
 
 
 def read_range(connection: Connection, after: int, until: int) -> Sequence[Row[Any]]:
-    """By the driver alone: a million are read each night, and types cost most of it."""
+    """Reads with the driver alone, because a million entries are read each night and SQLAlchemy's types take most of
+    the time.
+    """
     plain = TEXT_EXPRESSIONS.get(connection.dialect.name, {})
     columns = ", ".join(plain.get(name, name) for name in ENTRY_COLUMNS)
     where = f"id > {int(after)} AND id <= {int(until)} ORDER BY id"
@@ -221,20 +221,22 @@ def read_range(connection: Connection, after: int, until: int) -> Sequence[Row[A
 
 @dataclass(frozen=True)
 class SealedEntries:
-    """As `entry_values` has them, each made when it is looked at: all at once they would keep the collector busy."""
+    """The entries in the form of `entry_values`. Each is made when it is needed, because all at once would slow down
+    the garbage collector.
+    """
 
     rows: Sequence[Row[Any]]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         for row in self.rows:
             entry = dict(zip(ENTRY_COLUMNS, row, strict=True))
-            # Whoever edits SQLite's file may put in anything.
+            # Anybody with write access to SQLite's file can put any value in.
             entry["at"], entry["data"] = to_utc_text(str(entry["at"])), parse_json_text(str(entry["data"]))
             yield entry
 
 
 def parse_json_text(text: str) -> Any:
-    """As `json.loads`, which takes three times as long over a short text; what it is not stays the text it is."""
+    """Parses JSON as `json.loads`, but three times as fast for short texts. Invalid JSON stays text."""
     try:
         value, end = DECODER.raw_decode(text)
         return value if end == len(text) else json.loads(text)
@@ -243,7 +245,7 @@ def parse_json_text(text: str) -> Any:
 
 
 def to_utc_text(text: str) -> str:
-    """ISO text in UTC, of the database's text, which has no offset; what is no moment stays as it is."""
+    """The database's text, which has no offset, as an ISO text in UTC. Text that is no time stays as it is."""
     if len(text) == FULL_TIME_LENGTH and text[10] == " " and not text.endswith(".000000"):
         return f"{text[:10]}T{text[11:]}+00:00"
     try:

@@ -1,1 +1,1 @@
-"""Backups: the catalogue, etcd's copies, and a restored database."""
+"""Backups: their manifests, etcd's snapshots, and restored databases."""

@@ -1,4 +1,4 @@
-"""Reads the etcd snapshots among the backups, each with its manifest beside it."""
+"""Reads the etcd snapshots among the backups, each with the manifest beside it."""
 
 import json
 import re
@@ -18,7 +18,7 @@ ETCD_BACKUP_NAME = re.compile(r"etcd-\d{8}T\d{6}Z\.db\.zst")
 
 @dataclass(frozen=True)
 class EtcdBackup:
-    """`size` in bytes; `keys` and `revision` as a fresh etcd told them, once one has come up on it."""
+    """`size` is in bytes. `keys` and `revision` are set by a drill, from a fresh etcd that started on it."""
 
     name: str
     made_at: datetime
@@ -34,20 +34,20 @@ class EtcdBackup:
 
 
 def list_etcd_backups(cluster: Cluster, actor: Actor) -> list[EtcdBackup]:
-    """Newest first."""
+    """The snapshots, newest first."""
     require_administrator(actor)
     return read_etcd_backups(cluster.settings.backups)
 
 
 def read_etcd_backups(folder: Path) -> list[EtcdBackup]:
-    """Those with a whole manifest beside them, newest first."""
+    """The snapshots with a complete manifest, newest first."""
     found = [read_etcd_manifest(path) for path in folder.glob("etcd-*.db.zst.json")]
     whole = [backup for backup in found if backup is not None and (folder / backup.name).is_file()]
     return sorted(whole, key=lambda backup: backup.made_at, reverse=True)
 
 
 def read_etcd_manifest(path: Path) -> EtcdBackup | None:
-    """None where it is not one of ours or cannot be read."""
+    """Returns None if it is not one of ours or cannot be read."""
     try:
         if path.stat().st_size > LARGEST_MANIFEST:
             return None

@@ -1,5 +1,6 @@
-"""Reads the backups in their folder: the manifest beside each says what it holds and whether a restore has verified
-it."""
+"""Reads the backups in their folder. The manifest beside each says what it contains and whether a drill has verified
+it.
+"""
 
 import json
 import re
@@ -25,7 +26,9 @@ LARGEST_MANIFEST = 256 * 1024
 
 @dataclass(frozen=True)
 class Backup:
-    """`size` in bytes; `restored_at` is when it was last proved by a restore, `problem` why that failed."""
+    """`size` is in bytes. `restored_at` is the time of the last successful drill, `problem` the reason of a failed
+    one.
+    """
 
     name: str
     made_at: datetime
@@ -38,10 +41,10 @@ class Backup:
     problem: BackupProblem | None = None
     database: str = "sqlite"
     copied_at: datetime | None = None
-    """When it was copied to another machine, `copy_problem` why it could not be."""
+    """When it was copied to another machine. `copy_problem` is the reason of a failed copy."""
     copy_problem: BackupProblem | None = None
     anchor: tuple[int, str] | None = None
-    """Number and mac of the audit's newest seal when it was made."""
+    """The number and mac of the audit's newest seal when it was made."""
 
     @property
     def total_rows(self) -> int:
@@ -53,12 +56,12 @@ class BackupStatus:
     """The state of the backups as alerts need it; all fields are empty if nothing is wrong."""
 
     last_verified: Backup | None
-    """The last one that a restore has proved, and that is still what was proved."""
+    """The last verified backup whose file has not changed since."""
     is_too_old: bool
-    """Also where there is none although the installation has had a night for it."""
+    """Whether it is too old, or missing although the installation has had a night for it."""
     damaged: list[Backup]
     failed: Operation | None
-    """The newest run of the nightly backup, where it did not end well."""
+    """The newest run of the nightly backup, if it failed."""
 
 
 def read_backup_status(cluster: Cluster) -> BackupStatus:
@@ -67,7 +70,7 @@ def read_backup_status(cluster: Cluster) -> BackupStatus:
     with cluster.store.read() as session:
         newest = select(Operation).where(Operation.kind == OperationKind.BACKUP)
         last = session.scalar(newest.order_by(Operation.id.desc()).limit(1))
-        # Entries are never deleted: the first one tells since when there is something to lose.
+        # Entries are never deleted, so the first one tells since when there are data to lose.
         first = None if proven else session.scalar(select(AuditEntry.at).order_by(AuditEntry.id).limit(1))
     since = proven.made_at if proven else first
     has_failed = last is not None and last.state in (OperationState.FAILED, OperationState.INTERRUPTED)
@@ -80,18 +83,18 @@ def read_backup_status(cluster: Cluster) -> BackupStatus:
 
 
 def last_verified_backup(backups: list[Backup]) -> Backup | None:
-    """By when it was made: what has changed since then would be lost. `backups` are newest first."""
+    """Compares when the backups were made, because later changes would be lost. `backups` are newest first."""
     return next((backup for backup in backups if backup.restored_at is not None), None)
 
 
 def list_backups(cluster: Cluster, actor: Actor) -> list[Backup]:
-    """Newest first."""
+    """The backups, newest first."""
     require_administrator(actor)
     return read_backups(cluster.settings.backups)
 
 
 def read_backups(folder: Path) -> list[Backup]:
-    """Those with a whole manifest beside them, newest first."""
+    """The backups with a complete manifest, newest first."""
     found = [read_backup_manifest(path) for path in folder.glob("groundcrew-*.sql.zst.json")]
     whole = [backup for backup in found if backup is not None and (folder / backup.name).is_file()]
     return sorted(whole, key=lambda backup: backup.made_at, reverse=True)
@@ -102,7 +105,7 @@ def manifest_path(folder: Path, name: str) -> Path:
 
 
 def read_backup_manifest(path: Path) -> Backup | None:
-    """None where it is not one of ours or cannot be read."""
+    """Returns None if it is not one of ours or cannot be read."""
     try:
         if path.stat().st_size > LARGEST_MANIFEST:
             return None

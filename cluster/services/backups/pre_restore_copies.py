@@ -14,12 +14,12 @@ from cluster.settings import Settings
 PRE_RESTORE_PREFIX = "before-restore"
 PRE_RESTORE_NAME = re.compile(PRE_RESTORE_PREFIX + r"-(\d{8}-\d{6})\.(?:db|sql\.zst)")
 SIDE_FILE_ENDINGS = ("-wal", "-shm", ".json")
-"""What belongs to such a file, by the end of its name."""
+"""The endings of files that belong to such a copy."""
 
 
 @dataclass(frozen=True)
 class PreRestoreCopy:
-    """`size` in bytes, with what belongs to it; `kept_until` None: the newest stays."""
+    """`size` is in bytes and includes the side files. `kept_until` is None for the newest, which stays."""
 
     path: Path
     at: datetime
@@ -28,18 +28,18 @@ class PreRestoreCopy:
 
 
 def pre_restore_name(settings: Settings, now: datetime) -> str:
-    """Without its ending: the moment by the installation's own clock."""
+    """The name without its ending, which contains the local time."""
     return f"{PRE_RESTORE_PREFIX}-{now.astimezone(settings.zone):%Y%m%d-%H%M%S}"
 
 
 def list_pre_restore_copies(cluster: Cluster, actor: Actor) -> list[PreRestoreCopy]:
-    """Newest first."""
+    """The copies, newest first."""
     require_administrator(actor)
     return read_pre_restore_copies(cluster.settings)
 
 
 def read_pre_restore_copies(settings: Settings) -> list[PreRestoreCopy]:
-    """Newest first. A name of the hour that a clock shows twice is taken for the first one."""
+    """The copies, newest first. In the hour that a clock change repeats, a name counts as the first time."""
     folders = (settings.state_dir / "database", settings.backups)
     paths = [
         path
@@ -58,13 +58,13 @@ def read_pre_restore_copies(settings: Settings) -> list[PreRestoreCopy]:
 
 
 def files_of_copy(path: Path) -> list[Path]:
-    """The file itself is the last: as long as it is there, the others are found."""
+    """The files, the copy itself last, so that the others are found as long as it exists."""
     others = [path.with_name(path.name + end) for end in SIDE_FILE_ENDINGS]
     return [*(each for each in others if each.exists()), path]
 
 
 def time_in_name(settings: Settings, path: Path) -> datetime:
-    """When it was put aside, by its name."""
+    """When the copy was made, according to its name."""
     match = PRE_RESTORE_NAME.fullmatch(path.name)
     assert match is not None
     local = datetime.strptime(match[1], "%Y%m%d-%H%M%S").replace(tzinfo=settings.zone)

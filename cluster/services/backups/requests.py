@@ -1,4 +1,4 @@
-"""Requests a backup: each night once, and whenever an administrator asks."""
+"""Requests a backup once each night, and whenever an administrator asks."""
 
 from datetime import datetime
 
@@ -52,9 +52,9 @@ def request_nightly_backup(cluster: Cluster, held: HeldLease) -> Operation | Non
 
 
 def request_backup(cluster: Cluster, actor: Actor) -> Operation:
-    """Requests a backup, which is made and verified as a nightly one is.
+    """Requests a backup, which is made and verified like a nightly one.
 
-    Raises Forbidden, and Conflict if one is under way.
+    Raises Forbidden, and Conflict if one is running.
     """
     require_administrator(actor)
     require_person(actor)

@@ -1,7 +1,7 @@
 """Prepares a restored database for use: ends live attempts, holds waiting jobs, ends sessions, and skips ids that
 were given out since the backup.
 
-Nobody else has it open meanwhile. All of it is one transaction but the seals, which are safe to repeat.
+No other process has it open. Everything is one transaction except the seals, which can be repeated.
 """
 
 import hashlib
@@ -22,8 +22,9 @@ from cluster.domain.states import DesiredState, JobState, NotificationState, Ope
 from cluster.services.audit.epochs import EPOCH_ACTION, update_digest
 from cluster.services.audit.seals import SealAnchor, find_first_violation, read_chain, seal_entries
 from cluster.services.context import Cluster
-from cluster.services.jobs.attempts import EVENT_OF_END, end_attempt, with_requester_name
+from cluster.services.jobs.attempts import EVENT_OF_END, end_attempt, free_units, with_requester_name
 from cluster.services.jobs.events import add_job_event
+from cluster.services.notifications.messages import drop_waiting_events
 from cluster.services.people.users import service_actor
 from cluster.store.alerts import Notification
 from cluster.store.audit import add_audit_entry
@@ -40,15 +41,19 @@ from cluster.store.workspaces import Workspace
 ID_GAP = 1000
 """How many ids are skipped, because ids given out between backup and restore name folders and pages."""
 ROWS_WITH_PUBLIC_IDS = (Job, Sweep, User, Workspace, Dataset, Training, Operation, RepairRun)
-"""They lie in folders by their number, and on servers whoever asks for a repair may delete no other life's folder."""
+"""Rows whose ids name folders. On servers a client of the repair broker may not delete folders from before the
+restore.
+"""
 SELF_REPEATING_KINDS = (OperationKind.BACKUP, OperationKind.NOTICES)
-"""Each backup holds itself as under way, and it did end well; notices are looked for each minute."""
+"""Operations that are requested again anyway. Each backup contains its own operation as running, and notifications
+are checked each minute.
+"""
 OPEN_STATES = (OperationState.REQUESTED, OperationState.RUNNING)
 
 
 @dataclass(frozen=True)
 class RestoredBackup:
-    """The backup. `last_job` is the highest number of a job whose files lie on this machine."""
+    """The origin of the data. `last_job` is the highest number of a job whose files are on this machine."""
 
     name: str
     sha256: str
@@ -58,7 +63,9 @@ class RestoredBackup:
 
 @dataclass(frozen=True)
 class RestoreCounts:
-    """How many of each; `audit` is the code of what was wrong with the access log before the new epoch."""
+    """The number of changed rows of each kind. `audit` is the code of what was wrong with the access log before the
+    new epoch.
+    """
 
     lost: int
     held: int
@@ -71,7 +78,7 @@ class RestoreCounts:
 def prepare_restored_database(
     cluster: Cluster, origin: RestoredBackup, anchors: list[SealAnchor], holds: bool = True
 ) -> RestoreCounts:
-    """`holds`: waiting jobs are held, for each may have run since the backup was made."""
+    """`holds`: waiting jobs are held, because each may have run since the backup was made."""
     actor, now = service_actor(cluster), cluster.clock()
     epoch = describe_old_epoch(cluster, origin, anchors)
     with cluster.store.write(lock="placement") as session:
@@ -79,20 +86,21 @@ def prepare_restored_database(
         held = hold_waiting_jobs(session, actor, origin, now) if holds else 0
         operations = interrupt_operations(session, now)
         sessions = end_all_sessions(session, now)
-        # Those that waited then have been taken since, or are no news any more.
+        # These notifications have been delivered since, or are outdated.
         session.execute(delete(Notification).where(Notification.state == NotificationState.WAITING))
+        drop_waiting_events(session, now)
         session.execute(update(Lease).values(holder="", fence=Lease.fence + 1, expires_at=now))
         skip_ids(session, origin.last_job)
         counts: dict[str, Any] = {"lost": lost, "held": held, "sessions": sessions, "operations": operations}
         add_audit_entry(session, now, actor, "backup.restored", None, name=origin.name, **counts)
         add_audit_entry(session, now, actor, EPOCH_ACTION, None, **epoch)
-    # Nobody else writes: everything has settled.
+    # No other process writes, so all entries have settled.
     seal_entries(cluster, settled_after=timedelta(microseconds=-1))
     return RestoreCounts(lost, held, sessions, operations, epoch["epoch"], epoch["was"])
 
 
 def describe_old_epoch(cluster: Cluster, origin: RestoredBackup, anchors: list[SealAnchor]) -> dict[str, Any]:
-    """What the entry says that begins the new epoch."""
+    """The data of the entry that begins the new epoch."""
     wrong = find_first_violation(cluster, [])
     running, known, epochs, last = hashlib.sha256(), {0: ""}, 1, 0
     for seal, entries in read_chain(cluster):
@@ -117,6 +125,7 @@ def end_live_attempts(session: Session, origin: RestoredBackup, now: datetime) -
     """Ends the attempts that were live in the backup at its time: their later fate is unknown and no time is charged
     for it."""
     living = session.scalars(select(Attempt).where(Attempt.ended_at.is_(None))).all()
+    free_units(session, living, origin.made_at)
     for attempt in living:
         job = attempt.job
         state = JobState.STOPPED if job.desired is DesiredState.STOP else JobState.FAILED
@@ -125,7 +134,7 @@ def end_live_attempts(session: Session, origin: RestoredBackup, now: datetime) -
         outcome = with_requester_name(
             session, job, AttemptOutcome(state, code, data if state is JobState.FAILED else {})
         )
-        end_attempt(session, attempt, origin.made_at, origin.made_at, outcome)
+        end_attempt(attempt, origin.made_at, outcome)
         job.state = next_state(job.state, EVENT_OF_END[state])
         job.ended_at, job.end_code, job.end_data = origin.made_at, outcome.code, dict(outcome.data)
         add_job_event(
@@ -135,7 +144,7 @@ def end_live_attempts(session: Session, origin: RestoredBackup, now: datetime) -
 
 
 def hold_waiting_jobs(session: Session, actor: Actor, origin: RestoredBackup, now: datetime) -> int:
-    """Any number of them by two statements."""
+    """Holds all waiting jobs with two statements."""
     waiting = (Job.state == JobState.WAITING, Job.held_at.is_(None))
     reason = JobOnHold(actor.name, now)
     data = {"name": origin.name, "at": origin.made_at.isoformat()}
@@ -155,7 +164,9 @@ def hold_waiting_jobs(session: Session, actor: Actor, origin: RestoredBackup, no
 
 
 def interrupt_operations(session: Session, now: datetime) -> int:
-    """How many; nothing of them is done a second time but the environment, without which no job can start."""
+    """Interrupts operations and returns their number. Only the environment's build is repeated, because no job can
+    start without it.
+    """
     ended = 0
     for operation in session.scalars(select(Operation).where(Operation.state.in_(OPEN_STATES))):
         operation.lease_until = None
@@ -165,7 +176,7 @@ def interrupt_operations(session: Session, now: datetime) -> int:
         if operation.kind in SELF_REPEATING_KINDS:
             operation.state, operation.ended_at = OperationState.FINISHED, now
             continue
-        # The run of a repair ends below, and nothing can go on with it: another one is asked for.
+        # The run of a repair ends below and cannot continue. A person has to request another one.
         is_over = operation.kind == OperationKind.REPAIR
         operation.state = OperationState.FAILED if is_over else OperationState.INTERRUPTED
         operation.ended_at = now
@@ -181,7 +192,7 @@ def interrupt_operations(session: Session, now: datetime) -> int:
 
 
 def end_all_sessions(session: Session, now: datetime) -> int:
-    """And every link that has not been used: it may have been, since."""
+    """Ends all sessions and invalidates all unused links, which may have been used since."""
     unused = (OneTimeSecret.used_at.is_(None), OneTimeSecret.expires_at > now)
     session.execute(update(OneTimeSecret).where(*unused).values(expires_at=now))
     living = (SignInSession.ended_at.is_(None), SignInSession.expires_at > now)

@@ -1,1 +1,1 @@
-"""Images and environments: what a job can run in."""
+"""Images and training environments in which jobs can run."""

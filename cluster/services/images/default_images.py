@@ -1,4 +1,4 @@
-"""The default images of this installation: the image build records them, pages and start plans read them."""
+"""The default images of this installation. The image build records them; pages and start plans read them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +15,9 @@ DEFAULT_IMAGES_FACT = "default_images"
 
 
 def record_images(cluster: Cluster, images: Sequence[DefaultImage], registry: str) -> bool:
-    """Whether that is news. These are all of them, one a variant: a variant that a site gave up is shown no longer."""
+    """Records all default images, one per variant, and returns whether anything changed. A missing variant is
+    removed.
+    """
     known = {image.variant: replace(image, registry=registry).to_data() for image in images}
     with cluster.store.write() as session:
         fact = session.get(InstallationFact, DEFAULT_IMAGES_FACT, with_for_update=True)
@@ -26,7 +28,7 @@ def record_images(cluster: Cluster, images: Sequence[DefaultImage], registry: st
 
 
 def read_default_image(session: Session, kind: UnitKind) -> str:
-    """What a node pulls for units of this kind; empty where the site has built none yet."""
+    """The reference that a node pulls for units of this kind. Empty if the site has built none yet."""
     fact = session.get(InstallationFact, DEFAULT_IMAGES_FACT)
     known = fact.value if fact else {}
     wanted = ("cuda", "cpu") if kind is UnitKind.GPU else ("cpu", "cuda")
@@ -34,7 +36,7 @@ def read_default_image(session: Session, kind: UnitKind) -> str:
 
 
 def list_default_images(cluster: Cluster, actor: Actor) -> list[DefaultImage]:
-    """In the order of the variants; everybody who has signed in may see them all."""
+    """The images in the order of the variants. Everybody who has signed in may see them."""
     with cluster.store.read() as session:
         fact = session.get(InstallationFact, DEFAULT_IMAGES_FACT)
     known = fact.value if fact else {}

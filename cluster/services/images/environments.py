@@ -17,12 +17,18 @@ from cluster.store.facts import InstallationFact
 from cluster.store.operations import Operation
 
 DEFAULT_ENVIRONMENT_FACT = "default_environment"
+DEFAULT_ENVIRONMENT: Select[Environment] = (
+    select(Environment)
+    .join(InstallationFact, InstallationFact.value["digest"].as_string() == Environment.digest)
+    .where(InstallationFact.name == DEFAULT_ENVIRONMENT_FACT)
+)
+"""Built once: every submission and every decision of the scheduler asks for it."""
 
 
 def ensure_default_environment(cluster: Cluster, actor: Actor, digest: str, path: str) -> Environment:
-    """Makes the environment of this digest the default one, and asks for its building where it is not ready.
+    """Makes the environment of this digest the default one, and requests its build if it is not ready.
 
-    `path` is where the built environment will stand; safe to repeat.
+    `path` is where the built environment will be. The call can be repeated.
     """
     now = cluster.clock()
     requested: Operation | None = None
@@ -57,20 +63,11 @@ def read_default_environment(cluster: Cluster) -> Environment | None:
 
 
 def load_default_environment(session: Session) -> Environment | None:
-    return session.scalar(default_environment())
-
-
-def default_environment() -> Select[Environment]:
-    named = InstallationFact.value["digest"].as_string()
-    return (
-        select(Environment)
-        .join(InstallationFact, named == Environment.digest)
-        .where(InstallationFact.name == DEFAULT_ENVIRONMENT_FACT)
-    )
+    return session.scalar(DEFAULT_ENVIRONMENT)
 
 
 def rebuild_default_environment(cluster: Cluster, actor: Actor) -> None:
-    """Asks again where the files of a ready environment are gone from the disk."""
+    """Requests a build because the files of a ready environment are gone."""
     with cluster.store.write() as session:
         environment = load_default_environment(session)
         if environment is not None:
@@ -80,7 +77,9 @@ def rebuild_default_environment(cluster: Cluster, actor: Actor) -> None:
 
 
 def finish_build(cluster: Cluster, operation_id: int, fence: int, contents: list[list[str]]) -> None:
-    """`contents` is [[library, version, purpose], …], read from what was built. Stale: Conflict."""
+    """Records the end of a build. `contents` is [[library, version, purpose], …]. Raises Conflict if the fence is
+    stale.
+    """
     now = cluster.clock()
     with cluster.store.write() as session:
         operation = finish_operation(session, operation_id, fence, now)
@@ -93,7 +92,7 @@ def finish_build(cluster: Cluster, operation_id: int, fence: int, contents: list
 
 
 def fail_build(cluster: Cluster, operation_id: int, fence: int, code: str, data: dict[str, object]) -> None:
-    """Raises Conflict when stale."""
+    """Records the failure of a build. Raises Conflict if the fence is stale."""
     with cluster.store.write() as session:
         operation = fail_operation(session, operation_id, fence, cluster.clock(), code, data)
         session.get_one(Environment, operation.subject_id).state = EnvironmentState.FAILED

@@ -1,5 +1,6 @@
-"""Reads whether the environment or image of jobs computes on GPUs: from the environment's contents, or from the
-recorded images."""
+"""Reads whether the environment or image of jobs computes on GPUs, from the environment's contents or the recorded
+images.
+"""
 
 from sqlalchemy.orm import Session
 
@@ -21,7 +22,7 @@ UNKNOWN_ENVIRONMENT = EnvironmentOrImage("", GpuSupport.UNKNOWN)
 def read_job_environment(
     cluster: Cluster, session: Session, environment: Environment | None
 ) -> EnvironmentOrImage:
-    """Nothing to say where no GPU is one: stand-ins, as tests have them, compute nothing and are called so."""
+    """The environment of jobs. Nothing is known about simulated GPUs, which compute nothing."""
     if cluster.settings.executor.capabilities.is_simulated:
         return UNKNOWN_ENVIRONMENT
     ground = job_environment_of(cluster.settings, session, environment)
@@ -44,7 +45,7 @@ def job_environment_of(
 
 
 def job_environment_of_images(settings: Settings, session: Session) -> EnvironmentOrImage:
-    """The image that the site has named, if it is one of those that were built; else the built one for GPUs."""
+    """The image that the site has named, if it is one of the built ones, else the built one for GPUs."""
     fact = session.get(InstallationFact, DEFAULT_IMAGES_FACT)
     known = [parse_default_image(image) for image in (fact.value if fact else {}).values()]
     if settings.kubernetes_image:
@@ -62,5 +63,5 @@ def job_environment_of_images(settings: Settings, session: Session) -> Environme
 def read_no_gpu_reason(
     cluster: Cluster, session: Session, environment: Environment | None
 ) -> NoGpuEnvironment | None:
-    """Why no job can start here, where units are GPUs and what jobs run in computes on CPUs only."""
+    """Why no job can start here although units are GPUs: the environment computes on CPUs only."""
     return no_gpu_reason(read_job_environment(cluster, session, environment))

@@ -1,21 +1,23 @@
 """Records what the scheduler did with an attempt: started, running, ended, interrupted; requeues its job where it is
 tried again.
 
-Each function is one transaction that compares the job's fence and checks the scheduler's lease. False or an empty
-answer means that another process was faster: the caller reads again and changes nothing.
+Each function is one transaction that compares the fences of the jobs and checks the scheduler's lease. An attempt that
+its answer does not name has been changed by another process first: the caller reads again and changes nothing.
+Several attempts are recorded together, because a commit costs as much for one as for many.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import bindparam, select, update
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import set_committed_value
 
 from cluster.domain.jobs.attempts import is_retried
 from cluster.domain.jobs.exits import AttemptOutcome, ExitRecord
+from cluster.domain.jobs.headline_metric import HeadlineMetric, choose_headline_metric
 from cluster.domain.jobs.lifecycle import JobEventKind, next_state
 from cluster.domain.jobs.resume_points import ResumePoint
 from cluster.domain.queue.reasons import AttemptInterrupted, RetryAfterFailure, RetryBackoff, to_waiting_data
@@ -26,8 +28,9 @@ from cluster.domain.sweeps.plan import stop_code_of
 from cluster.services.context import Cluster
 from cluster.services.jobs.events import add_job_event, publish_jobs
 from cluster.services.leases import HeldLease, check_lease
+from cluster.services.notifications.job_events import write_job_end_events
 from cluster.services.placement.start_blockers import read_interruptions_in_a_row
-from cluster.store.jobs import Attempt, Job, Sweep
+from cluster.store.jobs import Attempt, Job, Sweep, headline_columns
 from cluster.store.nodes import Allocation, Node
 from cluster.store.users import User
 
@@ -36,47 +39,85 @@ EVENT_OF_END = {
     JobState.FAILED: JobEventKind.FAILED,
     JobState.STOPPED: JobEventKind.STOPPED,
 }
+CURRENT_ATTEMPTS = (
+    select(Attempt, Job, Node)
+    .join(Job, Job.id == Attempt.job_id)
+    .join(Node, Node.id == Attempt.node_id)
+    .where(
+        Attempt.id.in_(bindparam("ids", expanding=True)),
+        Attempt.ended_at.is_(None),
+        Job.fence == Attempt.number,
+    )
+    .order_by(Attempt.id)
+    .with_for_update(of=[Attempt, Job])
+)
+CLAIM_STARTS = (
+    update(Attempt)
+    .where(
+        Attempt.id.in_(bindparam("ids", expanding=True)),
+        Attempt.state == AttemptState.PLACED,
+        Attempt.ended_at.is_(None),
+        Attempt.number == select(Job.fence).where(Job.id == Attempt.job_id).scalar_subquery(),
+    )
+    .values(state=AttemptState.STARTING)
+    .returning(Attempt.id)
+    .execution_options(synchronize_session=False)
+)
+"""Built once: every job passes them."""
 
 
 def record_starting(
-    cluster: Cluster, held: HeldLease, attempt_id: int, resume: ResumePoint | None = None
-) -> bool:
-    """Written before the executor is asked. `resume` is the checkpoint that it begins with."""
+    cluster: Cluster, held: HeldLease, resumes: Mapping[int, ResumePoint | None]
+) -> list[int]:
+    """Written before the executor is asked; `resumes` has the checkpoint that each attempt begins with.
+
+    The attempts that were placed, and are no longer."""
     now = cluster.clock()
     with cluster.store.write() as session:
         check_lease(session, held)
-        attempt = load_current_attempt(session, attempt_id)
-        if attempt is None or attempt.state is not AttemptState.PLACED:
-            return False
-        attempt.state = AttemptState.STARTING
-        if resume is not None:
-            attempt.resumed_from = resume.key
-            job = attempt.job
-            data = {"epoch": resume.epoch, "from_attempt": resume.attempt, "attempt": attempt.number}
-            add_job_event(session, job, now, job.state, "job.resumed", data)
-    return True
+        starting = list(session.scalars(CLAIM_STARTS, {"ids": list(resumes)}))
+        for attempt_id in starting:
+            if (resume := resumes[attempt_id]) is not None:
+                record_resume_point(session, attempt_id, resume, now)
+    return starting
+
+
+def record_resume_point(session: Session, attempt_id: int, resume: ResumePoint, now: datetime) -> None:
+    (attempt,) = load_current_attempts(session, [attempt_id])
+    attempt.resumed_from = resume.key if resume.job is None else f"job-{resume.job}/{resume.key}"
+    if resume.job is not None:
+        data = {"epoch": resume.epoch, "job": resume.job, "attempt": attempt.number}
+        add_job_event(session, attempt.job, now, attempt.job.state, "job.continues", data)
+        return
+    data = {"epoch": resume.epoch, "from_attempt": resume.attempt, "attempt": attempt.number}
+    add_job_event(session, attempt.job, now, attempt.job.state, "job.resumed", data)
 
 
 def record_running(
-    cluster: Cluster, held: HeldLease, attempt_id: int, handle: Mapping[str, Any], adopted: bool = False
-) -> bool:
-    """`handle` is the executor's; `is_adopted` where another scheduler had started it."""
+    cluster: Cluster, held: HeldLease, handles: Mapping[int, Mapping[str, Any]], adopted: bool = False
+) -> list[int]:
+    """`handles` are the executor's, by attempt; `adopted` where another scheduler had started them.
+
+    The attempts that had not been known to run."""
     now = cluster.clock()
     with cluster.store.write() as session:
         check_lease(session, held)
-        attempt = load_current_attempt(session, attempt_id)
-        if attempt is None or attempt.state is AttemptState.RUNNING:
-            return False
-        attempt.state = AttemptState.RUNNING
-        attempt.handle = dict(handle)
-        attempt.started_at = now
-        job = attempt.job
-        job.state = next_state(job.state, JobEventKind.STARTED)
-        job.started_at = job.started_at or now
-        data = {"attempt": attempt.number, "node": attempt.node.name}
-        add_job_event(session, job, now, job.state, "job.adopted" if adopted else "job.started", data)
-    publish_jobs(cluster, attempt.job_id)
-    return True
+        begun = [
+            attempt
+            for attempt in load_current_attempts(session, handles)
+            if attempt.state is not AttemptState.RUNNING
+        ]
+        for attempt in begun:
+            attempt.state = AttemptState.RUNNING
+            attempt.handle = dict(handles[attempt.id])
+            attempt.started_at = now
+            job = attempt.job
+            job.state = next_state(job.state, JobEventKind.STARTED)
+            job.started_at = job.started_at or now
+            data = {"attempt": attempt.number, "node": attempt.node.name}
+            add_job_event(session, job, now, job.state, "job.adopted" if adopted else "job.started", data)
+    publish_jobs(cluster, *(attempt.job_id for attempt in begun))
+    return [attempt.id for attempt in begun]
 
 
 def record_stop_cause(cluster: Cluster, held: HeldLease, attempt_id: int, cause: StopCause) -> bool:
@@ -90,42 +131,58 @@ def record_stop_cause(cluster: Cluster, held: HeldLease, attempt_id: int, cause:
     return True
 
 
-def record_end(
-    cluster: Cluster,
-    held: HeldLease,
-    attempt_id: int,
-    outcome: AttemptOutcome,
-    truth: ExitRecord | None = None,
-    resume: ResumePoint | None = None,
-) -> bool:
-    """The job's end and the freeing of its units are one transaction.
+@dataclass(frozen=True)
+class AttemptEnd:
+    """How an attempt has ended; a job with tries left goes on from `resume`."""
 
-    A failed job with tries left waits again instead, to go on from `resume`.
+    attempt_id: int
+    outcome: AttemptOutcome
+    truth: ExitRecord | None = None
+    resume: ResumePoint | None = None
+
+
+def record_end(cluster: Cluster, held: HeldLease, *ends: AttemptEnd) -> list[int]:
+    """The ends of these jobs and the freeing of their units are one transaction; the attempts that had not ended.
+
+    A failed job with tries left waits again instead.
     """
-    now = cluster.clock()
+    now, by_attempt = cluster.clock(), {end.attempt_id: end for end in ends}
     with cluster.store.write() as session:
         check_lease(session, held)
-        attempt = load_current_attempt(session, attempt_id)
-        if attempt is None:
-            return False
-        job = attempt.job
-        ended_at = choose_end_time(truth, attempt, now)
-        outcome = with_requester_name(session, job, outcome)
-        end_attempt(session, attempt, now, ended_at, outcome)
-        if attempt.started_at is None and truth is not None and truth.started_at is not None:
-            attempt.started_at = min(truth.started_at, ended_at)
-            job.started_at = job.started_at or attempt.started_at
-        record_usage(session, attempt, truth)
-        left = {"left_behind": truth.left_behind} if truth and truth.left_behind else {}
-        data = outcome.data | left | {"attempt": attempt.number}
-        if is_retried(outcome, job.desired, job.retries, job.retries_used):
-            retry_job(session, job, now, outcome, attempt.number, resume)
-        else:
-            if truth is not None:
-                job.results = {name: list(three) for name, three in truth.results.items()} or None
-            end_job(session, job, now, ended_at, outcome, data)
-    publish_jobs(cluster, attempt.job_id)
-    return True
+        ended = load_current_attempts(session, by_attempt)
+        free_units(session, ended, now)
+        for attempt in ended:
+            end_attempt_and_job(session, attempt, by_attempt[attempt.id], now)
+        write_job_end_events(session, [attempt.job for attempt in ended], now)
+    publish_jobs(cluster, *(attempt.job_id for attempt in ended))
+    return [attempt.id for attempt in ended]
+
+
+def end_attempt_and_job(session: Session, attempt: Attempt, end: AttemptEnd, now: datetime) -> None:
+    job, truth = attempt.job, end.truth
+    ended_at = choose_end_time(truth, attempt, now)
+    outcome = with_requester_name(session, job, end.outcome)
+    end_attempt(attempt, ended_at, outcome)
+    if attempt.started_at is None and truth is not None and truth.started_at is not None:
+        attempt.started_at = min(truth.started_at, ended_at)
+        job.started_at = job.started_at or attempt.started_at
+    record_usage(session, attempt, truth)
+    left = {"left_behind": truth.left_behind} if truth and truth.left_behind else {}
+    data = outcome.data | left | {"attempt": attempt.number}
+    if is_retried(outcome, job.desired, job.retries, job.retries_used):
+        retry_job(session, job, now, outcome, attempt.number, end.resume)
+    else:
+        if truth is not None:
+            job.results = {name: list(three) for name, three in truth.results.items()} or None
+            record_headline(job, choose_headline_metric(truth.results, truth.objective))
+        end_job(session, job, now, ended_at, outcome, data)
+
+
+def record_headline(job: Job, headline: HeadlineMetric | None) -> None:
+    """What was measured before stays if the record has nothing."""
+    if headline is not None:
+        for column, value in headline_columns(headline).items():
+            setattr(job, column, value)
 
 
 def end_job(
@@ -195,12 +252,14 @@ def record_interruption(
             return False
         job = attempt.job
         data = {"node": attempt.node.name} | dict(data)
-        end_attempt(session, attempt, now, now, AttemptOutcome(job.state, cause, data))
+        free_units(session, [attempt], now)
+        end_attempt(attempt, now, AttemptOutcome(job.state, cause, data))
         record_usage(session, attempt, truth)
         in_a_row = read_interruptions_in_a_row(session, attempt.job_id)
         end = outcome_after_interruptions(session, attempt, in_a_row, cause, data)
         if end is not None:
             end_job(session, job, now, now, end, end.data | {"attempt": attempt.number})
+            write_job_end_events(session, [job], now)
         else:
             job.state = next_state(job.state, JobEventKind.INTERRUPTED)
             requeue_job(
@@ -238,39 +297,38 @@ def waiting_reason_after_interruption(
 
 
 def load_current_attempt(session: Session, attempt_id: int) -> Attempt | None:
-    """The attempt, locked together with its job; None where it has ended or a newer one exists.
+    return next(iter(load_current_attempts(session, [attempt_id])), None)
 
-    Both are locked, for a row that is only joined would be read as it was before the wait. Job and node come
-    with it in one statement.
+
+def load_current_attempts(session: Session, attempt_ids: Collection[int]) -> list[Attempt]:
+    """The attempts, locked together with their jobs; without those that have ended or of which a newer one exists.
+
+    Both are locked, for a row that is only joined would be read as it was before the wait. Jobs and nodes come
+    with them in one statement.
     """
-    found = session.execute(
-        select(Attempt, Job, Node)
-        .join(Job, Job.id == Attempt.job_id)
-        .join(Node, Node.id == Attempt.node_id)
-        .where(Attempt.id == attempt_id, Attempt.ended_at.is_(None), Job.fence == Attempt.number)
-        .with_for_update(of=[Attempt, Job])
-    ).first()
-    if found is None:
-        return None
-    attempt, job, node = found
-    # Held by the attempt: a session forgets rows that nobody holds, and would ask for them again.
-    set_committed_value(attempt, "job", job)
-    set_committed_value(attempt, "node", node)
-    return attempt
+    found = session.execute(CURRENT_ATTEMPTS, {"ids": list(attempt_ids)}).all()
+    for attempt, job, node in found:
+        # Held by the attempt: a session forgets rows that nobody holds, and would ask for them again.
+        set_committed_value(attempt, "job", job)
+        set_committed_value(attempt, "node", node)
+    return [attempt for attempt, _job, _node in found]
 
 
-def end_attempt(
-    session: Session, attempt: Attempt, now: datetime, ended_at: datetime, outcome: AttemptOutcome
-) -> None:
+def free_units(session: Session, attempts: Sequence[Attempt], now: datetime) -> None:
+    """Called before the attempts are changed: what was changed would be written for it, and once more at the end."""
+    session.execute(
+        update(Allocation)
+        .where(Allocation.attempt_id.in_([attempt.id for attempt in attempts]), Allocation.ended_at.is_(None))
+        .values(ended_at=now),
+        execution_options={"synchronize_session": False},
+    )
+
+
+def end_attempt(attempt: Attempt, ended_at: datetime, outcome: AttemptOutcome) -> None:
     attempt.state = AttemptState.ENDED
     attempt.ended_at = ended_at
     attempt.end_code, attempt.end_data = outcome.code, dict(outcome.data)
     attempt.exit_code = outcome.exit_code
-    session.execute(
-        update(Allocation)
-        .where(Allocation.attempt_id == attempt.id, Allocation.ended_at.is_(None))
-        .values(ended_at=now)
-    )
 
 
 def with_requester_name(session: Session, job: Job, outcome: AttemptOutcome) -> AttemptOutcome:

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlalchemy import select
+from sqlalchemy.orm import load_only
 
 from cluster.domain.errors import Conflict, Gone
 from cluster.domain.people.actor import Actor
@@ -11,11 +12,11 @@ from cluster.domain.people.permissions import is_allowed, require_permission
 from cluster.domain.states import ENDED_JOB_STATES
 from cluster.services.context import Cluster
 from cluster.services.jobs.events import add_job_event
-from cluster.services.jobs.queries import load_job
+from cluster.services.jobs.queries import JobAttempt, JobRecord, load_job, read_attempt
 from cluster.services.leases import HeldLease, check_lease
 from cluster.services.people.access import job_relation
 from cluster.store.audit import add_audit_entry
-from cluster.store.jobs import FILES_TO_DELETE, Job
+from cluster.store.jobs import FILES_TO_DELETE, IS_LIVE, Job
 
 MAX_JOBS_PER_REQUEST = 200
 """Jobs in one request."""
@@ -58,6 +59,11 @@ def request_file_deletion(cluster: Cluster, actor: Actor, job_ids: Collection[in
             require_permission("job.delete_files", job_relation(actor, job), job_id)
             if job.state not in ENDED_JOB_STATES:
                 raise Conflict("job.files_of_living", id=job.id)
+            reader = session.scalar(
+                select(Job.id).where(Job.continues_job_id == job.id, IS_LIVE).order_by(Job.id).limit(1)
+            )
+            if reader is not None:
+                raise Conflict("job.files_of_continued", id=job.id, by=reader)
             asked.append(job)
             if job.files_unwanted_at is not None:
                 continue
@@ -76,11 +82,20 @@ def require_files(job: Job) -> None:
         raise Gone(deletion_code(job), **deletion_data(job))
 
 
-def deletion_code(job: Job) -> str:
+def read_attempt_with_files(cluster: Cluster, actor: Actor, job_id: int, number: int | None) -> JobAttempt:
+    """Which attempt's files a person may read, without the rest of its job. Raises NotFound and Gone."""
+    attempt = read_attempt(cluster, actor, job_id, number)
+    columns = load_only(Job.id, Job.files_unwanted_at, Job.files_unwanted_by, Job.files_deleted_at)
+    with cluster.store.read() as session:
+        require_files(session.get_one(Job, job_id, options=[columns]))
+    return attempt
+
+
+def deletion_code(job: Job | JobRecord) -> str:
     return "job.files_deleted" if job.files_deleted_at is not None else "job.files_going"
 
 
-def deletion_data(job: Job) -> dict[str, object]:
+def deletion_data(job: Job | JobRecord) -> dict[str, object]:
     at = job.files_deleted_at or job.files_unwanted_at
     return {"id": job.id, "by": job.files_unwanted_by, "at": at.isoformat() if at else None}
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import bindparam, func, select
 
 from cluster.domain.jobs.attempts import NodeFate
 from cluster.domain.nodes.node_state import NodeSignals, is_node_gone, node_fate_since, worst_fate
@@ -32,6 +31,9 @@ class LiveAttempt:
     resume_from: str | None
     retries_left: int
     grace_seconds: int
+    continues_job_id: int | None = None
+    continues_from: str | None = None
+    """The other job with whose checkpoint the first attempt begins, and that checkpoint."""
     stop_cause_code: str | None = None
     stop_cause_data: Mapping[str, Any] | None = None
     node_fate: NodeFate = NodeFate.SAME_BOOT
@@ -60,13 +62,14 @@ ATTEMPT_COLUMNS = (
     Job.resume_from,
     Job.retries - Job.retries_used,
     Job.grace_seconds,
+    Job.continues_job_id,
+    Job.continues_from,
     Attempt.stop_cause_code,
     Attempt.stop_cause_data,
 )
 
 
 NODE_SIGNAL_COLUMNS = (
-    Node.id,
     Node.name,
     Node.heartbeat_at,
     Node.has_executor,
@@ -74,49 +77,50 @@ NODE_SIGNAL_COLUMNS = (
     Node.lost_at,
     Node.booted_at,
 )
+"""Without their facts, which are large and belong to the pages."""
+LIVE_ATTEMPTS = (
+    select(*ATTEMPT_COLUMNS)
+    .join(Job, Job.id == Attempt.job_id)
+    .where(Attempt.ended_at.is_(None))
+    .order_by(Attempt.id)
+)
+ATTEMPT_NODES = (
+    select(Allocation.attempt_id, *NODE_SIGNAL_COLUMNS)
+    .join(Unit, Unit.id == Allocation.unit_id)
+    .join(Node, Node.id == Unit.node_id)
+    .where(Allocation.ended_at.is_(None))
+    .distinct()
+)
+SOME_LIVE_ATTEMPTS = LIVE_ATTEMPTS.where(Attempt.id.in_(bindparam("ids", expanding=True)))
+SOME_ATTEMPT_NODES = ATTEMPT_NODES.where(Allocation.attempt_id.in_(bindparam("ids", expanding=True)))
+"""Built once: every pass of the scheduler runs them."""
 
 
 def list_live_attempts(cluster: Cluster, only: Collection[int] | None = None) -> list[LiveAttempt]:
     """In the order in which they were made; `only` of these attempts, where it is given."""
     now = cluster.clock()
-    query = select(*ATTEMPT_COLUMNS).join(Job, Job.id == Attempt.job_id).where(Attempt.ended_at.is_(None))
-    if only is not None:
-        query = query.where(Attempt.id.in_(only))
     with cluster.store.read() as session:
-        rows = session.execute(query.order_by(Attempt.id)).all()
-        # Without their facts, which are large and belong to the pages.
-        nodes = (
-            {row[0]: (row[1], NodeSignals(*row[2:])) for row in session.execute(select(*NODE_SIGNAL_COLUMNS))}
-            if rows
-            else {}
-        )
-        places = read_attempt_nodes(session, [row[0] for row in rows]) if rows else {}
+        if only is None:
+            rows = session.execute(LIVE_ATTEMPTS).all()
+            found = session.execute(ATTEMPT_NODES).all() if rows else ()
+        else:
+            rows = session.execute(SOME_LIVE_ATTEMPTS, {"ids": list(only)}).all()
+            found = session.execute(SOME_ATTEMPT_NODES, {"ids": list(only)}).all() if rows else ()
+    nodes: dict[int, list[tuple[str, NodeSignals]]] = {}
+    for each in found:
+        nodes.setdefault(each[0], []).append((each[1], NodeSignals(*each[2:])))
     living = []
     for row in rows:
-        there = [nodes[node_id] for node_id in places.get(row[0], ())]
+        there = nodes.get(row[0], [])
         fates = {name: node_fate_since(signs, row[7], now) for name, signs in there}
         fate = worst_fate(fates.values())
-        where = next((name for name, each in fates.items() if each is fate), "")
+        where = next((name for name, own in fates.items() if own is fate), "")
         gone = frozenset(name for name, each in fates.items() if is_node_gone(each))
         known = LiveAttempt(*row)
         living.append(
             replace(known, node_fate=fate, fate_node=where, lost_nodes=gone, nodes=max(1, len(there)))
         )
     return living
-
-
-def read_attempt_nodes(session: Session, attempt_ids: Collection[int]) -> Mapping[int, list[int]]:
-    """The nodes of these living attempts."""
-    query = (
-        select(Allocation.attempt_id, Unit.node_id)
-        .join(Unit, Unit.id == Allocation.unit_id)
-        .where(Allocation.ended_at.is_(None), Allocation.attempt_id.in_(attempt_ids))
-        .distinct()
-    )
-    places: dict[int, list[int]] = {}
-    for attempt_id, node_id in session.execute(query):
-        places.setdefault(attempt_id, []).append(node_id)
-    return places
 
 
 def count_lost_attempts(cluster: Cluster, job_id: int) -> int:

@@ -1,17 +1,19 @@
-"""Records how far running jobs are and when they will end, as their programs report it."""
+"""Records how far running jobs are, when they will end, and their headline metric, as their programs report it."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from sqlalchemy import bindparam, select, update
 
+from cluster.domain.jobs.headline_metric import HeadlineMetric, has_headline_changed
 from cluster.domain.jobs.progress import ProgressEstimate, has_changed_visibly
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
 from cluster.store.base import UtcDateTime
-from cluster.store.jobs import Attempt
+from cluster.store.jobs import Attempt, Job, headline_columns, headline_of
 
 TIME_TYPE = UtcDateTime()
-UPDATE = (
+UPDATE_PROGRESS = (
     update(Attempt)
     .where(Attempt.id == bindparam("attempt"))
     .values(
@@ -21,26 +23,67 @@ UPDATE = (
         latest_end_at=bindparam("latest", type_=TIME_TYPE),
     )
 )
+HEADLINE_COLUMNS = (Job.headline_metric, Job.headline_value, Job.headline_is_best, Job.headline_score)
+UPDATE_HEADLINE = (
+    update(Job)
+    .where(Job.id == bindparam("job"))
+    .values({column: bindparam(column.key) for column in HEADLINE_COLUMNS})
+)
 MOVED_SECONDS = 60.0
 """An end that moved by more is worth looking at the open pages again."""
 
 
-def record_progress(cluster: Cluster, held: HeldLease, found: Mapping[int, ProgressEstimate]) -> int:
+@dataclass(frozen=True)
+class AttemptReport:
+    """What a running program has reported. None: nothing of the kind."""
+
+    progress: ProgressEstimate | None = None
+    headline: HeadlineMetric | None = None
+
+
+@dataclass
+class Changes:
+    """Rows of the two statements."""
+
+    progress: list[dict[str, object]] = field(default_factory=list)
+    headlines: list[dict[str, object]] = field(default_factory=list)
+    moves_queue: bool = False
+
+
+def record_reports(cluster: Cluster, held: HeldLease, found: Mapping[int, AttemptReport]) -> int:
     """Writes what is news, by attempt; how many rows that were. Raises LeaseLost."""
-    now = cluster.clock()
-    columns = (Attempt.progress, Attempt.expected_end_at, Attempt.earliest_end_at, Attempt.latest_end_at)
-    query = select(Attempt.id, *columns).where(Attempt.id.in_(found), Attempt.ended_at.is_(None))
-    with cluster.store.read() as session:
-        known = {row[0]: ProgressEstimate(*row[1:]) for row in session.execute(query)}
-    news = {key: found[key] for key, before in known.items() if has_changed_visibly(before, found[key], now)}
-    if not news:
+    changes = read_changes(cluster, found)
+    if not changes.progress and not changes.headlines:
         return 0
     with cluster.store.write() as session:
         check_lease(session, held)
-        session.connection().execute(UPDATE, [progress_values(key, one) for key, one in news.items()])
-    if any(has_end_moved(known[key], one) for key, one in news.items()):
+        if changes.progress:
+            session.connection().execute(UPDATE_PROGRESS, changes.progress)
+        if changes.headlines:
+            session.connection().execute(UPDATE_HEADLINE, changes.headlines)
+    if changes.moves_queue:
         cluster.events.publish("queue", 0)
-    return len(news)
+    return len(changes.progress) + len(changes.headlines)
+
+
+def read_changes(cluster: Cluster, found: Mapping[int, AttemptReport]) -> Changes:
+    now, changes = cluster.clock(), Changes()
+    columns = (Attempt.progress, Attempt.expected_end_at, Attempt.earliest_end_at, Attempt.latest_end_at)
+    query = (
+        select(Attempt.id, Attempt.job_id, *columns, *HEADLINE_COLUMNS)
+        .join(Job, Job.id == Attempt.job_id)
+        .where(Attempt.id.in_(found), Attempt.ended_at.is_(None))
+    )
+    with cluster.store.read() as session:
+        rows = session.execute(query).all()
+    for attempt_id, job_id, *values in rows:
+        report, before, headline = found[attempt_id], ProgressEstimate(*values[:4]), headline_of(*values[4:])
+        if report.progress is not None and has_changed_visibly(before, report.progress, now):
+            changes.progress.append(progress_values(attempt_id, report.progress))
+            changes.moves_queue = changes.moves_queue or has_end_moved(before, report.progress)
+        if report.headline is not None and has_headline_changed(headline, report.headline):
+            changes.headlines.append({"job": job_id} | headline_columns(report.headline))
+    return changes
 
 
 def progress_values(attempt_id: int, progress: ProgressEstimate) -> dict[str, object]:

@@ -1,19 +1,22 @@
 """Reads jobs for pages and REST, as far as the person may see them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from datetime import datetime
+from functools import cache
+from typing import Any, NamedTuple
 
-from sqlalchemy import Select, bindparam, exists, func, select
-from sqlalchemy.orm import Session, joinedload, selectinload
+from sqlalchemy import ColumnElement, Integer, Select, bindparam, exists, func, select
+from sqlalchemy.orm import InstrumentedAttribute, Session, joinedload, selectinload
 from sqlalchemy.sql.base import ExecutableOption
 
 from cluster.domain.errors import NotFound
+from cluster.domain.jobs.headline_metric import HeadlineMetric
 from cluster.domain.people.actor import Actor
-from cluster.domain.states import ENDED_JOB_STATES, LIVE_JOB_STATES, JobState
+from cluster.domain.states import ENDED_JOB_STATES, LIVE_JOB_STATES, JobState, Launcher
 from cluster.services.context import Cluster
 from cluster.store.datasets import Dataset
-from cluster.store.jobs import IS_ENDED, IS_LIVE, Attempt, Job, JobEvent
+from cluster.store.jobs import IS_ENDED, IS_LIVE, Attempt, Job, JobEvent, JobTag, headline_of
 from cluster.store.nodes import Allocation, Unit
 from cluster.store.sql.visibility import can_see_job
 from cluster.store.trainings import Training
@@ -40,34 +43,114 @@ JOB_LOADS = (
 )
 
 
-JOB_LIST_LOADS = (
-    joinedload(Job.user).load_only(User.id, User.name),
-    joinedload(Job.workspace).load_only(Workspace.id, Workspace.name),
-    joinedload(Job.training).load_only(Training.id, Training.name),
-    joinedload(Job.dataset).load_only(Dataset.id, Dataset.name),
-)
-"""What lists say of a job besides its own row."""
-QUEUE_ROW_LOADS = (
-    joinedload(Job.user).load_only(User.id, User.name),
-    joinedload(Job.workspace).load_only(Workspace.id, Workspace.name),
-)
-"""What a line of the queue says of a job besides its own row."""
+class JobLine(NamedTuple):
+    """What a list says of a job: columns alone, for fifty objects with what belongs to them cost more than the page."""
+
+    id: int
+    name: str
+    state: JobState
+    units: int
+    fence: int
+    user_id: int
+    user_name: str
+    workspace_id: int
+    workspace_name: str
+    training_id: int
+    training_name: str
+    sweep_id: int | None
+    dataset_id: int | None
+    submitted_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    end_code: str | None
+    end_data: dict[str, Any] | None
+    storage_bytes: int | None
+    files_unwanted_at: datetime | None
+    held_at: datetime | None
+    held_by: int | None
+    waiting_code: str | None
+    waiting_data: dict[str, Any] | None
+    headline_metric: str | None
+    headline_value: float | None
+    headline_is_best: bool | None
+    headline_score: float | None
+    tags_text: str | None
+    """Its tags, joined by commas."""
+    note: str | None
+    progress: float | None
+    """Of its newest attempt, as is the next one."""
+    expected_end_at: datetime | None
+
+    @property
+    def is_waiting(self) -> bool:
+        return self.state is JobState.WAITING
+
+    @property
+    def headline(self) -> HeadlineMetric | None:
+        return headline_of(
+            self.headline_metric, self.headline_value, self.headline_is_best, self.headline_score
+        )
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return split_tags(self.tags_text)
 
 
-def load_jobs_and_visible(
-    session: Session, actor: Actor, ids: Collection[int], opened: int | None = None
-) -> tuple[dict[int, Job], dict[int, Job]]:
-    """All of them, and those that the person may see, with their user and workspace; `opened` with everything."""
-    query = select(Job, can_see_job(actor).label("seen")).where(Job.id.in_(ids)).options(*QUEUE_ROW_LOADS)
-    rows, seen = {}, {}
-    for job, is_seen in session.execute(query):
-        rows[job.id] = job
+def split_tags(joined: str | None) -> tuple[str, ...]:
+    return tuple(sorted(joined.split(","))) if joined else ()
+
+
+HEADLINE_COLUMNS = (Job.headline_metric, Job.headline_value, Job.headline_is_best, Job.headline_score)
+JOINED_TAGS = (
+    select(func.aggregate_strings(JobTag.tag, ","))
+    .where(JobTag.job_id == Job.id)
+    .correlate(Job)
+    .scalar_subquery()
+)
+JOB_LINE_COLUMNS = (
+    Job.id, Job.name, Job.state, Job.units, Job.fence, Job.user_id, User.name, Job.workspace_id, Workspace.name,
+    Job.training_id, Training.name, Job.sweep_id, Job.dataset_id, Job.submitted_at, Job.started_at, Job.ended_at,
+    Job.end_code, Job.end_data, Job.storage_bytes, Job.files_unwanted_at, Job.held_at, Job.held_by,
+    Job.waiting_code, Job.waiting_data, *HEADLINE_COLUMNS, JOINED_TAGS, Job.note, Attempt.progress,
+    Attempt.expected_end_at,
+)  # fmt: skip
+"""The fields of `JobLine`."""
+
+
+def select_job_lines(*more: ColumnElement[Any] | InstrumentedAttribute[Any]) -> Select[*tuple[Any, ...]]:
+    """The columns of `JobLine` and `more`."""
+    query = with_names(select(*JOB_LINE_COLUMNS, *more))
+    return query.outerjoin(Attempt, (Attempt.job_id == Job.id) & (Attempt.number == Job.fence))
+
+
+def with_names(query: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
+    """Joined with the person, the workspace and the training that the job belongs to."""
+    return (
+        query.join(User, User.id == Job.user_id)
+        .join(Workspace, Workspace.id == Job.workspace_id)
+        .join(Training, Training.id == Job.training_id)
+    )
+
+
+def load_job_lines(
+    session: Session, actor: Actor, ids: Collection[int]
+) -> tuple[dict[int, JobLine], set[int]]:
+    """All of them, and the ids of those that the person may see."""
+    if not ids:
+        return {}, set()
+    query = select_job_lines(can_see_job(actor).label("seen")).where(Job.id.in_(ids))
+    rows, seen = {}, set()
+    for *columns, is_seen in session.execute(query):
+        line = JobLine(*columns)
+        rows[line.id] = line
         if is_seen:
-            seen[job.id] = job
-    if opened in seen:
-        whole = select(Job).where(Job.id == opened).options(*JOB_LOADS)
-        session.scalars(whole.execution_options(populate_existing=True)).all()
+            seen.add(line.id)
     return rows, seen
+
+
+def load_whole_job(session: Session, job_id: int) -> Job:
+    """With all that belongs to it but its attempts and its history."""
+    return session.execute(select(Job).where(Job.id == job_id).options(*JOB_LOADS)).scalar_one()
 
 
 def filter_ids_of_user(session: Session, actor: Actor, ids: Collection[int], user_id: int) -> set[int]:
@@ -107,19 +190,20 @@ def read_newest_attempts(cluster: Cluster, actor: Actor, job_ids: Collection[int
     """
     if not job_ids:
         return {}
-    query = newest_attempts_query(actor.user_id, actor.is_administrator)
+    query = newest_attempts_query(actor.is_administrator)
     with cluster.store.read() as session:
-        rows = session.execute(query, {"job_ids": list(job_ids)}).all()
+        rows = session.execute(query, {"job_ids": list(job_ids), "viewer_id": actor.user_id}).all()
     return {job_id: JobAttempt(job_id, workspace_id, number) for job_id, workspace_id, number in rows}
 
 
-@lru_cache(maxsize=256)
-def newest_attempts_query(user_id: int, is_administrator: bool) -> Select[int, int, int]:
-    """Of the jobs `job_ids` (a parameter). Kept per person: the statement takes longer to make than to run."""
+@cache
+def newest_attempts_query(is_administrator: bool) -> Select[int, int, int]:
+    """Of the jobs `job_ids`, as far as `viewer_id` may see them (parameters): it takes longer to make than to run."""
+    viewer_id: Any = bindparam("viewer_id", type_=Integer)
     number = select(func.max(Attempt.number)).where(Attempt.job_id == Job.id).scalar_subquery()
     return select(Job.id, Job.workspace_id, func.coalesce(number, 0)).where(
         Job.id.in_(bindparam("job_ids", expanding=True)),
-        can_see_job(Actor(user_id, "", is_administrator)),
+        can_see_job(Actor(viewer_id, "", is_administrator)),
     )
 
 
@@ -160,29 +244,135 @@ def list_jobs(
     sweep_id: int | None = None,
     before_id: int | None = None,
     limit: int = 50,
-) -> list[Job]:
-    """Newest first, one keyset page: those below `before_id`. Of what belongs to them the names are read.
+) -> list[JobLine]:
+    """Newest first, one keyset page: those below `before_id`."""
+    of = {"workspace_id": workspace_id, "training_id": training_id, "user_id": user_id, "sweep_id": sweep_id}
+    page = page_of_job_ids(actor, states, of, before_id)
+    rows = select_job_lines().where(Job.id.in_(page.limit(limit))).order_by(Job.id.desc())
+    with cluster.store.read() as session:
+        return [JobLine(*row) for row in session.execute(rows)]
 
-    The page's ids come first, from an index alone: only its own rows are read from the table.
+
+class NamedRow(NamedTuple):
+    """What a job belongs to, as far as an answer names it."""
+
+    id: int
+    name: str
+
+
+class JobRecord(NamedTuple):
+    """What REST says of a job in a list, with the attributes of a `Job`."""
+
+    id: int
+    name: str
+    state: JobState
+    units: int
+    fence: int
+    workspace_id: int
+    workspace_name: str
+    training_id: int
+    training_name: str
+    user_id: int
+    user_name: str
+    dataset_id: int | None
+    dataset_name: str | None
+    sweep_id: int | None
+    launcher: Launcher
+    command: list[Any]
+    variables: dict[str, Any]
+    priority: int
+    time_limit_seconds: int | None
+    grace_seconds: int
+    retries: int
+    retries_used: int
+    memory_bytes: int | None
+    resume_from: str | None
+    continues_job_id: int | None
+    code_version: int
+    submitted_at: datetime
+    dispatched_at: datetime | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    exit_code: int | None
+    end_code: str | None
+    end_data: dict[str, Any] | None
+    storage_bytes: int | None
+    files_unwanted_at: datetime | None
+    files_unwanted_by: str | None
+    files_deleted_at: datetime | None
+    held_at: datetime | None
+    held_by: int | None
+    waiting_code: str | None
+    waiting_data: dict[str, Any] | None
+    headline_metric: str | None
+    headline_value: float | None
+    headline_is_best: bool | None
+    headline_score: float | None
+    tags_text: str | None
+    note: str | None
+
+    @property
+    def headline(self) -> HeadlineMetric | None:
+        return headline_of(
+            self.headline_metric, self.headline_value, self.headline_is_best, self.headline_score
+        )
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return split_tags(self.tags_text)
+
+    @property
+    def workspace(self) -> NamedRow:
+        return NamedRow(self.workspace_id, self.workspace_name)
+
+    @property
+    def training(self) -> NamedRow:
+        return NamedRow(self.training_id, self.training_name)
+
+    @property
+    def user(self) -> NamedRow:
+        return NamedRow(self.user_id, self.user_name)
+
+    @property
+    def dataset(self) -> NamedRow | None:
+        return NamedRow(self.dataset_id, self.dataset_name or "") if self.dataset_id is not None else None
+
+
+JOB_RECORD_COLUMNS = (
+    Job.id, Job.name, Job.state, Job.units, Job.fence, Job.workspace_id, Workspace.name, Job.training_id,
+    Training.name, Job.user_id, User.name, Job.dataset_id, Dataset.name, Job.sweep_id, Job.launcher, Job.command,
+    Job.variables, Job.priority, Job.time_limit_seconds, Job.grace_seconds, Job.retries, Job.retries_used,
+    Job.memory_bytes, Job.resume_from, Job.continues_job_id, Job.code_version, Job.submitted_at,
+    Job.dispatched_at, Job.started_at, Job.ended_at,
+    Job.exit_code, Job.end_code, Job.end_data, Job.storage_bytes, Job.files_unwanted_at, Job.files_unwanted_by,
+    Job.files_deleted_at, Job.held_at, Job.held_by, Job.waiting_code, Job.waiting_data, *HEADLINE_COLUMNS,
+    JOINED_TAGS, Job.note,
+)  # fmt: skip
+"""The fields of `JobRecord`."""
+
+
+def select_job_records() -> Select[*tuple[Any, ...]]:
+    return with_names(select(*JOB_RECORD_COLUMNS)).outerjoin(Dataset, Dataset.id == Job.dataset_id)
+
+
+def page_of_job_ids(
+    actor: Actor, states: Sequence[JobState], of: Mapping[str, int | None], before_id: int | None
+) -> Select[int]:
+    """The page's ids come first, from an index alone: only its own rows are read from the table.
+
+    `of` are columns of a job with their values.
     """
-    query = select(Job.id).where(can_see_job(actor))
+    is_live = bool(states) and set(states) <= set(LIVE_JOB_STATES)
+    query = select(Job.id).where(can_see_job(actor, is_found_otherwise=is_live))
     if states:
         query = query.where(Job.state.in_(states))
-    if states and set(states) <= set(LIVE_JOB_STATES):
+    if is_live:
         query = query.where(IS_LIVE)
     elif states and set(states) <= set(ENDED_JOB_STATES):
         query = query.where(IS_ENDED)
-    for column, value in (
-        (Job.workspace_id, workspace_id),
-        (Job.training_id, training_id),
-        (Job.user_id, user_id),
-        (Job.sweep_id, sweep_id),
-    ):
-        if value is not None:
-            query = query.where(column == value)
+    for name, key in of.items():
+        if key is not None:
+            query = query.where(getattr(Job, name) == key)
     if before_id is not None:
         query = query.where(Job.id < before_id)
-    page = query.order_by(Job.id.desc()).limit(limit).correlate(None)
-    rows = select(Job).where(Job.id.in_(page)).options(*JOB_LIST_LOADS).order_by(Job.id.desc())
-    with cluster.store.read() as session:
-        return list(session.scalars(rows))
+    return query.order_by(Job.id.desc()).correlate(None)

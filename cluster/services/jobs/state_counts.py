@@ -4,7 +4,7 @@ from collections import Counter
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, literal_column, select
+from sqlalchemy import ColumnElement, Select, func, literal_column, or_, select
 from sqlalchemy.orm import Session
 
 from cluster.domain.people.actor import Actor
@@ -12,24 +12,37 @@ from cluster.domain.queue.start_estimate import MAX_AHEAD_COUNTED
 from cluster.domain.states import LIVE_JOB_STATES, JobState
 from cluster.services.context import Cluster
 from cluster.store.jobs import IS_LIVE, Job
+from cluster.store.sql.reader_statement import ReaderStatement
 from cluster.store.sql.visibility import can_see_job, member_workspace_ids
+
+UNIT_HOLDING_STATES = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
 
 
 def count_live_jobs(cluster: Cluster, actor: Actor) -> dict[str, int]:
     """How many jobs that the person may see are in each living state: at most MAX_AHEAD_COUNTED and one are counted."""
-    searches = [
-        (state, query) for state in sorted(LIVE_JOB_STATES) for query in visible_jobs_in_state(actor, state)
-    ]
-    counts = [
-        select(func.count()).select_from(query.limit(MAX_AHEAD_COUNTED + 1).subquery()).scalar_subquery()
-        for _, query in searches
-    ]
     with cluster.store.read() as session:
-        row = session.execute(select(*counts)).one()
+        row = LIVE_JOB_COUNTS.execute(session, actor).one()
     found: Counter[str] = Counter()
-    for (state, _), count in zip(searches, row, strict=True):
-        found[state.value] += count
+    for column, count in row._mapping.items():
+        found[str(column).partition(":")[0]] += count
     return {state: min(MAX_AHEAD_COUNTED + 1, count) for state, count in found.items() if count}
+
+
+def select_live_job_counts(reader: Actor) -> Select[Any]:
+    """Columns are named by their state; one that is counted in two searches has two."""
+    return select(
+        *(
+            select(func.count())
+            .select_from(query.limit(MAX_AHEAD_COUNTED + 1).subquery())
+            .scalar_subquery()
+            .label(f"{state.value}:{number}")
+            for state in sorted(LIVE_JOB_STATES)
+            for number, query in enumerate(visible_jobs_in_state(reader, state))
+        )
+    )
+
+
+LIVE_JOB_COUNTS = ReaderStatement(select_live_job_counts)
 
 
 def has_state(state: JobState) -> ColumnElement[bool]:
@@ -49,6 +62,17 @@ def visible_jobs_in_state(actor: Actor, state: JobState) -> list[Select[Any]]:
     if state is not JobState.WAITING:
         return [mine.where(IS_LIVE)]
     return [mine.where(Job.held_at.is_(None)), mine.where(Job.held_at.is_not(None))]
+
+
+def read_oldest_and_running(session: Session) -> tuple[datetime | None, int]:
+    """When the job was submitted that waits longest, and how many jobs hold units, whoever may see them."""
+    oldest = select(Job.submitted_at).where(IS_LIVE, has_state(JobState.WAITING)).order_by(Job.id).limit(1)
+    holding = or_(*(has_state(state) for state in UNIT_HOLDING_STATES))
+    some = select(Job.id).where(IS_LIVE, holding).limit(MAX_AHEAD_COUNTED + 1).subquery()
+    row = session.execute(
+        select(oldest.scalar_subquery(), select(func.count()).select_from(some).scalar_subquery())
+    ).one()
+    return row[0], row[1]
 
 
 def read_oldest_submission(session: Session, *conditions: ColumnElement[bool]) -> datetime | None:

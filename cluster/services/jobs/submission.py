@@ -13,13 +13,26 @@ from cluster.domain.built_in_models import BUILT_IN_MODELS, check_variables
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.jobs.gpu_support import check_gpu_support
 from cluster.domain.jobs.memory import NodeMemory, check_memory
+from cluster.domain.jobs.scripts import check_script
 from cluster.domain.jobs.submission import JobRequest, SubmissionWarning, check_job_request
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import Relation, relation_to_training, require_permission
-from cluster.domain.states import DatasetState, DesiredState, JobState, TrainingKind, UnitKind, UnitState
+from cluster.domain.refusals import Refusals
+from cluster.domain.states import (
+    DatasetState,
+    DesiredState,
+    JobState,
+    Launcher,
+    TrainingKind,
+    UnitKind,
+    UnitState,
+)
+from cluster.services import trainings
+from cluster.services.code_versions import has_code_version
 from cluster.services.context import Cluster
 from cluster.services.images.environments import load_default_environment
 from cluster.services.images.gpu_support import read_job_environment
+from cluster.services.images.libraries import lacks_torch
 from cluster.services.jobs.queries import load_job
 from cluster.services.people.access import require_active_workspace
 from cluster.store.audit import AuditEntry, audit_entry_columns
@@ -102,6 +115,12 @@ def submit_job(
     return job_from_row(row, asked)
 
 
+def require_valid_job(cluster: Cluster, actor: Actor, training_id: int, request: JobRequest) -> None:
+    """Raises what `submit_job` would raise, and writes nothing."""
+    with cluster.store.read() as session:
+        check_submission(cluster, session, actor, training_id, request)
+
+
 def new_job_row(job_id: int, columns: dict[str, Any]) -> dict[str, Any]:
     """A job that waits at the end of its priority's line."""
     limits = columns["units"], columns["time_limit_seconds"], columns["dataset_id"]
@@ -141,7 +160,9 @@ def job_columns(training: Training, checked: JobRequest, actor: Actor, now: date
         "launcher": checked.launcher,
         "command": list(checked.command),
         "variables": dict(checked.variables),
-        "code_version": training.code_version,
+        "code_version": training.code_version if checked.code_version is None else checked.code_version,
+        "continues_job_id": checked.continues.job if checked.continues else None,
+        "continues_from": checked.continues.key if checked.continues else None,
         "dataset_id": checked.dataset_id,
         "priority": checked.priority,
         "time_limit_seconds": checked.time_limit_seconds,
@@ -175,33 +196,80 @@ def store_idempotent_answer(
 def check_submission(
     cluster: Cluster, session: Session, actor: Actor, training_id: int, request: JobRequest
 ) -> CheckedSubmission:
+    """Raises Refused for every field that is wrong, NotFound and Forbidden."""
     found = session.execute(SUBMISSION_QUERY, {"person": actor.user_id, "training": training_id}).first()
     if found is None:
         raise NotFound("training", training_id)
     training, person, is_member, is_named, kind, largest = found
     require_permission("job.submit", submitter_relation(actor, training, is_member, is_named), training_id)
     require_active_workspace(cluster, training.workspace, "training")
+    check_training(session, training, request)
     request = replace(request, name=request.name or training.name)
     kind = kind or UnitKind.GPU
     if cluster.settings.executor.capabilities.spreads_over_nodes and largest is not None:
         largest = count_offered_units(session)
-    warnings = check_job_request(request, training.kind, training.workspace.units, largest, kind)
+    refusals = Refusals()
+    warnings: tuple[SubmissionWarning, ...] = ()
+    with refusals.collect():
+        warnings = check_job_request(request, training.kind, training.workspace.units, largest, kind)
+    if "command" not in refusals.by_field:
+        refusals.check(check_code, cluster, training, request)
+    warnings += torchrun_warnings(cluster, session, request.launcher)
     if request.memory_bytes is not None:
         nodes, overcommit = read_node_memories(session, kind), cluster.settings.memory_overcommit
-        check_memory(request.memory_bytes, request.units, kind, nodes, overcommit)
+        refusals.check(check_memory, request.memory_bytes, request.units, kind, nodes, overcommit)
     if kind is UnitKind.GPU and largest is not None:
         ground = read_job_environment(cluster, session, load_default_environment(session))
-        warnings += check_gpu_support(ground, kind, training.kind, request.command)
-    dataset = check_dataset(session, training, request.dataset_id)
+        warnings += refusals.check(check_gpu_support, ground, kind, training.kind, request.command) or ()
+    dataset = refusals.check(check_dataset, session, training, request.dataset_id)
     if training.kind is TrainingKind.BUILT_IN:
         if dataset is None:
-            raise Refused("dataset", "job.dataset_needed", model=training.model)
-        request = replace(
-            request, variables=check_variables(BUILT_IN_MODELS[training.model or ""], request.variables)
-        )
+            refusals.add(Refused("dataset", "job.dataset_needed", model=training.model))
+        with refusals.collect():
+            variables = check_variables(BUILT_IN_MODELS[training.model or ""], request.variables)
+            request = replace(request, variables=variables)
     elif request.variables:
-        raise Refused("variables", "job.variables_without_model", name=training.name)
+        refusals.add(Refused("variables", "job.variables_without_model", name=training.name))
+    refusals.raise_all()
     return CheckedSubmission(training, person, dataset, request, warnings)
+
+
+def check_training(session: Session, training: Training, request: JobRequest) -> None:
+    """Raises NotFound for a deleted training, and Refused if it is archived or has no such code."""
+    if training.deleted_at is not None:
+        raise NotFound("training", training.id)
+    if training.archived_at is not None:
+        raise Refused("training", "training.archived", name=training.name)
+    if training.kind is TrainingKind.BUILT_IN:
+        if request.code_version is not None:
+            raise Refused("code_version", "code.built_in_has_none", name=training.name)
+        return
+    if request.code_version in (None, training.code_version):
+        if training.code_version == 0:
+            raise Refused("training", "code.none_ready", name=training.name)
+        return
+    if not has_code_version(session, training.id, request.code_version):
+        raise Refused(
+            "code_version", "code.no_such_version", version=request.code_version, name=training.name
+        )
+
+
+def check_code(cluster: Cluster, training: Training, request: JobRequest) -> None:
+    """Raises Refused for a script that the version does not have."""
+    if training.kind is TrainingKind.BUILT_IN:
+        return
+    version = training.code_version if request.code_version is None else request.code_version
+    files = [path for path, _ in trainings.list_code_files(cluster, training, version)]
+    check_script(request.command, files, version)
+
+
+def torchrun_warnings(
+    cluster: Cluster, session: Session, launcher: Launcher
+) -> tuple[SubmissionWarning, ...]:
+    """A program may bring torch along; the environment then starts it all the same."""
+    if launcher is not Launcher.TORCHRUN or not lacks_torch(cluster, session):
+        return ()
+    return (SubmissionWarning("launcher", "job.torch_missing", {}),)
 
 
 def submitter_relation(actor: Actor, training: Training, is_member: bool, is_named: bool) -> Relation:

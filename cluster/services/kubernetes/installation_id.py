@@ -19,7 +19,7 @@ def ensure_installation_id(cluster: Cluster) -> str:
     """Returns eight hexadecimal digits that are created once and stored in the database; a restored database keeps
     its id.
 
-    Of a database that Kubernetes was looked at for before it had one, it is the mark that its objects bear.
+    If the cluster has objects of a version without this id, it is the id with which they are labelled.
     """
     if known := read_installation_id(cluster):
         return known
@@ -34,12 +34,12 @@ def ensure_installation_id(cluster: Cluster) -> str:
             if session.get(InstallationFact, INSTALLATION_ID_FACT) is None:
                 session.add(InstallationFact(name=INSTALLATION_ID_FACT, value={"mark": mark}))
     except IntegrityError:
-        pass  # Another scheduler, which waits for the lease, was faster.
+        pass  # Another scheduler, which waits for the lease, has stored an id at the same time.
     return read_installation_id(cluster)
 
 
 def read_installation_id(cluster: Cluster) -> str:
-    """Empty where it has none yet."""
+    """Returns an empty string if there is no id yet."""
     with cluster.store.read() as session:
         fact = session.get(InstallationFact, INSTALLATION_ID_FACT)
     return str(fact.value["mark"]) if fact else ""

@@ -19,7 +19,7 @@ from cluster.domain.states import AttemptState, NodeState
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
 from cluster.store.audit import add_audit_entry
-from cluster.store.facts import InstallationFact
+from cluster.store.facts import InstallationFact, read_fact
 from cluster.store.jobs import Attempt
 from cluster.store.workspaces import Workspace
 
@@ -28,20 +28,19 @@ SYSTEM_ACTOR = Actor(0, "groundcrew")
 
 
 def read_kubernetes_status(cluster: Cluster) -> KubernetesStatus | None:
-    """None where jobs do not run on Kubernetes, or it was never looked at."""
+    """Returns None if jobs do not run on Kubernetes or its status was never read."""
     with cluster.store.read() as session:
         return load_kubernetes_status(session)
 
 
 def load_kubernetes_status(session: Session) -> KubernetesStatus | None:
-    fact = session.get(InstallationFact, KUBERNETES_STATUS_FACT)
-    return parse_kubernetes_status(fact.value) if fact else None
+    return read_fact(session, KUBERNETES_STATUS_FACT, parse_kubernetes_status)
 
 
 def node_closed_reason(
     standing: KubernetesStatus | None, node: str, state: NodeState
 ) -> Mapping[str, Any] | None:
-    """Why Kubernetes starts nothing on a node that is ready otherwise, as {code, data}."""
+    """The reason, as {code, data}, why Kubernetes starts nothing on a node that is otherwise ready."""
     return standing.kept_out(node) if standing and state is NodeState.READY else None
 
 
@@ -60,7 +59,7 @@ def record_kubernetes_status(cluster: Cluster, held: HeldLease, standing: Kubern
 
 
 def delete_kubernetes_status(cluster: Cluster, held: HeldLease) -> None:
-    """Jobs do not run there, or no longer. Raises LeaseLost."""
+    """Deletes the status, because jobs do not run on Kubernetes, or no longer. Raises LeaseLost."""
     if read_kubernetes_status(cluster) is None:
         return
     with cluster.store.write() as session:
@@ -70,7 +69,7 @@ def delete_kubernetes_status(cluster: Cluster, held: HeldLease) -> None:
 
 
 def list_workspace_namespaces(cluster: Cluster) -> list[WorkspaceNamespace]:
-    """Of all workspaces, also of those whose term has not begun or is over."""
+    """The namespaces of all workspaces, before, during and after their terms."""
     now, zone = cluster.clock(), cluster.settings.zone
     with cluster.store.read() as session:
         workspaces = session.scalars(select(Workspace).order_by(Workspace.id)).all()
@@ -78,7 +77,7 @@ def list_workspace_namespaces(cluster: Cluster) -> list[WorkspaceNamespace]:
 
 
 def read_reported_units(cluster: Cluster) -> dict[int, list[str]]:
-    """By living job: the units that its shim says it really has, as its attempt's handle keeps them."""
+    """The units that the shim of each live job reported, by job. The attempt's handle contains them."""
     living = select(Attempt.job_id, Attempt.handle).where(Attempt.state == AttemptState.RUNNING)
     with cluster.store.read() as session:
         rows = session.execute(living).all()
@@ -91,7 +90,9 @@ def read_reported_units(cluster: Cluster) -> dict[int, list[str]]:
 def record_corrections(
     cluster: Cluster, held: HeldLease, changes: Sequence[tuple[int, str, Mapping[str, Any]]]
 ) -> None:
-    """`changes`: workspace, `workspace.put_right` or `workspace.made_again`, and what. Raises LeaseLost."""
+    """Records each change of `changes`: workspace, `workspace.put_right` or `workspace.made_again`, and object.
+    Raises LeaseLost.
+    """
     now = cluster.clock()
     with cluster.store.write() as session:
         check_lease(session, held)

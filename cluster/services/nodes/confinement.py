@@ -8,16 +8,18 @@ from sqlalchemy.orm import Session
 
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
-from cluster.store.facts import InstallationFact
+from cluster.store.facts import InstallationFact, read_fact
 
 CONFINEMENT_FACT = "confinement"
 
 
 def load_confinement_features(session: Session) -> dict[str, Mapping[str, Any]]:
     """By node; a node is missing if jobs are not processes of it, or nobody has asked it yet."""
-    fact = session.get(InstallationFact, CONFINEMENT_FACT)
-    features = fact.value if fact else {}
-    return {node: each for node, each in features.items() if isinstance(each, dict)}
+    return read_fact(session, CONFINEMENT_FACT, parse_confinement_features) or {}
+
+
+def parse_confinement_features(value: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {node: each for node, each in value.items() if isinstance(each, dict)}
 
 
 def record_confinement_features(

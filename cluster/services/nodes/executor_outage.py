@@ -10,7 +10,7 @@ from sqlalchemy import delete
 
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
-from cluster.store.facts import InstallationFact
+from cluster.store.facts import InstallationFact, read_fact
 
 EXECUTOR_OUTAGE_FACT = "executor_outage"
 
@@ -27,8 +27,7 @@ class ExecutorOutage:
 def read_executor_outage(cluster: Cluster) -> ExecutorOutage | None:
     """None while it answers."""
     with cluster.store.read() as session:
-        fact = session.get(InstallationFact, EXECUTOR_OUTAGE_FACT)
-    return parse_executor_outage(fact.value) if fact is not None else None
+        return read_fact(session, EXECUTOR_OUTAGE_FACT, parse_executor_outage)
 
 
 def parse_executor_outage(said: Mapping[str, Any]) -> ExecutorOutage:

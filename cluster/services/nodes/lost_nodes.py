@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from sqlalchemy import select, update
 
-from cluster.domain.nodes.node_state import has_recovered, is_due_to_be_lost
+from cluster.domain.nodes.node_state import UNREACHABLE_AFTER, has_recovered, is_due_to_be_lost
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
 from cluster.services.nodes.drains import publish_node_change
@@ -18,8 +18,11 @@ def mark_silent_nodes_lost(cluster: Cluster, held: HeldLease) -> list[int]:
     Looks before it locks. Raises LeaseLost.
     """
     now, grace = cluster.clock(), timedelta(seconds=cluster.settings.node_grace_seconds)
+    quiet = select(Node).where(
+        Node.lost_at.is_(None), Node.heartbeat_at <= now - min(UNREACHABLE_AFTER, grace)
+    )
     with cluster.store.read() as session:
-        silent = [node for node in session.scalars(select(Node)) if is_due_to_be_lost(node, now, grace)]
+        silent = [node for node in session.scalars(quiet) if is_due_to_be_lost(node, now, grace)]
     given_up = []
     for node in silent:
         with cluster.store.write(lock="placement") as session:

@@ -1,31 +1,52 @@
-"""Lists nodes with their units and the job that holds each unit."""
+"""Reads nodes with their units and the job that holds each unit."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
+from functools import cached_property
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, func, or_, select
+from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session, joinedload
 
-from cluster.domain.alerts import DISK_FULL_SHARE
 from cluster.domain.errors import NotFound
-from cluster.domain.kubernetes.status import KubernetesStatus
-from cluster.domain.kubernetes.suggested_repairs import CERTIFICATES_SOON_DAYS
-from cluster.domain.nodes.node_state import UNREACHABLE_AFTER, NodeSignals, node_state_of
+from cluster.domain.nodes.node_state import NodeSignals, node_state_of
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import NodeState, UnitKind, UnitState
 from cluster.services.context import Cluster
 from cluster.services.kubernetes.status import load_kubernetes_status, node_closed_reason
 from cluster.services.nodes.confinement import load_confinement_features
 from cluster.store.jobs import Attempt, Job
-from cluster.store.nodes import IS_BROKEN, Allocation, Node, Unit
+from cluster.store.nodes import Allocation, Node, Unit
 from cluster.store.sql.visibility import can_see_job
+from cluster.store.users import User
+
+
+class NodeColumns(NamedTuple):
+    """A node's columns alone: an object of the row costs more."""
+
+    id: int
+    name: str
+    heartbeat_at: datetime | None
+    has_executor: bool
+    draining_since: datetime | None
+    lost_at: datetime | None
+    booted_at: datetime | None
+    facts: Mapping[str, Any]
+    drain_reason: str
+    created_at: datetime
+    drainer: str | None
+    """The name of the administrator who drained it."""
+
+
+NODES: Select[*tuple[Any, ...]] = select(
+    *(getattr(Node, name) for name in NodeColumns._fields[:-1]), User.name.label("drainer")
+).outerjoin(User, User.id == Node.drained_by)
 
 
 class UnitColumns(NamedTuple):
-    """A unit's columns alone: there are thousands of units, and an object of the row costs more."""
+    """A unit's columns alone: there are thousands of units."""
 
     id: int
     identity: str
@@ -53,15 +74,32 @@ class UnitView:
         return self.job_id is None and self.unit.state is UnitState.OK
 
 
+class UnitGroup(NamedTuple):
+    """Units of one node that are alike and that one job holds, or none."""
+
+    state: UnitState
+    kind: UnitKind
+    model: str
+    simulated: bool
+    job_id: int | None
+    units: int
+
+    @property
+    def is_free(self) -> bool:
+        return self.job_id is None and self.state is UnitState.OK
+
+
 @dataclass(frozen=True)
-class NodeView:
-    node: Node
+class NodeSummary:
+    """A node with its units in groups, in the order of their positions."""
+
+    node: NodeColumns
     state: NodeState
-    units: list[UnitView]
-    kubernetes_problem: Mapping[str, Any] | None = None
+    kubernetes_problem: Mapping[str, Any] | None
     """Why Kubernetes starts nothing there although its agent is well, as {code, data}."""
-    confinement_features: Mapping[str, Any] | None = None
+    confinement_features: Mapping[str, Any] | None
     """What confines its jobs (cluster/domain/nodes/confinement.py); None: they are no processes of this node."""
+    groups: Sequence[UnitGroup]
 
     @property
     def can_take_jobs(self) -> bool:
@@ -86,74 +124,118 @@ class NodeView:
     @property
     def job_ids(self) -> list[int]:
         """Who holds units there."""
-        return sorted({unit.job_id for unit in self.units if unit.job_id is not None})
+        return sorted({group.job_id for group in self.groups if group.job_id is not None})
 
     @property
     def kind(self) -> UnitKind:
         """Of its first unit; a node has units of one kind."""
-        return self.units[0].unit.kind if self.units else UnitKind.GPU
+        return self.groups[0].kind if self.groups else UnitKind.GPU
 
+    @property
+    def model(self) -> str:
+        """Of its first unit; empty where units have none."""
+        return self.groups[0].model if self.groups else ""
 
-def list_nodes(cluster: Cluster, actor: Actor) -> list[NodeView]:
-    """All nodes by name with their units; everybody sees what is taken, not by whom."""
-    return load_nodes(cluster, actor)
+    @cached_property
+    def unit_count(self) -> int:
+        return sum(group.units for group in self.groups)
+
+    @cached_property
+    def held_count(self) -> int:
+        return sum(group.units for group in self.groups if group.job_id is not None)
+
+    @cached_property
+    def free_count(self) -> int:
+        return sum(group.units for group in self.groups if group.is_free)
+
+    @cached_property
+    def broken_count(self) -> int:
+        """Units that are not OK."""
+        return sum(group.units for group in self.groups if group.state is not UnitState.OK)
+
+    @property
+    def is_simulated(self) -> bool:
+        return any(group.simulated for group in self.groups)
 
 
 @dataclass(frozen=True)
-class NodeNameAndState:
-    """A node without its units."""
+class NodeView(NodeSummary):
+    """A node with each of its units."""
 
-    id: int
-    name: str
-    state: NodeState
+    units: Sequence[UnitView]
 
 
-def list_node_states(cluster: Cluster) -> list[NodeNameAndState]:
-    """All nodes by name, without facts, units and holders."""
-    signals = (Node.heartbeat_at, Node.has_executor, Node.draining_since, Node.lost_at, Node.booted_at)
-    query = select(Node.id, Node.name, *signals).order_by(Node.name)
-    now = cluster.clock()
-    with cluster.store.read() as session:
-        rows = session.execute(query).all()
-    return [NodeNameAndState(row.id, row.name, node_state_of(NodeSignals(*row[2:]), now)) for row in rows]
+def list_nodes(cluster: Cluster, actor: Actor) -> list[NodeView]:
+    """All nodes by name with each of their units; everybody sees what is taken, not by whom."""
+    return read_node_views(cluster, actor)
 
 
-def list_troubled_nodes(cluster: Cluster, actor: Actor) -> list[NodeView]:
-    """Those of which there are alerts, by name; the other nodes are not read."""
-    return load_nodes(cluster, actor, is_troubled(cluster.clock()))
+def read_node(cluster: Cluster, actor: Actor, node_id: int) -> NodeView:
+    """Raises NotFound."""
+    for view in read_node_views(cluster, actor, Node.id == node_id):
+        return view
+    raise NotFound("node", node_id)
 
 
-def is_troubled(now: datetime) -> ColumnElement[bool]:
-    """Silent, lost, with a broken unit, a full disk, or a certificate that ends soon."""
-    return or_(
-        Node.lost_at.is_not(None),
-        Node.heartbeat_at.is_(None),
-        Node.heartbeat_at < now - UNREACHABLE_AFTER,
-        Node.disk_used_share > DISK_FULL_SHARE,
-        Node.certificate_ends_at < now + timedelta(days=CERTIFICATES_SOON_DAYS),
-        Node.id.in_(select(Unit.node_id).where(IS_BROKEN)),
-    )
-
-
-def load_nodes(
+def read_node_views(
     cluster: Cluster, actor: Actor, condition: ColumnElement[bool] | None = None
 ) -> list[NodeView]:
     """All nodes, or those for which the condition holds."""
-    now = cluster.clock()
+    query = NODES.order_by(Node.name)
     with cluster.store.read() as session:
-        query = select(Node).options(joinedload(Node.drainer)).order_by(Node.name)
-        nodes = session.scalars(query if condition is None else query.where(condition)).all()
+        nodes = session.execute(query if condition is None else query.where(condition)).all()
         if not nodes:
             return []
         units = read_units_by_node(session, condition)
         holders = read_unit_holders(session, condition)
         jobs = read_visible_jobs(session, actor, set(holders.values()))
-        standing = load_kubernetes_status(session)
-        powers = load_confinement_features(session)
+        judged = judge_nodes(session, [NodeColumns(*row) for row in nodes], cluster.clock())
+    return [build_node_view(*about, list(unit_views(units[about[0].id], holders, jobs))) for about in judged]
+
+
+JudgedNode = tuple[NodeColumns, NodeState, Mapping[str, Any] | None, Mapping[str, Any] | None]
+"""The first four fields of a NodeSummary."""
+
+
+def judge_nodes(session: Session, nodes: Iterable[NodeColumns], now: datetime) -> list[JudgedNode]:
+    standing = load_kubernetes_status(session)
+    features = load_confinement_features(session)
     return [
-        build_node_view(node, units[node.id], now, holders, jobs, standing, powers.get(node.name))
+        (node, state, node_closed_reason(standing, node.name, state), features.get(node.name))
         for node in nodes
+        for state in [node_state_of(node, now)]
     ]
+
+
+def build_node_view(
+    node: NodeColumns,
+    state: NodeState,
+    kubernetes_problem: Mapping[str, Any] | None,
+    confinement_features: Mapping[str, Any] | None,
+    units: Sequence[UnitView],
+) -> NodeView:
+    groups = [
+        UnitGroup(
+            unit.unit.state,
+            unit.unit.kind,
+            unit.unit.model,
+            unit.unit.simulated,
+            unit.job_id,
+            1,
+        )
+        for unit in units
+    ]
+    return NodeView(node, state, kubernetes_problem, confinement_features, groups, units)
+
+
+def unit_views(
+    units: Iterable[UnitColumns], holders: Mapping[int, int], jobs: Mapping[int, Job]
+) -> Iterator[UnitView]:
+    """Leaves out units that are gone and that nobody holds."""
+    for unit in units:
+        job_id = holders.get(unit.id)
+        if unit.state is not UnitState.GONE or job_id is not None:
+            yield UnitView(unit, job_id, jobs.get(job_id) if job_id else None)
 
 
 def read_units_by_node(
@@ -166,24 +248,6 @@ def read_units_by_node(
     for node_id, *columns in session.execute(query):
         units[node_id].append(UnitColumns(*columns))
     return units
-
-
-def build_node_view(
-    node: Node,
-    node_units: Sequence[UnitColumns],
-    now: datetime,
-    holders: dict[int, int],
-    jobs: dict[int, Job],
-    standing: KubernetesStatus | None,
-    powers: Mapping[str, Any] | None = None,
-) -> NodeView:
-    units = []
-    for unit in node_units:
-        job_id = holders.get(unit.id)
-        if unit.state is not UnitState.GONE or job_id is not None:
-            units.append(UnitView(unit, job_id, jobs.get(job_id) if job_id else None))
-    state = node_state_of(node, now)
-    return NodeView(node, state, units, node_closed_reason(standing, node.name, state), powers)
 
 
 def read_unit_holders(session: Session, condition: ColumnElement[bool] | None = None) -> dict[int, int]:
@@ -207,11 +271,33 @@ def read_visible_jobs(session: Session, actor: Actor, job_ids: set[int]) -> dict
     return {job.id: job for job in session.scalars(query.options(*loads))}
 
 
-def read_node(cluster: Cluster, actor: Actor, node_id: int) -> NodeView:
-    """Raises NotFound."""
-    for view in load_nodes(cluster, actor, Node.id == node_id):
-        return view
-    raise NotFound("node", node_id)
+@dataclass(frozen=True)
+class NodeNameAndState:
+    """A node without its units."""
+
+    id: int
+    name: str
+    state: NodeState
+
+
+def list_node_states(cluster: Cluster) -> list[NodeNameAndState]:
+    """All nodes by name, without facts, units and holders."""
+    signals = (Node.heartbeat_at, Node.has_executor, Node.draining_since, Node.lost_at, Node.booted_at)
+    query = select(Node.id, Node.name, *signals).order_by(Node.name)
+    now = cluster.clock()
+    with cluster.store.read() as session:
+        rows = session.execute(query).all()
+    return [NodeNameAndState(row.id, row.name, node_state_of(NodeSignals(*row[2:]), now)) for row in rows]
+
+
+def find_node_ids(cluster: Cluster, names: Collection[str]) -> dict[str, int]:
+    """By the name in lower case, as Kubernetes writes it; names that no node has are left out."""
+    if not names:
+        return {}
+    lower_name = func.lower(Node.name)
+    with cluster.store.read() as session:
+        rows = session.execute(select(lower_name, Node.id).where(lower_name.in_(names)))
+        return {row[0]: row[1] for row in rows}
 
 
 def count_working_units(cluster: Cluster) -> int:

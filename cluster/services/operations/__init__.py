@@ -1,1 +1,1 @@
-"""Operations: long requests that a task worker carries out."""
+"""Operations: requests that take long and that a task worker carries out."""

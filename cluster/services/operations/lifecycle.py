@@ -8,14 +8,15 @@ from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
 from cluster.domain.errors import Conflict, Forbidden
+from cluster.domain.operation_retries import retry_obstacle
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import ALLOWED_RELATIONS, require_administrator, require_scope
-from cluster.domain.states import DatasetState, EnvironmentState, OperationKind, OperationState, TaskQueue
+from cluster.domain.states import OperationKind, OperationState, TaskQueue
 from cluster.services.context import Cluster
 from cluster.services.operations.queries import read_operation
+from cluster.services.operations.subjects import restart_subject
 from cluster.store.audit import add_audit_entry
 from cluster.store.datasets import Dataset
-from cluster.store.environments import Environment
 from cluster.store.operations import Operation
 from cluster.store.workspaces import Workspace
 
@@ -24,6 +25,7 @@ QUEUE_OF_KIND = {
     OperationKind.DATASET_IMPORT: TaskQueue.GENERAL,
     OperationKind.DATASET_SAMPLE: TaskQueue.GENERAL,
     OperationKind.DATASET_DELETE: TaskQueue.GENERAL,
+    OperationKind.CODE_IMPORT: TaskQueue.GENERAL,
     OperationKind.REPAIR: TaskQueue.REPAIR,
     OperationKind.BACKUP: TaskQueue.BACKUPS,
     OperationKind.NOTICES: TaskQueue.GENERAL,
@@ -55,8 +57,9 @@ def request_operation(
 
 
 def enqueue_operation(cluster: Cluster, operation: Operation) -> None:
-    """Enqueues the operation in Redis and publishes the change. On servers repairs are not enqueued: their task
-    worker polls the rows, because Redis may be what is repaired."""
+    """Enqueues the operation in Redis and publishes the change. Repairs on servers are not enqueued: their task
+    worker polls the rows, because Redis may be what is repaired.
+    """
     polls_repairs = cluster.settings.installation_kind.capabilities.polls_repairs
     if operation.queue is not TaskQueue.REPAIR or not polls_repairs:
         cluster.events.enqueue(operation.queue.value, operation.id)
@@ -64,7 +67,7 @@ def enqueue_operation(cluster: Cluster, operation: Operation) -> None:
 
 
 def enqueue_requested_operations(cluster: Cluster, kind: OperationKind) -> None:
-    """Enqueues all of this kind that nobody has claimed: what they waited for is there."""
+    """Enqueues all operations of this kind that nobody has claimed, because what they waited for exists now."""
     query = select(Operation).where(Operation.kind == kind, Operation.state == OperationState.REQUESTED)
     with cluster.store.read() as session:
         requested = list(session.scalars(query))
@@ -73,7 +76,7 @@ def enqueue_requested_operations(cluster: Cluster, kind: OperationKind) -> None:
 
 
 def claim_operation(cluster: Cluster, operation_id: int, holder: str) -> Operation | None:
-    """None: somebody else holds it, or it has ended; the caller has nothing to do."""
+    """Returns None if another worker holds it or it has ended. The caller then has nothing to do."""
     now = cluster.clock()
     claimable = or_(
         Operation.state == OperationState.REQUESTED,
@@ -98,7 +101,7 @@ def claim_operation(cluster: Cluster, operation_id: int, holder: str) -> Operati
 
 
 def renew_operation(cluster: Cluster, operation_id: int, fence: int) -> bool:
-    """False: the lease went to somebody else; the holder must stop without another change."""
+    """Returns False if the lease belongs to another worker. The holder must then stop without another change."""
     with cluster.store.write() as session:
         renewed = session.execute(
             update(Operation)
@@ -118,7 +121,7 @@ def is_claimed_under(operation_id: int, fence: int) -> Any:
 
 
 def load_claimed_operation(session: Session, operation_id: int, fence: int) -> Operation:
-    """Raises Conflict where the fence is stale."""
+    """Raises Conflict if the fence is stale."""
     operation = session.scalar(
         select(Operation).where(is_claimed_under(operation_id, fence)).with_for_update()
     )
@@ -128,7 +131,7 @@ def load_claimed_operation(session: Session, operation_id: int, fence: int) -> O
 
 
 def plan_steps(cluster: Cluster, operation_id: int, fence: int, codes: list[str]) -> None:
-    """Names all steps before the first begins, so that the page can show what is to come."""
+    """Records all steps before the first begins, so that the page can show them."""
     with cluster.store.write() as session:
         operation = load_claimed_operation(session, operation_id, fence)
         operation.steps = [{"code": code, "state": "to_come"} for code in codes]
@@ -164,7 +167,7 @@ def close_step(step: dict[str, Any], state: str, now: datetime) -> None:
 
 
 def finish_operation(session: Session, operation_id: int, fence: int, now: datetime) -> Operation:
-    """Ends it well inside the caller's transaction, which also writes what the operation was for."""
+    """Ends the operation successfully in the caller's transaction, which also writes its result."""
     operation = load_claimed_operation(session, operation_id, fence)
     steps = [dict(step) for step in operation.steps]
     for step in steps:
@@ -189,14 +192,14 @@ def fail_operation(
 
 
 def finish_claimed_operation(cluster: Cluster, operation: Operation) -> None:
-    """Ends it well in a transaction of its own. Raises Conflict where the fence is stale."""
+    """Ends the operation successfully in a transaction of its own. Raises Conflict if the fence is stale."""
     with cluster.store.write() as session:
         finish_operation(session, operation.id, operation.fence, cluster.clock())
     cluster.events.publish("operations", operation.id)
 
 
 def fail_claimed_operation(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
-    """Records the failure of an operation that is for no other row. Raises Conflict where the fence is stale."""
+    """Records the failure of an operation without another row. Raises Conflict if the fence is stale."""
     with cluster.store.write() as session:
         fail_operation(session, operation.id, operation.fence, cluster.clock(), code, data)
     cluster.events.publish("operations", operation.id)
@@ -222,10 +225,25 @@ def can_retry_operation(cluster: Cluster, actor: Actor, operation: Operation) ->
         return session.get_one(Workspace, operation.workspace_id).manager_id == actor.user_id
 
 
-def retry_operation(cluster: Cluster, actor: Actor, operation_id: int) -> Operation:
-    """Asks again for one that failed or was dropped. Raises Conflict where it is still under way or done.
+def read_retry_obstacle(cluster: Cluster, operation: Operation) -> str | None:
+    """The code of what makes another try of this operation useless; None if a try may succeed."""
+    with cluster.store.read() as session:
+        return load_retry_obstacle(session, operation)
 
-    A repair asks for everything anew: administrator, forecast, typed name, drained nodes. Its form does that.
+
+def load_retry_obstacle(session: Session, operation: Operation) -> str | None:
+    is_deleted = False
+    if operation.kind in (OperationKind.DATASET_IMPORT, OperationKind.DATASET_SAMPLE):
+        dataset = session.get(Dataset, operation.subject_id)
+        is_deleted = dataset is None or dataset.deleted_at is not None
+    return retry_obstacle(operation.error_code, is_subject_deleted=is_deleted)
+
+
+def retry_operation(cluster: Cluster, actor: Actor, operation_id: int) -> Operation:
+    """Requests an operation again that failed or was given up. Raises Conflict if it is running or done, and if another
+    try cannot succeed.
+
+    A repair cannot be retried here, because it needs a new request with preview, typed name and drained nodes.
     """
     asked = read_operation(cluster, actor, operation_id)
     if asked.kind == OperationKind.REPAIR:
@@ -239,28 +257,19 @@ def retry_operation(cluster: Cluster, actor: Actor, operation_id: int) -> Operat
         operation = session.get_one(Operation, operation_id, with_for_update=True)
         if operation.state not in (OperationState.FAILED, OperationState.INTERRUPTED):
             raise Conflict("operation.not_ended_badly", id=operation_id)
-        requeue_operation(session, operation, now)
+        if obstacle := load_retry_obstacle(session, operation):
+            raise Conflict(obstacle, id=operation_id)
+        requeue_operation(session, operation, actor, now)
         add_audit_entry(session, now, actor, "operation.retried", operation_id, kind=operation.kind)
     enqueue_operation(cluster, operation)
     return operation
 
 
-def requeue_operation(session: Session, operation: Operation, now: datetime) -> None:
-    """The caller rings after its commit. Raises Conflict for a repair."""
+def requeue_operation(session: Session, operation: Operation, actor: Actor, now: datetime) -> None:
+    """Requeues the operation for this person. The caller enqueues it after its commit. Raises Conflict for a repair."""
     operation.state = OperationState.REQUESTED
-    operation.error_code = operation.error_data = operation.ended_at = None
+    operation.error_code = operation.error_data = operation.started_at = operation.ended_at = None
     operation.claims = 0
-    operation.requested_at = operation.enqueued_at = now
+    operation.enqueued_at = operation.retried_at = now
+    operation.retried_by = actor.name
     restart_subject(session, operation)
-
-
-def restart_subject(session: Session, operation: Operation) -> None:
-    """Sets the dataset or environment of the operation back to its in-progress state."""
-    if operation.kind == OperationKind.ENVIRONMENT_BUILD:
-        session.get_one(Environment, operation.subject_id).state = EnvironmentState.BUILDING
-    elif operation.kind in (OperationKind.DATASET_IMPORT, OperationKind.DATASET_SAMPLE):
-        dataset = session.get_one(Dataset, operation.subject_id)
-        dataset.state = DatasetState.PREPARING
-        dataset.error_code = dataset.error_data = None
-    elif operation.kind == OperationKind.REPAIR:
-        raise Conflict("repair.ask_again")

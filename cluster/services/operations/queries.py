@@ -17,7 +17,7 @@ from cluster.store.workspaces import Workspace
 def list_operations(
     cluster: Cluster, actor: Actor, before_id: int | None = None, limit: int = 50, is_open: bool | None = None
 ) -> list[Operation]:
-    """Newest first. A person sees their own, their workspaces' and the building of environments."""
+    """The operations, newest first. A person sees their own, those of their workspaces, and environments' builds."""
     query = select(Operation).where(can_see_operation(actor)).options(joinedload(Operation.requester))
     if before_id is not None:
         query = query.where(Operation.id < before_id)
@@ -38,14 +38,14 @@ def interrupted_operations(actor: Actor) -> Select[Operation]:
 
 
 def list_interrupted_operations(cluster: Cluster, actor: Actor, limit: int) -> list[Operation]:
-    """What was dropped too often and this person may ask for again, however much has been done since; newest first."""
+    """Operations that were given up and that this person may retry, newest first."""
     query = interrupted_operations(actor).order_by(Operation.id.desc()).limit(limit)
     with cluster.store.read() as session:
         return list(session.scalars(query))
 
 
 def can_see_operation(viewer: Actor) -> Any:
-    """Everybody sees the building of the environment, because their jobs wait for it."""
+    """Everybody may see the build of an environment, because their jobs wait for it."""
     if viewer.is_administrator:
         return Operation.id.is_not(None)
     return or_(

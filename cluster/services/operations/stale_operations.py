@@ -1,5 +1,6 @@
 """Finds stale operations: enqueues those that no task worker has claimed, requeues those whose lease has expired, and
-gives up after five claims."""
+gives up after five claims.
+"""
 
 from datetime import datetime, timedelta
 
@@ -18,11 +19,12 @@ MAX_CLAIMS = 5
 def requeue_stale_operations(cluster: Cluster) -> None:
     """Enqueues operations that no task worker has claimed, and requeues those whose lease has expired.
 
-    One that has been taken up and dropped MAX_CLAIMS times is marked interrupted: a person decides.
+    An operation that was claimed MAX_CLAIMS times without an end is marked interrupted, and a person decides.
     """
     now = cluster.clock()
     to_ring: list[Operation] = []
-    # Said of each row itself: PostgreSQL asks it once more of one that its holder changed while this waited for it.
+    # The condition is part of the query because PostgreSQL checks it again for a row that its holder changed
+    # meanwhile.
     silent = select(Operation).where(Operation.state == OperationState.RUNNING, Operation.lease_until < now)
     unheard = select(Operation).where(
         Operation.state == OperationState.REQUESTED,
@@ -53,5 +55,6 @@ def requeue_stale_operations(cluster: Cluster) -> None:
 
 
 def delay_before_enqueueing(operation: Operation, now: datetime) -> timedelta:
-    """Grows with the wait, so that a long queue is not filled with copies of one message."""
-    return min(ENQUEUE_AGAIN_AT_MOST, max(ENQUEUE_AGAIN_AFTER, (now - operation.requested_at) / 2))
+    """The delay grows with the wait, so that a long queue does not contain many copies of one message."""
+    asked_at = operation.retried_at or operation.requested_at
+    return min(ENQUEUE_AGAIN_AT_MOST, max(ENQUEUE_AGAIN_AFTER, (now - asked_at) / 2))

@@ -1,5 +1,6 @@
-"""Loads workspaces for a person and says which relation the person has to them and to what is in them; what they may
-not see is not found."""
+"""Loads workspaces for a person and determines the person's relation to them and to their contents. What the person
+may not see raises NotFound.
+"""
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload, selectinload
@@ -26,7 +27,7 @@ from cluster.store.workspaces import Workspace
 
 
 def load_workspace(session: Session, actor: Actor, workspace_id: int) -> Workspace:
-    """With manager and members. Raises NotFound where the person may not see it."""
+    """Loads the workspace with manager and members. Raises NotFound if the person may not see it."""
     workspace = session.scalar(
         select(Workspace)
         .where(Workspace.id == workspace_id, can_see_workspace(actor))
@@ -38,7 +39,7 @@ def load_workspace(session: Session, actor: Actor, workspace_id: int) -> Workspa
 
 
 def require_active_workspace(cluster: Cluster, workspace: Workspace, field: str) -> None:
-    """Raises Refused on `field` before the term and after its end: what is there stays readable."""
+    """Raises Refused on `field` before the term and after its end. What exists can be read all the time."""
     zone = cluster.settings.zone
     state = workspace_state(workspace, cluster.clock(), zone)
     if state is WorkspaceState.SCHEDULED:
@@ -59,7 +60,7 @@ def can_change_workspace(action: str, actor: Actor, workspace: Workspace) -> boo
 
 
 def require_workspace_action(action: str, actor: Actor, workspace: Workspace) -> None:
-    """Raises Forbidden naming who may do it, NotFound for a stranger."""
+    """Raises Forbidden, which names who may do it, or NotFound for a person without a relation."""
     require_permission(action, workspace_relation(actor, workspace), workspace.id)
 
 

@@ -1,4 +1,4 @@
-"""API tokens: `gc_<id>_<secret>`, shown once, with scopes and an expiry, revoked with their user."""
+"""API tokens: `gc_<id>_<secret>`, shown once, with scopes and an expiry, and revoked with their user."""
 
 import re
 from datetime import datetime, timedelta
@@ -10,6 +10,7 @@ from cluster.domain.errors import NotFound, Refused
 from cluster.domain.names import check_token_name
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import require_person
+from cluster.domain.refusals import Refusals
 from cluster.domain.states import UserRole, UserState
 from cluster.services.context import Cluster
 from cluster.services.people.credentials import is_same_digest, new_secret, secret_digest
@@ -18,7 +19,7 @@ from cluster.store.disk_full import ignoring_disk_full
 from cluster.store.users import ApiToken, User, load_user
 
 SCOPES = ("read", "write", "repair")
-"""Each includes those before it."""
+"""Each scope includes those before it."""
 DEFAULT_DAYS, MOST_DAYS = 90, 365
 MAX_TOKENS = 50
 TOUCH_EVERY = timedelta(minutes=1)
@@ -33,19 +34,33 @@ TOKEN_QUERY = (
     .join_from(ApiToken.__table__, User.__table__, USERS.id == TOKENS.user_id)
     .where(TOKENS.id == bindparam("token"), TOKENS.revoked_at.is_(None), TOKENS.expires_at > bindparam("now"))
 )
-"""Made once and of columns only: every request with a token asks it, and whole rows take twice as long."""
+"""The statement is made once and reads columns only, because every request with a token needs it and rows take twice
+as long.
+"""
 
 
 def create_api_token(
-    cluster: Cluster, actor: Actor, name: str, scopes: list[str], days: int = DEFAULT_DAYS
+    cluster: Cluster,
+    actor: Actor,
+    name: str,
+    scopes: list[str],
+    days: int | None = DEFAULT_DAYS,
+    refusals: Refusals | None = None,
 ) -> tuple[ApiToken, str]:
-    """The row, and the text that is shown this once."""
+    """The row, and the text of the token, which is shown only now.
+
+    Raises Refused for every field that is wrong; `refusals` are those of the form, whose `days` are None.
+    """
     require_person(actor)
-    check_token_name(name)
+    refusals = refusals or Refusals()
+    refusals.check(check_token_name, name)
     if not scopes or not set(scopes) <= set(SCOPES):
-        raise Refused("scopes", "token.scopes_unknown", known=list(SCOPES))
-    if not 1 <= days <= MOST_DAYS:
-        raise Refused("days", "token.days_out_of_range", least=1, most=MOST_DAYS)
+        refusals.add(Refused("scopes", "token.scopes_unknown", known=list(SCOPES)))
+    refusals.require("days", days)
+    if days is not None and not 1 <= days <= MOST_DAYS:
+        refusals.add(Refused("days", "token.days_out_of_range", least=1, most=MOST_DAYS))
+    refusals.raise_all()
+    assert days is not None
     now, secret = cluster.clock(), new_secret()
     with cluster.store.write(lock="tokens") as session:
         load_user(session, actor.user_id)
@@ -82,9 +97,9 @@ def is_live_token(now: datetime) -> ColumnElement[bool]:
 
 
 def revoke_all_api_tokens(session: Session, actor: Actor, user_id: int, now: datetime, cause: str) -> int:
-    """Those of one user, each with its audit entry, in the caller's transaction; how many there were.
+    """Revokes the tokens of one user, with an audit entry each, in the caller's transaction. Returns their number.
 
-    `cause` is the action that ends them, as the access log calls it.
+    `cause` is the audit action that ends them.
     """
     tokens = session.scalars(select(ApiToken).where(ApiToken.user_id == user_id, is_live_token(now))).all()
     for token in tokens:
@@ -114,8 +129,9 @@ def authenticate_api_token(cluster: Cluster, text: str, address: str, request_id
 
 
 def token_refusal_code(cluster: Cluster, text: str) -> str:
-    """Why `authenticate_api_token` refuses this text: the token's fate if the secret is right, else
-    `session.needed`."""
+    """Why `authenticate_api_token` refuses this text: whether the token is revoked or expired if the secret is right,
+    else `session.needed`.
+    """
     parsed = API_TOKEN_FORMAT.fullmatch(text)
     if parsed is None:
         return "session.needed"
@@ -127,7 +143,7 @@ def token_refusal_code(cluster: Cluster, text: str) -> str:
 
 
 def list_api_tokens(cluster: Cluster, actor: Actor) -> list[ApiToken]:
-    """One's own that still work, the newest first."""
+    """The actor's own valid tokens, the newest first."""
     query = (
         select(ApiToken)
         .where(ApiToken.user_id == actor.user_id, is_live_now(cluster))
@@ -138,7 +154,7 @@ def list_api_tokens(cluster: Cluster, actor: Actor) -> list[ApiToken]:
 
 
 def revoke_api_token(cluster: Cluster, actor: Actor, token_id: int) -> None:
-    """One's own only; raises NotFound. Works at once, also for a token about itself."""
+    """Revokes one of the actor's own tokens at once, perhaps the one that is used. Raises NotFound."""
     now = cluster.clock()
     with cluster.store.write() as session:
         token = session.get(ApiToken, token_id) if 0 < token_id < 2**31 else None

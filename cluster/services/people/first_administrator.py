@@ -1,6 +1,7 @@
 """Creates the first administrator by a secret that the terminal shows once."""
 
 from datetime import timedelta
+from typing import NoReturn
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -9,6 +10,7 @@ from cluster.domain.errors import Refused
 from cluster.domain.names import check_user_name
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.passwords import check_password
+from cluster.domain.refusals import Refusals
 from cluster.domain.states import UserRole, UserState
 from cluster.services.context import Cluster
 from cluster.services.people import credentials
@@ -21,9 +23,9 @@ FIRST_SECRET_TERM = timedelta(hours=24)
 
 
 def issue_first_administrator_secret(cluster: Cluster) -> str | None:
-    """A secret to type into the first page, good for 24 h; None where an administrator is there already.
+    """A secret for the page of the first administrator, valid for 24 h. None if there is an administrator.
 
-    Replaces an earlier one that was not used.
+    It replaces an earlier one that was not used.
     """
     now, actor = cluster.clock(), service_actor(cluster)
     secret = credentials.new_readable_secret()
@@ -48,15 +50,19 @@ def needs_first_administrator(cluster: Cluster) -> bool:
         return not has_administrator(session)
 
 
-def create_first_administrator(cluster: Cluster, secret: str, name: str, password: str, address: str) -> User:
-    """Raises Refused `first.secret_wrong` for one that is wrong, used or too old; name and password rules."""
-    now = cluster.clock()
+def create_first_administrator(
+    cluster: Cluster, secret: str, name: str, password: str, address: str, request_id: str = ""
+) -> User:
+    """Raises Refused `first.secret_wrong` if it is wrong, used or expired, and for a bad name and password."""
+    now, refusals = cluster.clock(), Refusals()
     secret_hash = credentials.secret_digest(credentials.parse_readable_secret(secret))
     with cluster.store.read() as session:
-        if find_usable_secret(session, FIRST_ADMINISTRATOR, secret_hash, now) is None:
-            raise Refused("secret", "first.secret_wrong")
-    check_user_name(name)
-    check_password(password, name, cluster.settings.password_policy)
+        is_usable = find_usable_secret(session, FIRST_ADMINISTRATOR, secret_hash, now) is not None
+    if not is_usable:
+        refusals.check(refuse_secret, cluster, address, request_id)
+    refusals.check(check_user_name, name)
+    refusals.check(check_password, password, name, cluster.settings.password_policy)
+    refusals.raise_all()
     password_hash = credentials.hash_password(password)
     with cluster.store.write(lock=USERS_LOCK) as session:
         row = find_usable_secret(session, FIRST_ADMINISTRATOR, secret_hash, now)
@@ -71,7 +77,15 @@ def create_first_administrator(cluster: Cluster, secret: str, name: str, passwor
             password_changed_at=now,
         )
         add_user_row(session, user)
-        actor = Actor(user.id, name, True, address)
+        actor = Actor(user.id, name, True, address, request_id)
         add_audit_entry(session, now, actor, "user.first_administrator_created", user.id, name=name)
     cluster.events.publish("users", user.id)
     return user
+
+
+def refuse_secret(cluster: Cluster, address: str, request_id: str) -> NoReturn:
+    """Records that somebody typed a secret that does not fit. What was typed is recorded nowhere."""
+    actor = Actor(0, "", address=address, request_id=request_id)
+    with cluster.store.write() as session:
+        add_audit_entry(session, cluster.clock(), actor, "user.first_secret_refused", None, outcome="refused")
+    raise Refused("secret", "first.secret_wrong")

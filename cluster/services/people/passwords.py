@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from cluster.domain.errors import Conflict, NotFound, Refused
@@ -30,7 +31,7 @@ USERS_LOCK = "users"
 
 
 def issue_password_link(cluster: Cluster, actor: Actor, user_id: int) -> str:
-    """The secret of a new link for an active user; earlier ones stop working, the password still works."""
+    """The secret of a new link for an active user. Earlier links stop working; the password still works."""
     require_person(actor)
     require_administrator(actor)
     now, secret = cluster.clock(), credentials.new_secret()
@@ -45,8 +46,21 @@ def issue_password_link(cluster: Cluster, actor: Actor, user_id: int) -> str:
     return secret
 
 
+def read_link_expiry(cluster: Cluster, actor: Actor, user_id: int) -> datetime | None:
+    """Until when the user's link works; None if it was used, replaced or has expired, or if there is none."""
+    require_administrator(actor)
+    open_links = select(func.max(OneTimeSecret.expires_at)).where(
+        OneTimeSecret.kind == PASSWORD_LINK,
+        OneTimeSecret.user_id == user_id,
+        OneTimeSecret.used_at.is_(None),
+        OneTimeSecret.expires_at > cluster.clock(),
+    )
+    with cluster.store.read() as session:
+        return session.scalar(open_links)
+
+
 def read_password_link(cluster: Cluster, secret: str) -> User:
-    """For whom the link is. Raises NotFound for one that is wrong, used, replaced or too old."""
+    """The user of the link. Raises NotFound if it is wrong, used, replaced or expired."""
     with cluster.store.read() as session:
         return load_password_link(session, secret, cluster.clock())[1]
 
@@ -60,7 +74,7 @@ def load_password_link(session: Session, secret: str, now: datetime) -> tuple[On
 
 
 def use_password_link(cluster: Cluster, secret: str, password: str, address: str = "") -> User:
-    """Sets the password and ends all the user's sessions and API tokens; the link is used up."""
+    """Sets the password and ends all the user's sessions and API tokens. The link cannot be used again."""
     now = cluster.clock()
     user = read_password_link(cluster, secret)
     check_password(password, user.name, cluster.settings.password_policy)
@@ -78,14 +92,16 @@ def use_password_link(cluster: Cluster, secret: str, password: str, address: str
 
 
 def change_password(cluster: Cluster, actor: Actor, old: str, new: str, keep_token: str = "") -> int:
-    """One's own, with the old one; ends all sessions but that of `keep_token`, and all API tokens: how many.
+    """Changes the actor's own password, ends all sessions but that of `keep_token` and all API tokens, and returns
+    their number.
 
     Raises Refused on `old` (`password.old_wrong`, `sign_in.throttled`) or on `password`.
     """
     require_person(actor)
-    try_id, _ = sign_in_throttle.record_failed_sign_in(cluster, actor.name, actor.address, field="old")
+    this_try = sign_in_throttle.record_failed_sign_in(cluster, actor.name, actor.address, "old")
     with cluster.store.read() as session:
         known_hash = load_user(session, actor.user_id).password_hash
+    sign_in_throttle.hold_back(this_try)
     if not credentials.is_password(known_hash, old):
         with cluster.store.write() as session:
             add_audit_entry(
@@ -93,7 +109,7 @@ def change_password(cluster: Cluster, actor: Actor, old: str, new: str, keep_tok
             )
         raise Refused("old", "password.old_wrong")
     with cluster.store.write() as session:
-        sign_in_throttle.delete_failed_sign_in(session, try_id)
+        sign_in_throttle.delete_failed_sign_in(session, this_try.id)
     check_password(new, actor.name, cluster.settings.password_policy)
     if credentials.is_password(known_hash, new):
         raise Refused("password", "password.unchanged")

@@ -1,15 +1,16 @@
 """Sign-in sessions: one row per browser, so that time, the person or an administrator can end each of them."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NoReturn
 
-from sqlalchemy import ColumnElement, delete, select, update
+from sqlalchemy import ColumnElement, bindparam, delete, select, update
 from sqlalchemy.orm import Session, joinedload
 
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.people.actor import Actor
-from cluster.domain.states import UserState
+from cluster.domain.states import UserRole, UserState
 from cluster.services.context import Cluster
 from cluster.services.people import sign_in_throttle
 from cluster.services.people.credentials import (
@@ -27,26 +28,44 @@ IDLE_LIMIT = timedelta(hours=12)
 ABSOLUTE_LIMIT = timedelta(days=7)
 TOUCH_EVERY = timedelta(minutes=1)
 ROWS_KEPT_FOR = sign_in_throttle.ADDRESS_KNOWN_FOR
-"""How long the row of an ended session stays; see `tries.is_known_address`."""
+"""How long the row of an ended session is kept."""
+
+
+@dataclass(frozen=True)
+class SignedInPerson:
+    """Whom a living session belongs to; `language` is None where the person has chosen none."""
+
+    user_id: int
+    name: str
+    is_administrator: bool
+    language: str | None
 
 
 def sign_in(
-    cluster: Cluster, name: str, password: str, address: str, browser: str, request_id: str = ""
+    cluster: Cluster,
+    name: str,
+    password: str,
+    address: str,
+    browser: str,
+    request_id: str = "",
+    browser_token: str = "",
 ) -> str:
     """Returns the new session's token. Raises Refused `sign_in.wrong` or `sign_in.throttled` (minutes).
 
-    Wrong passwords, unknown, disabled and service users all look the same, in words and in time.
+    `browser_token` is what `issue_browser_token` gave this browser. Wrong passwords and unknown, disabled and service
+    users get the same answer after the same time.
     """
-    try_id, locks = sign_in_throttle.record_failed_sign_in(cluster, name, address, field="name")
+    this_try = sign_in_throttle.record_failed_sign_in(cluster, name, address, "name", browser_token)
     with cluster.store.read() as session:
         user = find_user(session, name)
     known_hash = user.password_hash if user and user.state is UserState.ACTIVE else None
+    sign_in_throttle.hold_back(this_try)
     is_right = is_password(known_hash, password)
     if user is None or known_hash is None or not is_right:
-        refuse_sign_in(cluster, user, address, request_id, locks)
+        refuse_sign_in(cluster, user, address, request_id, this_try.locks)
     new_hash = hash_password(password) if needs_rehash(known_hash) else None
     with cluster.store.write() as session:
-        sign_in_throttle.delete_failed_sign_in(session, try_id)
+        sign_in_throttle.delete_failed_sign_in(session, this_try.id)
         unchanged = select(User).where(
             User.id == user.id, User.state == UserState.ACTIVE, User.password_hash == known_hash
         )
@@ -62,13 +81,15 @@ def sign_in(
 def refuse_sign_in(
     cluster: Cluster, user: User | None, address: str, request_id: str, locks: bool
 ) -> NoReturn:
-    """The typed name is written down only where it is a user's: others may be mistyped passwords."""
+    """Records the refusal, whose object is the user: there is no session. The typed name is recorded only if it is a
+    user's, because others may be mistyped passwords.
+    """
     now, user_id = cluster.clock(), user.id if user else None
     actor = Actor(0, user.name if user else "", address=address, request_id=request_id)
+    actions = ["session.refused", "session.locked"] if locks else ["session.refused"]
     with cluster.store.write() as session:
-        add_audit_entry(session, now, actor, "session.refused", user_id, outcome="refused")
-        if locks:
-            add_audit_entry(session, now, actor, "session.locked", user_id, outcome="refused")
+        for action in actions:
+            add_audit_entry(session, now, actor, action, user_id, outcome="refused", object_kind="user")
     raise Refused("password", "sign_in.wrong")
 
 
@@ -103,20 +124,45 @@ def add_session(
     return token
 
 
-def authenticate_session(cluster: Cluster, token: str) -> User | None:
-    """The person behind the cookie; None once the session has ended. Notes the time once a minute."""
-    row = find_session(cluster, token)
+@dataclass(frozen=True)
+class SessionPerson:
+    """Who is signed in: the columns of session and person that every request needs."""
+
+    session_id: int
+    seen_at: datetime
+    id: int
+    name: str
+    role: UserRole
+    language: str | None
+    theme: str | None
+    time_zone: str | None
+
+    @property
+    def is_administrator(self) -> bool:
+        return self.role is UserRole.ADMINISTRATOR
+
+
+def authenticate_session(cluster: Cluster, token: str) -> SessionPerson | None:
+    """The person behind the cookie; None once the session has ended. Notes the time once a minute.
+
+    Asked by every request, so that an ended session, a changed role or a disabled person counts at once.
+    """
+    now = cluster.clock()
+    asked = {"token_hash": secret_digest(token), "now": now, "idle_since": now - IDLE_LIMIT}
+    with cluster.store.read_columns() as connection:
+        row = connection.execute(SESSION_PERSON, asked).one_or_none()
     if row is None:
         return None
-    now = cluster.clock()
-    if now - row.seen_at >= TOUCH_EVERY:
+    person = SessionPerson(*row)
+    if now - person.seen_at >= TOUCH_EVERY:
         with ignoring_disk_full(cluster.store), cluster.store.write() as session:
-            session.execute(update(SignInSession).where(SignInSession.id == row.id).values(seen_at=now))
-    return row.user
+            touched = update(SignInSession).where(SignInSession.id == person.session_id)
+            session.execute(touched.values(seen_at=now))
+    return person
 
 
 def find_session(cluster: Cluster, token: str) -> SignInSession | None:
-    """The living session of this token, with its user; marks the present one in a list."""
+    """The valid session of this token, with its user, so that a list can mark the current one."""
     now = cluster.clock()
     query = (
         select(SignInSession)
@@ -129,29 +175,62 @@ def find_session(cluster: Cluster, token: str) -> SignInSession | None:
         return session.scalar(query)
 
 
-def filter_live_tokens(cluster: Cluster, tokens: Collection[str]) -> set[str]:
-    """Those whose session lives: `find_session` decides the same. One statement of columns for all of them."""
+def read_signed_in_people(cluster: Cluster, tokens: Collection[str]) -> dict[str, SignedInPerson]:
+    """By token, those whose session lives: `find_session` decides the same. One statement of columns for all."""
     token_by_digest = {secret_digest(token): token for token in tokens}
     query = (
-        select(SignInSession.token_hash)
+        select(SignInSession.token_hash, User.id, User.name, User.role, User.language)
         .join(SignInSession.user)
         .where(SignInSession.token_hash.in_(token_by_digest), *is_live_session(cluster.clock()))
         .where(User.state == UserState.ACTIVE)
     )
     with cluster.store.read() as session:
-        return {token_by_digest[digest] for digest in session.scalars(query)}
+        return {
+            token_by_digest[digest]: SignedInPerson(user_id, name, role is UserRole.ADMINISTRATOR, language)
+            for digest, user_id, name, role, language in session.execute(query)
+        }
 
 
 def is_live_session(now: datetime) -> tuple[ColumnElement[bool], ...]:
+    return is_live_between(now, now - IDLE_LIMIT)
+
+
+def is_live_between(
+    now: datetime | ColumnElement[datetime], idle_since: datetime | ColumnElement[datetime]
+) -> tuple[ColumnElement[bool], ...]:
     return (
         SignInSession.ended_at.is_(None),
         SignInSession.expires_at > now,
-        SignInSession.seen_at > now - IDLE_LIMIT,
+        SignInSession.seen_at > idle_since,
     )
 
 
+SESSION_PERSON = (
+    select(
+        SignInSession.id,
+        SignInSession.seen_at,
+        User.id.label("user_id"),
+        User.name,
+        User.role,
+        User.language,
+        User.theme,
+        User.time_zone,
+    )
+    .join(SignInSession.user)
+    .where(
+        SignInSession.token_hash == bindparam("token_hash"),
+        *is_live_between(
+            bindparam("now", type_=SignInSession.expires_at.type),
+            bindparam("idle_since", type_=SignInSession.seen_at.type),
+        ),
+        User.state == UserState.ACTIVE,
+    )
+)
+"""Made once: making a statement costs more than executing it."""
+
+
 def sign_out(cluster: Cluster, token: str) -> None:
-    """Safe to repeat."""
+    """Ends the session; can be repeated."""
     row = find_session(cluster, token)
     if row is not None:
         actor = Actor(row.user.id, row.user.name, row.user.is_administrator, row.address)
@@ -159,7 +238,7 @@ def sign_out(cluster: Cluster, token: str) -> None:
 
 
 def list_sessions(cluster: Cluster, actor: Actor) -> list[SignInSession]:
-    """The person's own living ones, the one used last first."""
+    """The actor's own valid sessions, the last used one first."""
     query = (
         select(SignInSession)
         .where(SignInSession.user_id == actor.user_id, *is_live_session(cluster.clock()))
@@ -170,7 +249,7 @@ def list_sessions(cluster: Cluster, actor: Actor) -> list[SignInSession]:
 
 
 def end_session(cluster: Cluster, actor: Actor, session_id: int) -> None:
-    """One's own only; raises NotFound."""
+    """Ends one of the actor's own sessions. Raises NotFound."""
     now = cluster.clock()
     with cluster.store.write() as session:
         row = session.get(SignInSession, session_id) if 0 < session_id < 2**31 else None
@@ -182,7 +261,7 @@ def end_session(cluster: Cluster, actor: Actor, session_id: int) -> None:
 
 
 def end_other_sessions(cluster: Cluster, actor: Actor, token: str) -> None:
-    """All of one's own but the one with this token."""
+    """Ends all sessions of the actor but the one with this token."""
     now = cluster.clock()
     with cluster.store.write() as session:
         end_sign_in_sessions(session, actor.user_id, now, keep_token_hash=secret_digest(token))

@@ -1,55 +1,81 @@
 """Limits password guessing: every sign-in is recorded as failed before the password is compared, and the record is
-deleted if it was right."""
+deleted if it was right.
+"""
 
 import ipaddress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from cluster.domain.errors import Refused
-from cluster.domain.people.sign_in_throttle import WINDOW, minutes_left, sign_in_throttled_until
+from cluster.domain.people.sign_in_throttle import WINDOW, address_delay, minutes_left, throttled_until
 from cluster.services.context import Cluster
 from cluster.services.people.credentials import keyed_digest
-from cluster.store.users import FailedSignIn, SignInSession, User
+from cluster.services.people.known_browsers import browser_place, is_known_browser
+from cluster.services.people.password_slots import SLOW_LANE
+from cluster.store.users import FailedSignIn, SignInSession, User, find_user
 
 ADDRESS_KNOWN_FOR = timedelta(days=30)
 """How long an address counts as the person's own after a sign-in from there."""
 KEPT_FOR = WINDOW * 4
 
 
-def record_failed_sign_in(cluster: Cluster, name: str, address: str, field: str) -> tuple[int, bool]:
-    """Records a failed sign-in before the password is compared; returns its id, and whether a wrong password now
-    starts a lock.
+@dataclass(frozen=True)
+class SignInTry:
+    """A try that may be judged. `delay` is how long it is held back; a wrong password starts a lock if `locks`."""
 
-    Raises Refused `sign_in.throttled` with the minutes to wait. Tries from elsewhere do not lock out a
-    person at an address from which they have signed in before.
+    id: int
+    locks: bool
+    delay: timedelta
+
+
+def record_failed_sign_in(
+    cluster: Cluster, name: str, address: str, field: str, browser_token: str = ""
+) -> SignInTry:
+    """Records a failed sign-in before the password is compared.
+
+    Raises Refused `sign_in.throttled` with the minutes to wait. Tries from elsewhere do not lock out a person in a
+    browser or at an address from which they have signed in before.
     """
     now = cluster.clock()
     digest, place = keyed_digest(cluster.settings.secret_key, name), network_of(address)
     with cluster.store.write(lock="failed_sign_ins") as session:
         session.execute(delete(FailedSignIn).where(FailedSignIn.at < now - KEPT_FOR))
-        by_name, by_address = read_recent_failures(session, name, digest, address, place, now)
-        until = sign_in_throttled_until(by_name, by_address, now)
+        is_known = is_known_browser(cluster, find_user(session, name), browser_token)
+        if is_known:
+            place = browser_place(browser_token)
+        by_name = read_failures_of_name(session, name, digest, address, place, now, is_known)
+        until = throttled_until(by_name, now)
         if until is not None:
             raise Refused(field, "sign_in.throttled", minutes=minutes_left(until, now))
+        delay = (
+            timedelta(0) if is_known else address_delay(read_failures_of_address(session, place, now), now)
+        )
         mine = FailedSignIn(name=digest, address=place, at=now)
         session.add(mine)
         session.flush()
-        locks = sign_in_throttled_until([*by_name, now], [*by_address, now], now) is not None
-    return mine.id, locks
+        locks = throttled_until([*by_name, now], now) is not None
+    return SignInTry(mine.id, locks, delay)
 
 
-def read_recent_failures(
-    session: Session, name: str, digest: str, address: str, place: str, now: datetime
-) -> tuple[list[datetime], list[datetime]]:
-    """Of this name and of this address, within the window."""
-    recent = select(FailedSignIn.at).where(FailedSignIn.at > now - WINDOW)
-    of_name = recent.where(FailedSignIn.name == digest)
-    if is_known_address(session, name, address, now):
+def read_failures_of_name(
+    session: Session, name: str, digest: str, address: str, place: str, now: datetime, is_known_browser: bool
+) -> list[datetime]:
+    """The times of recent failures with this name; in a known browser or at a known address those from there alone.
+
+    A known address is shared, so what known browsers have failed there does not count for others.
+    """
+    of_name = select(FailedSignIn.at).where(FailedSignIn.at > now - WINDOW, FailedSignIn.name == digest)
+    if is_known_browser or is_known_address(session, name, address, now):
         of_name = of_name.where(FailedSignIn.address == place)
-    of_address = recent.where(FailedSignIn.address == place)
-    return list(session.scalars(of_name)), list(session.scalars(of_address))
+    return list(session.scalars(of_name))
+
+
+def read_failures_of_address(session: Session, place: str, now: datetime) -> list[datetime]:
+    recent = select(FailedSignIn.at).where(FailedSignIn.at > now - WINDOW)
+    return list(session.scalars(recent.where(FailedSignIn.address == place)))
 
 
 def is_known_address(session: Session, name: str, address: str, now: datetime) -> bool:
@@ -67,13 +93,18 @@ def is_known_address(session: Session, name: str, address: str, now: datetime) -
     return session.scalar(known.limit(1)) is not None
 
 
+def hold_back(this_try: SignInTry) -> None:
+    """Waits for as long as a try from its address has to, outside of any transaction."""
+    SLOW_LANE.hold_back(this_try.delay)
+
+
 def delete_failed_sign_in(session: Session, try_id: int) -> None:
     """Deletes the record after a correct password."""
     session.execute(delete(FailedSignIn).where(FailedSignIn.id == try_id))
 
 
 def network_of(address: str) -> str:
-    """One IPv6 customer has a whole /64 of addresses to try from."""
+    """The network that counts as one address, because one IPv6 customer has a whole /64."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

@@ -1,12 +1,16 @@
 """Users: administrators create, disable and change them; a user is never deleted."""
 
-from sqlalchemy import select
+from collections.abc import Callable
+
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.names import check_mail_address, check_text, check_user_name
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import require_administrator, require_person
+from cluster.domain.people.time_zones import check_time_zone
+from cluster.domain.refusals import Refusals
 from cluster.domain.states import UserRole, UserState
 from cluster.services.context import Cluster
 from cluster.services.people import credentials
@@ -33,15 +37,14 @@ THEMES = ("light", "dark")
 
 
 def add_user_row(session: Session, user: User) -> None:
-    """Under the lock, so that nobody takes the name in between."""
-    if find_user(session, user.name) is not None:
-        raise Refused("name", "user.name_taken", name=user.name)
+    """Adds the row under the lock. Raises Refused if the name is taken."""
+    require_free_user_name(session, user.name)
     session.add(user)
     session.flush()
 
 
 def service_actor(cluster: Cluster) -> Actor:
-    """The installation itself, as audit entries name it; its row is made once and can never sign in."""
+    """The installation itself as the actor of audit entries. Its user is created once and cannot sign in."""
     with cluster.store.read() as session:
         user = find_user(session, SERVICE_NAME)
     if user is None:
@@ -54,23 +57,63 @@ def service_actor(cluster: Cluster) -> Actor:
 
 
 def create_user(
-    cluster: Cluster, actor: Actor, name: str, full_name: str = "", role: UserRole | str = UserRole.USER
+    cluster: Cluster,
+    actor: Actor,
+    name: str,
+    full_name: str = "",
+    role: UserRole | str = UserRole.USER,
+    email: str = "",
+    refusals: Refusals | None = None,
+    complete: Callable[[Session, User], None] = lambda session, user: None,
 ) -> tuple[User, str]:
-    """The user, and the secret of a link (72 h) by which they choose their password."""
+    """The user, and the secret of a link (72 h) with which they choose their password.
+
+    Raises Refused for every field that is wrong; `refusals` are those of the form. `complete` adds to the transaction.
+    """
     require_person(actor)
     require_administrator(actor)
-    check_user_name(name)
-    full_name = check_text(full_name, "full_name", 100)
-    now, secret = cluster.clock(), credentials.new_secret()
-    user = User(name=name, full_name=full_name, role=parse_role(role), created_at=now)
+    refusals = refusals or Refusals()
+    user = check_new_user(cluster, refusals, name, full_name, role, email)
     with cluster.store.write(lock=USERS_LOCK) as session:
-        add_user_row(session, user)
-        add_one_time_secret(
-            session, PASSWORD_LINK, user.id, credentials.secret_digest(secret), now, LINK_TERM
-        )
-        add_audit_entry(session, now, actor, "user.created", user.id, name=name, role=user.role.value)
+        refusals.check(require_free_user_name, session, name)
+        refusals.raise_all()
+        secret = add_user_with_link(session, actor, user)
+        complete(session, user)
     cluster.events.publish("users", user.id)
     return user, secret
+
+
+def check_new_user(
+    cluster: Cluster, refusals: Refusals, name: str, full_name: str, role: UserRole | str, email: str
+) -> User:
+    """The row to be added, if nothing was refused."""
+    refusals.check(check_user_name, name)
+    return User(
+        name=name,
+        full_name=refusals.check(check_text, full_name, "full_name", 100) or "",
+        role=refusals.check(parse_role, role) or UserRole.USER,
+        email=(refusals.check(check_mail_address, email.strip()) if email.strip() else None) or None,
+        created_at=cluster.clock(),
+    )
+
+
+def require_free_user_name(session: Session, name: str) -> None:
+    """Raises Refused. The caller holds the lock, so that nobody takes the name in between."""
+    if find_user(session, name) is not None:
+        raise Refused("name", "user.name_taken", name=name)
+
+
+def add_user_with_link(session: Session, actor: Actor, user: User) -> str:
+    """Adds the row and its audit entry. The secret of a link with which the person sets a password."""
+    secret = credentials.new_secret()
+    add_user_row(session, user)
+    add_one_time_secret(
+        session, PASSWORD_LINK, user.id, credentials.secret_digest(secret), user.created_at, LINK_TERM
+    )
+    add_audit_entry(
+        session, user.created_at, actor, "user.created", user.id, name=user.name, role=user.role.value
+    )
+    return secret
 
 
 def parse_role(role: UserRole | str) -> UserRole:
@@ -107,7 +150,7 @@ def require_other_administrator(session: Session, user: User) -> None:
 
 
 def enable_user(cluster: Cluster, actor: Actor, user_id: int) -> User:
-    """The password is as before; sessions and tokens stay ended."""
+    """Enables the user. The password is unchanged; sessions and tokens stay ended."""
     require_person(actor)
     require_administrator(actor)
     with cluster.store.write(lock=USERS_LOCK) as session:
@@ -140,48 +183,69 @@ def change_role(cluster: Cluster, actor: Actor, user_id: int, role: UserRole | s
 
 
 def set_preferences(
-    cluster: Cluster, actor: Actor, language: str | None = None, theme: str | None = None
+    cluster: Cluster,
+    actor: Actor,
+    language: str | None = None,
+    theme: str | None = None,
+    time_zone: str | None = None,
 ) -> User:
-    """One's own; None leaves a preference as it is, an empty text follows the browser again."""
+    """Changes the actor's own preferences. None leaves one as it is; an empty text follows the browser again."""
     if language and language not in LANGUAGES:
         raise Refused("language", "preference.unknown", value=language[:20])
     if theme and theme not in THEMES:
         raise Refused("theme", "preference.unknown", value=theme[:20])
+    time_zone = check_time_zone(time_zone) if time_zone else time_zone
     with cluster.store.write() as session:
         user = load_user(session, actor.user_id)
         if language is not None:
             user.language = language or None
         if theme is not None:
             user.theme = theme or None
+        if time_zone is not None:
+            user.time_zone = time_zone or None
         add_audit_entry(
             session, cluster.clock(), actor, "user.preferences_set", user.id,
-            language=user.language, theme=user.theme,
+            language=user.language, theme=user.theme, time_zone=user.time_zone,
         )  # fmt: skip
     return user
 
 
-def set_email(cluster: Cluster, actor: Actor, email: str) -> User:
-    """One's own; empty: nothing is sent any more. Raises Refused."""
-    require_person(actor)
-    email = check_mail_address(email.strip()) if email.strip() else ""
-    with cluster.store.write() as session:
-        user = load_user(session, actor.user_id)
-        if user.email != (email or None):
-            user.email = email or None
-            add_audit_entry(session, cluster.clock(), actor, "user.mail_set", user.id, is_set=bool(email))
-    return user
-
-
 def list_users(cluster: Cluster, actor: Actor) -> list[User]:
-    """All people by name, disabled ones too; for administrators."""
+    """All people by name, including disabled ones. Only administrators may call it."""
     require_administrator(actor)
     people = select(User).where(User.state != UserState.SERVICE).order_by(User.name)
     with cluster.store.read() as session:
         return list(session.scalars(people))
 
 
+def list_users_in_part(
+    cluster: Cluster, actor: Actor, text: str, state: UserState | None, after: int | None, limit: int
+) -> list[User]:
+    """People with the text in their account's name or full name, by name; those after the user `after` (keyset)."""
+    require_administrator(actor)
+    people = select(User).where(User.state != UserState.SERVICE).order_by(User.name).limit(limit)
+    if text:
+        people = people.where(
+            or_(User.name.icontains(text, autoescape=True), User.full_name.icontains(text, autoescape=True))
+        )
+    if state is not None:
+        people = people.where(User.state == state)
+    if after is not None:
+        people = people.where(User.name > select(User.name).where(User.id == after).scalar_subquery())
+    with cluster.store.read() as session:
+        return list(session.scalars(people))
+
+
+def count_users(cluster: Cluster, actor: Actor) -> dict[UserRole, int]:
+    """People by role, disabled ones too."""
+    require_administrator(actor)
+    query = select(User.role, func.count()).where(User.state != UserState.SERVICE).group_by(User.role)
+    with cluster.store.read() as session:
+        return {row[0]: row[1] for row in session.execute(query)}
+
+
 def read_user(cluster: Cluster, actor: Actor, user_id: int) -> User:
-    """Oneself, or anybody for administrators; raises NotFound."""
+    """The actor's own user, or any user for administrators. Raises NotFound."""
     if not actor.is_administrator and actor.user_id != user_id:
         raise NotFound("user", user_id)
     with cluster.store.read() as session:

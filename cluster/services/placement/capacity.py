@@ -2,12 +2,12 @@
 expected ends."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, func, select
+from sqlalchemy import Row, and_, func, select
 from sqlalchemy.orm import Session
 
 from cluster.domain.kubernetes.status import KubernetesStatus
@@ -17,7 +17,13 @@ from cluster.domain.queue.start_estimate import EstimateSource
 from cluster.domain.states import UnitKind, UnitState
 from cluster.services.context import Cluster
 from cluster.services.kubernetes.status import load_kubernetes_status, node_closed_reason
-from cluster.services.placement.past_durations import DurationRange, expected_duration, read_durations
+from cluster.services.placement.past_durations import (
+    DurationRange,
+    ExpectedDuration,
+    JobKind,
+    expected_duration,
+    read_durations,
+)
 from cluster.services.placement.queue_heads import JOBS, WORKSPACES
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
@@ -46,32 +52,66 @@ NODES = select(
     Node.lost_at,
     Node.booted_at,
 ).order_by(Node.id)
+HOLDS_UNIT = and_(Allocation.unit_id == Unit.id, Allocation.ended_at.is_(None))
+UNITS = (
+    select(Unit.node_id, Unit.id, Unit.kind, Unit.island, Allocation.id)
+    .outerjoin(Allocation, HOLDS_UNIT)
+    .where(Unit.state == UnitState.OK)
+    .order_by(Unit.node_id, Unit.position)
+)
+QUOTAS = select(*(WORKSPACES.c[name] for name in WORKSPACE_COLUMNS))
+RUNNING = (
+    select(
+        JOBS.c.id, JOBS.c.workspace_id, JOBS.c.training_id, JOBS.c.units, JOBS.c.time_limit_seconds,
+        Unit.node_id, func.count(Unit.id).label("held"), Attempt.started_at, Attempt.created_at,
+        Attempt.expected_end_at, Attempt.earliest_end_at, Attempt.latest_end_at,
+    )
+    .join_from(Allocation, Attempt, Attempt.id == Allocation.attempt_id)
+    .join(JOBS, JOBS.c.id == Attempt.job_id)
+    .join(Unit, Unit.id == Allocation.unit_id)
+    .where(Allocation.ended_at.is_(None))
+    .group_by(JOBS.c.id, Attempt.id, Unit.node_id)
+    .order_by(Attempt.id, Unit.node_id)
+)  # fmt: skip
+"""Built once: every decision of the scheduler runs them."""
+
+
+@dataclass
+class WorkingUnits:
+    """The working units of one node, in the order in which they are given out."""
+
+    kind: UnitKind = UnitKind.GPU
+    free: list[int] = field(default_factory=list)
+    islands: dict[int, str | None] = field(default_factory=dict)
 
 
 def read_node_units(session: Session, now: datetime) -> list[NodeUnits]:
     """Columns alone: there are thousands of units, and the facts of a node are long."""
-    working: dict[int, list[Columns]] = defaultdict(list)
-    held = set(session.scalars(select(Allocation.unit_id).where(Allocation.ended_at.is_(None))))
-    units = select(Unit.id, Unit.node_id, Unit.kind, Unit.island).where(Unit.state == UnitState.OK)
-    for unit in session.execute(units.order_by(Unit.node_id, Unit.position)):
-        working[unit.node_id].append(unit)
+    working: dict[int, WorkingUnits] = defaultdict(WorkingUnits)
+    for node_id, unit_id, kind, island, allocation_id in session.execute(UNITS).all():
+        there = working[node_id]
+        if not there.islands:
+            there.kind = kind
+        there.islands[unit_id] = island
+        if allocation_id is None:
+            there.free.append(unit_id)
     nodes, standing = session.execute(NODES), load_kubernetes_status(session)
-    return [build_node_units(node, working[node.id], held, standing, now) for node in nodes]
+    return [build_node_units(node, working[node.id], standing, now) for node in nodes]
 
 
 def build_node_units(
-    node: Columns, working: list[Columns], held: set[int], standing: KubernetesStatus | None, now: datetime
+    node: Columns, working: WorkingUnits, standing: KubernetesStatus | None, now: datetime
 ) -> NodeUnits:
     state = node_state_of(node, now)
     return NodeUnits(
         node.id,
         node.name,
         state,
-        working[0].kind if working else UnitKind.GPU,
-        tuple(unit.id for unit in working if unit.id not in held),
-        len(working),
+        working.kind,
+        tuple(working.free),
+        len(working.islands),
         node.fabric,
-        {unit.id: unit.island for unit in working},
+        working.islands,
         node_state_since(node, now),
         node_closed_reason(standing, node.name, state),
     )
@@ -103,40 +143,25 @@ def read_units_in_use(session: Session) -> dict[int, int]:
 
 def read_running_on_nodes(session: Session, now: datetime) -> list[RunningOnNode]:
     """Reads the units that live attempts hold on each node, with the expected end if it is known."""
-    rows = session.execute(
-        select(
-            JOBS.c.id, JOBS.c.workspace_id, JOBS.c.training_id, JOBS.c.units, JOBS.c.time_limit_seconds,
-            Unit.node_id, func.count(Unit.id).label("held"), Attempt.started_at, Attempt.created_at,
-            Attempt.expected_end_at, Attempt.earliest_end_at, Attempt.latest_end_at,
-        )
-        .join_from(Allocation, Attempt, Attempt.id == Allocation.attempt_id)
-        .join(JOBS, JOBS.c.id == Attempt.job_id)
-        .join(Unit, Unit.id == Allocation.unit_id)
-        .where(Allocation.ended_at.is_(None))
-        .group_by(JOBS.c.id, Attempt.id, Unit.node_id)
-        .order_by(Attempt.id, Unit.node_id)
-    ).all()  # fmt: skip
+    return read_runs_and_durations(session, now)[0]
+
+
+def read_runs_and_durations(
+    session: Session, now: datetime
+) -> tuple[list[RunningOnNode], dict[JobKind, DurationRange | None]]:
+    """The same, and the durations of all kinds that run; None for a kind of which no run has finished."""
+    rows = session.execute(RUNNING).all()
     one_of_each = {(row.training_id, row.units): row.id for row in rows}
-    spans = read_durations(session, one_of_each.values())
-    return [build_running_on_node(row, spans.get((row.training_id, row.units)), now) for row in rows]
+    spans = dict.fromkeys(one_of_each) | read_durations(session, one_of_each.values())
+    return [build_running_on_node(row, spans[row.training_id, row.units], now) for row in rows], spans
 
 
 def build_running_on_node(row: Columns, spans: DurationRange | None, now: datetime) -> RunningOnNode:
     """Prefers the job's own progress over durations of earlier runs, and these over the time limit; an estimate that
     has passed is dropped."""
-    begun, limit = row.started_at or row.created_at, row.time_limit_seconds
-
-    def moment(seconds: float | None) -> datetime | None:
-        end = begun + timedelta(seconds=seconds) if seconds is not None else None
-        return end if end is not None and end > now else None
-
-    told = (
-        [expected_duration(own, limit, EstimateSource.PROGRESS)]
-        if (own := duration_from_progress(row, begun))
-        else []
-    )
-    for expected in (*told, expected_duration(spans, limit), expected_duration(None, limit)):
-        ends_at = moment(expected.seconds) or moment(expected.most)
+    begun = row.started_at or row.created_at
+    for expected in expected_durations(row, spans, begun):
+        ends_at = moment_after(expected.seconds, begun, now) or moment_after(expected.most, begun, now)
         if ends_at is not None:
             return RunningOnNode(
                 row.id,
@@ -144,11 +169,30 @@ def build_running_on_node(row: Columns, spans: DurationRange | None, now: dateti
                 row.node_id,
                 row.held,
                 ends_at,
-                moment(expected.least),
-                moment(expected.most),
+                moment_after(expected.least, begun, now),
+                moment_after(expected.most, begun, now),
                 expected.source,
             )
     return RunningOnNode(row.id, row.workspace_id, row.node_id, row.held)
+
+
+def expected_durations(
+    row: Columns, spans: DurationRange | None, begun: datetime
+) -> Iterator[ExpectedDuration]:
+    """The best founded first."""
+    limit = row.time_limit_seconds
+    if own := duration_from_progress(row, begun):
+        yield expected_duration(own, limit, EstimateSource.PROGRESS)
+    if spans is not None:
+        yield expected_duration(spans, limit)
+    if limit is not None:
+        yield expected_duration(None, limit)
+
+
+def moment_after(seconds: float | None, begun: datetime, now: datetime) -> datetime | None:
+    """None for a moment that has passed."""
+    end = begun + timedelta(seconds=seconds) if seconds is not None else None
+    return end if end is not None and end > now else None
 
 
 def duration_from_progress(row: Columns, begun: datetime) -> DurationRange | None:
@@ -169,6 +213,8 @@ class PlacementContext:
     nodes: list[NodeUnits]
     quotas: dict[int, WorkspaceQuota]
     running: list[RunningOnNode]
+    durations: Mapping[JobKind, DurationRange | None]
+    """Of the kinds that run."""
 
 
 def count_free_units(nodes: Collection[NodeUnits]) -> int:
@@ -178,9 +224,7 @@ def count_free_units(nodes: Collection[NodeUnits]) -> int:
 
 def read_placement_context(cluster: Cluster, session: Session) -> PlacementContext:
     now, spreads = cluster.clock(), cluster.settings.executor.capabilities.spreads_over_nodes
-    columns = select(*(WORKSPACES.c[name] for name in WORKSPACE_COLUMNS))
-    workspaces = {row.id: row for row in session.execute(columns)}
-    nodes, running = read_node_units(session, now), read_running_on_nodes(session, now)
-    return PlacementContext(
-        now, spreads, workspaces, nodes, build_quotas(workspaces.values(), running), running
-    )
+    workspaces = {row.id: row for row in session.execute(QUOTAS)}
+    nodes, (running, durations) = read_node_units(session, now), read_runs_and_durations(session, now)
+    quotas = build_quotas(workspaces.values(), running)
+    return PlacementContext(now, spreads, workspaces, nodes, quotas, running, durations)

@@ -1,10 +1,9 @@
 """Reads the heads of the workspaces' queues by index alone; the jobs behind them are never read."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ARRAY,
@@ -32,8 +31,7 @@ WORKSPACES = Workspace.__table__
 Query = Select[*tuple[Any, ...]]
 
 
-@dataclass(frozen=True)
-class QueuedJobRow:
+class QueuedJobRow(NamedTuple):
     """The columns of a queued job that placement needs."""
 
     id: int
@@ -85,7 +83,7 @@ def read_heads_by_shape(
 
 
 def fetch_rows(session: Session, query: Query, **values: object) -> list[QueuedJobRow]:
-    return [QueuedJobRow(*row) for row in session.execute(query, values)]
+    return [QueuedJobRow._make(row) for row in session.execute(query, values).all()]
 
 
 def shape_above(units: int) -> str:

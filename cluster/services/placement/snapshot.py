@@ -2,7 +2,7 @@
 and preview."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sqlalchemy.orm import Session
@@ -56,6 +56,7 @@ class PlacementSnapshot(scheduling_pass.PlacementInput):
     jobs: Mapping[int, QueuedJobRow] = field(kw_only=True)
     """The heads' rows, by job."""
     blockers: StartBlockers = field(kw_only=True)
+    context: PlacementContext = field(kw_only=True, compare=False)
 
     @property
     def free(self) -> int:
@@ -81,6 +82,56 @@ def read_placement_snapshot(
     found = read_heads_to_depth(session, depths) + (
         read_workspace_queue(session, line, first) if line is not None else []
     )
+    return complete_snapshot(cluster, session, ground, depths, found)
+
+
+def read_startable_snapshot(cluster: Cluster, session: Session) -> PlacementSnapshot | None:
+    """The fronts of those lines alone that decide what can start now: the placements are those of the whole snapshot.
+    None if nothing waits in them, or no unit is free.
+
+    A workspace whose quota is used up starts nothing. The promise to its foremost job keeps units from others, but
+    only from the moment at which a run of its own ends: without such a moment its line decides nothing.
+    """
+    ground = read_placement_context(cluster, session)
+    depths = choose_depths(ground, at_least=1)
+    found = read_startable_heads(session, ground, depths)
+    if not found:
+        return None
+    found += read_heads_of(session, {place: depths[place] for place in workspaces_with_promise(ground)})
+    return complete_snapshot(cluster, session, ground, depths, found)
+
+
+def has_startable_heads(cluster: Cluster, session: Session) -> bool:
+    """Whether `read_startable_snapshot` has anything to decide on."""
+    ground = read_placement_context(cluster, session)
+    return bool(read_startable_heads(session, ground, dict.fromkeys(ground.quotas, 1)))
+
+
+def read_startable_heads(
+    session: Session, ground: PlacementContext, depths: Mapping[int, int]
+) -> list[QueuedJobRow]:
+    if not count_free_units(ground.nodes):
+        return []
+    return read_heads_of(session, {place: depths[place] for place in workspaces_with_room(ground)})
+
+
+def workspaces_with_room(ground: PlacementContext) -> list[int]:
+    return [place for place, quota in ground.quotas.items() if quota.used < quota.limit]
+
+
+def workspaces_with_promise(ground: PlacementContext) -> list[int]:
+    """Those whose quota is used up, with a run whose end is expected at a known moment."""
+    ending = {run.workspace_id for run in ground.running if run.ends_at is not None}
+    return [place for place, quota in ground.quotas.items() if quota.used >= quota.limit and place in ending]
+
+
+def complete_snapshot(
+    cluster: Cluster,
+    session: Session,
+    ground: PlacementContext,
+    depths: Mapping[int, int],
+    found: Iterable[QueuedJobRow],
+) -> PlacementSnapshot:
     # A workspace that was made a moment ago is seen by the next look.
     jobs = {job.id: job for job in found if job.workspace_id in ground.workspaces}
     board = build_snapshot(cluster, session, ground, jobs.values())
@@ -91,6 +142,14 @@ def read_placement_snapshot(
     more = read_heads_by_shape(session, hidden, min(largest, JOBS_PER_SHAPE), largest, MAX_SHAPES)
     others = [job for job in more if job.id not in jobs]
     return build_snapshot(cluster, session, ground, [*jobs.values(), *others]) if others else board
+
+
+def read_line_snapshot(
+    cluster: Cluster, session: Session, board: PlacementSnapshot, line: int, first: int
+) -> PlacementSnapshot:
+    """The same capacity as `board`, and with its heads the first jobs of workspace `line`."""
+    more = {job.id: job for job in read_workspace_queue(session, line, first)}
+    return build_snapshot(cluster, session, board.context, {**board.jobs, **more}.values())
 
 
 def choose_depths(ground: PlacementContext, at_least: int) -> dict[int, int]:
@@ -115,19 +174,35 @@ def read_heads_to_depth(session: Session, depths: Mapping[int, int]) -> list[Que
     return [*read_queue_heads(session, least), *read_queue_heads(session, most, longer)]
 
 
+def read_heads_of(session: Session, depths: Mapping[int, int]) -> list[QueuedJobRow]:
+    """Of these workspaces alone, in one search for each depth that occurs."""
+    by_depth: dict[int, list[int]] = {}
+    for place, depth in depths.items():
+        by_depth.setdefault(depth, []).append(place)
+    return [job for depth, places in by_depth.items() for job in read_queue_heads(session, depth, places)]
+
+
 def build_snapshot(
-    cluster: Cluster, session: Session, ground: PlacementContext, jobs: Collection[QueuedJobRow]
+    cluster: Cluster,
+    session: Session,
+    ground: PlacementContext,
+    jobs: Collection[QueuedJobRow],
+    durations: Mapping[JobKind, DurationRange | None] | None = None,
+    sweep_limits: Mapping[int, int] | None = None,
 ) -> PlacementSnapshot:
+    """`durations` and `sweep_limits` are of jobs and sweeps that are only thought of."""
     places = {job.workspace_id for job in jobs}
     datasets = {job.dataset_id for job in jobs if job.dataset_id is not None}
     obstacles = read_start_blockers(
         cluster, session, [ground.workspaces[place] for place in places], datasets
     )
     one_of_each = {(job.training_id, job.units): job.id for job in jobs}
-    spans = read_durations(session, one_of_each.values())
+    known = {**ground.durations, **(durations or {})}
+    unread = [job_id for kind, job_id in one_of_each.items() if kind not in known]
+    spans = {**known, **read_durations(session, unread)}
     lines = sorted(jobs, key=lambda job: (job.workspace_id, job.position, job.id))
     paused = read_backoffs(session, lines, ground.now)
-    limited = find_sweep_limited(session, (job for job in lines if job.id not in paused))
+    limited = find_sweep_limited(session, (job for job in lines if job.id not in paused), sweep_limits)
     heads = [build_job_to_place(job, obstacles, paused, limited, spans) for job in lines]
     return PlacementSnapshot(
         heads,
@@ -138,6 +213,7 @@ def build_snapshot(
         ground.can_span_nodes,
         jobs={job.id: job for job in jobs},
         blockers=obstacles,
+        context=ground,
     )
 
 
@@ -146,7 +222,7 @@ def build_job_to_place(
     obstacles: StartBlockers,
     paused: Mapping[int, WaitingReason],
     limited: Mapping[int, WaitingReason],
-    spans: Mapping[JobKind, DurationRange],
+    spans: Mapping[JobKind, DurationRange | None],
 ) -> JobToPlace:
     """A retry backoff counts before any other blocker, because only it ends at a known time."""
     expected = expected_duration(spans.get((job.training_id, job.units)), job.time_limit_seconds)
@@ -165,6 +241,7 @@ def build_job_to_place(
         expected.source,
         expected.least if differ else None,
         expected.most if differ else None,
+        job.grace_seconds,
     )
 
 

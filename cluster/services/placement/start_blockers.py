@@ -174,10 +174,16 @@ def read_slots_within(session: Session, limits: Mapping[int, int]) -> dict[int, 
     return {sweep: (most, max(0, most - busy.get(sweep, 0))) for sweep, most in limits.items()}
 
 
-def find_sweep_limited(session: Session, waiting: Iterable[HasSweep]) -> dict[int, SweepLimitReached]:
-    """By job: those that would be one too many of their sweep, with `waiting` in the order of the line."""
+def find_sweep_limited(
+    session: Session, waiting: Iterable[HasSweep], new_limits: Mapping[int, int] | None = None
+) -> dict[int, SweepLimitReached]:
+    """By job: those that would be one too many of their sweep, with `waiting` in the order of the line.
+
+    `new_limits`: {sweep: most at once} of sweeps that are only thought of.
+    """
     ours = [(job.id, job.sweep_id) for job in waiting if job.sweep_id is not None]
     room = read_sweep_slots(session, {sweep_id for _, sweep_id in ours}) if ours else {}
+    room |= {sweep_id: (most, most) for sweep_id, most in (new_limits or {}).items()}
     left = {sweep_id: free for sweep_id, (_, free) in room.items()}
     limited: dict[int, SweepLimitReached] = {}
     for job_id, sweep_id in ours:

@@ -1,7 +1,7 @@
 """Gives units to the jobs that placement chose and writes the waiting reason of the others: one transaction per
 scheduling pass."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,7 +15,12 @@ from cluster.domain.states import AttemptState, DesiredState, JobState
 from cluster.services.context import Cluster
 from cluster.services.jobs.events import add_job_events, publish_jobs
 from cluster.services.leases import HeldLease, check_lease
-from cluster.services.placement.snapshot import PlacementSnapshot, read_placement_snapshot
+from cluster.services.placement.snapshot import (
+    PlacementSnapshot,
+    has_startable_heads,
+    read_placement_snapshot,
+    read_startable_snapshot,
+)
 from cluster.store.base import UtcDateTime
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation
@@ -32,30 +37,50 @@ class DispatchPlan:
 
 
 def place_waiting_jobs(
-    cluster: Cluster, held: HeldLease, is_rung: bool = False, has_freed: bool = False
+    cluster: Cluster,
+    held: HeldLease,
+    is_rung: bool = False,
+    has_freed: bool = False,
+    note: Callable[[PlacementSnapshot], object] = lambda snapshot: None,
 ) -> list[int]:
     """Starts the jobs that fit, writes the waiting reason of the queue heads, and returns the ids of the new attempts.
 
     Reads before it locks, so that an unchanged queue costs no write. If an event has just arrived, or units have come
-    free (`has_freed`), a change is likely and it locks at once. Raises LeaseLost.
+    free (`has_freed`), a change is likely and it locks at once; then it reads only what decides which jobs can start,
+    and the reasons of all others are left to the next look without such a cause. `note` is given what a look at the
+    whole queue has decided, once the starts are committed. Raises LeaseLost.
     """
-    if not has_freed and (not is_rung or cluster.store.is_sqlite):
+    is_urgent = is_rung or has_freed
+    if not is_urgent or (cluster.store.is_sqlite and not has_freed):
         with cluster.store.read() as session:
-            look = plan_dispatch(cluster, session)
-        if not look.placements and not look.reasons:
-            return []
+            if is_urgent:
+                if not has_startable_heads(cluster, session):
+                    return []
+            else:
+                look = plan_dispatch(cluster, session)
+                if look is not None and not look.placements and not look.reasons:
+                    note(look.snapshot)
+                    return []
     now = cluster.clock()
     with cluster.store.write(lock="placement") as session:
         check_lease(session, held)
-        look = plan_dispatch(cluster, session)
+        look = plan_dispatch(cluster, session, is_urgent)
+        if look is None:
+            return []
         attempts = allocate_units(session, look, now)
         written = record_waiting_reasons(session, look, now)
     publish_jobs(cluster, *attempts, *written)
+    if not is_urgent:
+        note(look.snapshot)
     return list(attempts.values())
 
 
-def plan_dispatch(cluster: Cluster, session: Session) -> DispatchPlan:
-    board = read_placement_snapshot(cluster, session)
+def plan_dispatch(cluster: Cluster, session: Session, is_urgent: bool = False) -> DispatchPlan | None:
+    """None where an urgent look finds nothing that could start."""
+    read = read_startable_snapshot if is_urgent else read_placement_snapshot
+    board = read(cluster, session)
+    if board is None:
+        return None
     decisions = board.decisions
     return DispatchPlan(
         board,

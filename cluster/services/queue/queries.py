@@ -1,34 +1,36 @@
 """Reads the queue for pages and REST: the waiting jobs in their true order with the reason, the running jobs with
 their expected end."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from typing import Any
 
 from sqlalchemy import Select, select, tuple_
 from sqlalchemy.orm import Session
 
 from cluster.domain.people.actor import Actor
 from cluster.domain.placement.types import NodeUnits
+from cluster.domain.queue.explanations import WaitingExplanation
+from cluster.domain.queue.overview import QueueOverview
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
-from cluster.services.jobs.queries import filter_ids_of_user, load_jobs_and_visible
-from cluster.services.jobs.state_counts import read_oldest_submission
+from cluster.services.jobs.queries import (
+    JobLine,
+    JobRecord,
+    filter_ids_of_user,
+    load_job_lines,
+    load_whole_job,
+)
+from cluster.services.jobs.state_counts import read_oldest_and_running
+from cluster.services.placement.capacity import read_running_on_nodes
 from cluster.services.placement.queue_heads import WAITING_STATE
-from cluster.services.queue.reason_counts import (
-    ReasonCount,
-    ReasonFilters,
-    count_reasons,
-    read_reason_filters,
-)
+from cluster.services.queue.current_explanations import explain_now
+from cluster.services.queue.reason_counts import ReasonCount, ReasonFilters, count_reasons, reason_filters
 from cluster.services.queue.running_jobs import RunningJob, read_running_jobs
-from cluster.services.queue.waiting_explanations import (
-    QueueSnapshot,
-    WaitingExplanation,
-    explain_waits,
-    read_full_queue_snapshot,
-    read_queue_snapshot,
-    with_suggestion,
-)
+from cluster.services.queue.waiting_explanations import explain_waits
+from cluster.services.queue.written_queue import load_queue_overview
 from cluster.store.jobs import Job
 from cluster.store.sql.visibility import can_see_job
 
@@ -69,9 +71,18 @@ class WaitingJob:
     """`job` is None where the reader may not see it: it still stands in the line."""
 
     id: int
-    job: Job | None
+    job: JobLine | None
     units: int
     explanation: WaitingExplanation
+
+
+@dataclass(frozen=True)
+class OpenedJob:
+    """The one job that a person asks about, as placement decides on it now, and the nodes as they are."""
+
+    job: Job
+    explanation: WaitingExplanation
+    nodes: list[NodeUnits]
 
 
 @dataclass(frozen=True)
@@ -82,114 +93,118 @@ class QueueView:
     reasons: list[ReasonCount]
     running: list[RunningJob]
     next_after_run: QueueCursor | None
-    nodes: list[NodeUnits]
-
-
-def read_queue(
-    cluster: Cluster, actor: Actor, wanted: QueueFilters | None = None, opened: int | None = None
-) -> QueueView:
-    """Returns one page of waiting and running jobs; of jobs that the person may not see only the position and size
-    are shown.
-
-    Advice is asked for the one job that is `opened`.
-    """
-    wanted = wanted or QueueFilters()
-    with cluster.store.read() as session:
-        whole = wanted.workspace_id is None
-        queue = (
-            read_full_queue_snapshot(cluster, session)
-            if whole
-            else read_queue_snapshot(cluster, session, wanted.workspace_id)
-        )
-        causes = read_reason_filters(session, queue)
-        ids, next_after, next_front = read_waiting_page(session, actor, queue, causes, wanted)
-        rows, seen = load_jobs_and_visible(session, actor, ids, opened)
-        standings = explain_waits(cluster, session, queue, list(rows.values()))
-        if opened in standings:
-            standings[opened] = with_suggestion(queue, rows[opened], standings[opened])
-        running, next_run = read_running_page(session, actor, queue, wanted)
-        return QueueView(
-            [
-                WaitingJob(job_id, seen.get(job_id), rows[job_id].units, standings[job_id])
-                for job_id in ids
-                if job_id in standings
-            ],
-            next_after,
-            next_front,
-            count_reasons(session, queue, causes, wanted.workspace_id),
-            running,
-            next_run,
-            list(queue.placement.nodes),
-        )
-
-
-def read_waiting_explanation(cluster: Cluster, job: Job) -> tuple[WaitingExplanation, list[NodeUnits]]:
-    """Of one waiting job, with its expected start and what would help; and the nodes as they are."""
-    with cluster.store.read() as session:
-        queue = read_queue_snapshot(cluster, session, job.workspace_id)
-        known = explain_waits(cluster, session, queue, [job])
-        return with_suggestion(queue, job, known[job.id]), list(queue.placement.nodes)
-
-
-def read_waiting_explanations(cluster: Cluster, jobs: list[Job]) -> dict[int, WaitingExplanation]:
-    """Of the waiting ones among these jobs, for lists: without expected starts."""
-    waiting = [job for job in jobs if job.state.value == "waiting"]
-    if not waiting:
-        return {}
-    with cluster.store.read() as session:
-        return explain_waits(cluster, session, read_queue_snapshot(cluster, session), waiting)
+    opened: OpenedJob | None = None
 
 
 @dataclass(frozen=True)
 class QueueSummary:
-    """The whole queue by reasons, since when its longest waiting job waits, and how some jobs stand in it."""
+    """The whole queue by reasons, since when its longest waiting job waits, and how many jobs hold units."""
 
     counts: list[ReasonCount]
     oldest_submission: datetime | None
-    explanations: dict[int, WaitingExplanation]
+    running: int
+    """MAX_AHEAD_COUNTED + 1 stands for more."""
 
 
-def read_queue_summary(cluster: Cluster, jobs: list[Job]) -> QueueSummary:
-    """One look for all of it: `jobs` are those of a list beside the counts."""
-    waiting = [job for job in jobs if job.state is JobState.WAITING]
+def read_queue(
+    cluster: Cluster,
+    actor: Actor,
+    wanted: QueueFilters | None = None,
+    opened: int | None = None,
+    share: Callable[[Callable[[], list[ReasonCount]]], list[ReasonCount]] | None = None,
+) -> QueueView:
+    """Returns one page of waiting and running jobs; of jobs that the person may not see only the position and size
+    are shown.
+
+    Reasons and starts are what the scheduler last wrote. For the one job that is `opened` placement is asked anew.
+    `share` is given how the reasons of the whole queue are counted, which are the same for every reader.
+    """
+    wanted = wanted or QueueFilters()
+    now = cluster.clock()
     with cluster.store.read() as session:
-        queue = read_queue_snapshot(cluster, session)
-        counts = count_reasons(session, queue, read_reason_filters(session, queue), None)
-        standings = explain_waits(cluster, session, queue, waiting) if waiting else {}
-        return QueueSummary(counts, read_oldest_submission(session), standings)
+        overview = load_queue_overview(session)
+        causes = reason_filters(overview)
+        ids, next_after, next_front = read_waiting_page(session, actor, overview, causes, wanted)
+        rows, seen = load_job_lines(session, actor, ids)
+        waiting = [rows[job_id] for job_id in ids if job_id in rows and rows[job_id].is_waiting]
+        told = explain_waits(session, overview, waiting, now)
+        running, next_run = read_running_page(session, actor, now, wanted)
+        count_all = partial(count_reasons, session, causes)
+        shown = open_job(cluster, session, opened) if opened in seen and opened in told else None
+        if shown:
+            told[shown.job.id] = shown.explanation
+        return QueueView(
+            [WaitingJob(job.id, job if job.id in seen else None, job.units, told[job.id]) for job in waiting],
+            next_after,
+            next_front,
+            share(count_all)
+            if share is not None and wanted.workspace_id is None
+            else count_reasons(session, causes, wanted.workspace_id),
+            running,
+            next_run,
+            shown,
+        )
+
+
+def open_job(cluster: Cluster, session: Session, job_id: int) -> OpenedJob:
+    """Costs a whole scheduling pass."""
+    job = load_whole_job(session, job_id)
+    line, explanation = explain_now(cluster, session, job)
+    return OpenedJob(job, explanation, list(line.snapshot.nodes))
+
+
+def read_waiting_explanation(cluster: Cluster, job: Job | JobRecord) -> WaitingExplanation:
+    """Of one waiting job."""
+    with cluster.store.read() as session:
+        return explain_waits(session, load_queue_overview(session), [job], cluster.clock())[job.id]
+
+
+def read_waiting_explanations(cluster: Cluster, jobs: Sequence[Any]) -> dict[int, WaitingExplanation]:
+    """Of the waiting ones among these jobs."""
+    waiting = [job for job in jobs if job.state is JobState.WAITING]
+    if not waiting:
+        return {}
+    with cluster.store.read() as session:
+        return explain_waits(session, load_queue_overview(session), waiting, cluster.clock())
+
+
+def read_queue_summary(cluster: Cluster) -> QueueSummary:
+    """The same for every reader."""
+    with cluster.store.read() as session:
+        counts = count_reasons(session, reason_filters(load_queue_overview(session)))
+        return QueueSummary(counts, *read_oldest_and_running(session))
 
 
 def read_running_page(
-    session: Session, actor: Actor, queue: QueueSnapshot, wanted: QueueFilters
+    session: Session, actor: Actor, now: datetime, wanted: QueueFilters
 ) -> tuple[list[RunningJob], QueueCursor | None]:
     """Beside what waits the first few; all of them, page by page, where they are asked for."""
     if wanted.state in ("waiting", "held"):
         return [], None
     is_page = wanted.state == "running"
     limit, after = (wanted.limit, wanted.after_run) if is_page else (RUNNING_SHOWN, None)
-    return read_running_jobs(
-        session, actor, queue.placement, limit, wanted.workspace_id, wanted.user_id, after
-    )
+    running = read_running_on_nodes(session, now)
+    return read_running_jobs(session, actor, running, limit, wanted.workspace_id, wanted.user_id, after)
 
 
 def read_waiting_page(
-    session: Session, actor: Actor, queue: QueueSnapshot, causes: ReasonFilters, wanted: QueueFilters
+    session: Session, actor: Actor, overview: QueueOverview, causes: ReasonFilters, wanted: QueueFilters
 ) -> tuple[list[int], QueueCursor | None, int | None]:
     """The ids of one page; where the next one begins: behind a place, or behind a front."""
     if wanted.state == "running":
         return [], None, None
-    if wanted.reason in causes.by_head:
+    if wanted.reason is not None and wanted.reason in causes.by_head:
         if wanted.state == "held":
             return [], None, None
-        return cut_heads(filter_heads(session, actor, queue, causes.by_head[wanted.reason], wanted), wanted)
+        return cut_heads(filter_heads(session, actor, causes.by_head[wanted.reason], wanted), wanted)
     if wanted.is_everything and wanted.after is None:
-        ids, _, next_front = cut_heads(list(queue.decisions), wanted)
+        ids, _, next_front = cut_heads(list(overview.order), wanted)
         missing = wanted.limit - len(ids)
         if next_front is not None or missing == 0:
             return ids, None if next_front else (-(1 << 62), 0), next_front
-        more, following = read_page_by_position(session, actor, queue, causes, wanted, missing)
+        more, following = read_page_by_position(session, actor, overview, causes, wanted, missing)
         return ids + more, following, None
-    ids, following = read_page_by_position(session, actor, queue, causes, wanted, wanted.limit)
+    ids, following = read_page_by_position(session, actor, overview, causes, wanted, wanted.limit)
     return ids, following, None
 
 
@@ -200,25 +215,23 @@ def cut_heads(fronts: list[int], wanted: QueueFilters) -> tuple[list[int], None,
     return page, None, page[-1] if page and is_more else None
 
 
-def filter_heads(
-    session: Session, actor: Actor, queue: QueueSnapshot, fronts: list[int], wanted: QueueFilters
-) -> list[int]:
+def filter_heads(session: Session, actor: Actor, fronts: Sequence[int], wanted: QueueFilters) -> list[int]:
     """Those of the wished workspace and person."""
-    found = [
-        job_id
-        for job_id in fronts
-        if wanted.workspace_id in (None, queue.placement.jobs[job_id].workspace_id)
-    ]
-    if wanted.user_id is None:
-        return found
-    mine = filter_ids_of_user(session, actor, found, wanted.user_id)
-    return [job_id for job_id in found if job_id in mine]
+    if wanted.workspace_id is None and wanted.user_id is None:
+        return list(fronts)
+    query = select(Job.id).where(Job.id.in_(fronts))
+    if wanted.workspace_id is not None:
+        query = query.where(Job.workspace_id == wanted.workspace_id)
+    mine = set(session.scalars(query))
+    if wanted.user_id is not None:
+        mine = filter_ids_of_user(session, actor, mine, wanted.user_id)
+    return [job_id for job_id in fronts if job_id in mine]
 
 
 def read_page_by_position(
     session: Session,
     actor: Actor,
-    queue: QueueSnapshot,
+    overview: QueueOverview,
     causes: ReasonFilters,
     wanted: QueueFilters,
     limit: int,
@@ -234,7 +247,7 @@ def read_page_by_position(
     if wanted.reason is not None:
         base = base.where(causes.condition(wanted.reason))
     if wanted.is_everything:
-        base = base.where(Job.id.not_in(list(queue.decisions)))
+        base = base.where(Job.id.not_in(list(overview.order)))
     base = base.order_by(Job.position, Job.id).limit(limit + 1)
     found = sorted(place for query in split_by_index(base, wanted) for place in session.execute(query))
     page = found[:limit]

@@ -1,27 +1,27 @@
 """Counts waiting jobs by reason: exactly up to 1,000, and in bounded time however long the queue is."""
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, ScalarSelect, and_, false, func, literal, not_, or_, select, true
 from sqlalchemy.orm import Session
 
-from cluster.domain.placement.types import NotPlaced
+from cluster.domain.queue.explanations import WaitingExplanation
+from cluster.domain.queue.overview import QueueOverview
 from cluster.domain.queue.reasons import (
     AheadInQueue,
-    DatasetFailed,
-    DatasetNotReady,
     JobOnHold,
     RetryBackoff,
     SweepLimitReached,
+    WaitingReason,
 )
 from cluster.domain.queue.retry_backoff import parse_backoff
 from cluster.domain.queue.start_estimate import MAX_AHEAD_COUNTED
 from cluster.domain.states import DatasetState
 from cluster.services.placement.queue_heads import WAITING_STATE
-from cluster.services.placement.start_blockers import read_slots_within
-from cluster.services.queue.waiting_explanations import QueueSnapshot
+from cluster.services.placement.start_blockers import read_dataset_reasons, read_slots_within
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import Job, Sweep
 
@@ -38,12 +38,12 @@ class ReasonCount:
 class ReasonFilters:
     """Which jobs have which reason, as conditions that an index answers."""
 
-    by_head: dict[str, list[int]]
+    by_head: Mapping[str, Sequence[int]]
     """Ids of the fronts of lines, by their own reason, in the order of their turns."""
     by_workspace: dict[str, list[int]]
     by_dataset: dict[str, list[int]]
     full_sweeps: list[int]
-    paused: list[int]
+    paused: Sequence[int]
     """Ids of jobs that are tried again after a pause."""
     common_reason: str | None
     """The reason of all jobs that nothing else keeps: the environment is not there."""
@@ -67,6 +67,8 @@ class ReasonFilters:
             return and_(free, Job.dataset_id.in_(self.by_dataset[code]))
         if code == SweepLimitReached.code:
             return and_(free, Job.sweep_id.in_(self.full_sweeps))
+        if code in self.by_head:
+            return and_(free, Job.id.in_(self.by_head[code]))
         if code == (self.common_reason or AheadInQueue.code):
             return and_(free, not_(self.has_own_reason()))
         return false()
@@ -84,36 +86,29 @@ class ReasonFilters:
         )
 
 
-def read_reason_filters(session: Session, queue: QueueSnapshot) -> ReasonFilters:
-    obstacles = queue.placement.blockers
-    by_workspace: dict[str, list[int]] = defaultdict(list)
-    for place, reason in obstacles.terms.items():
-        by_workspace[reason.code].append(place)
-    by_front: dict[str, list[int]] = defaultdict(list)
-    for job_id, decision in queue.decisions.items():
-        if not isinstance(decision, NotPlaced) or isinstance(decision.reason, AheadInQueue):
-            continue
-        if job_id not in queue.blocked:
-            by_front[decision.reason.code].append(job_id)
+def reason_filters(overview: QueueOverview) -> ReasonFilters:
     return ReasonFilters(
-        dict(by_front),
-        dict(by_workspace),
-        read_unready_datasets(session),
-        read_full_sweeps(session),
-        read_backed_off_jobs(session, queue.placement.now),
-        obstacles.environment.code if obstacles.environment else None,
+        overview.reasons_of_heads,
+        group_by_code(overview.workspaces),
+        group_by_code(overview.datasets),
+        list(overview.full_sweeps),
+        overview.backed_off,
+        overview.everybody.code if overview.everybody else None,
     )
 
 
-def read_unready_datasets(session: Session) -> dict[str, list[int]]:
-    """Datasets that are not ready and for which somebody waits, by the code of the reason."""
-    waits = select(Job.id).where(Job.dataset_id == Dataset.id, Job.state == WAITING_STATE).exists()
-    query = select(Dataset.id, Dataset.state).where(Dataset.state != DatasetState.READY, waits)
+def group_by_code(shared: Mapping[int, WaitingExplanation]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = defaultdict(list)
-    for dataset_id, state in session.execute(query):
-        failed = state is DatasetState.FAILED
-        found[DatasetFailed.code if failed else DatasetNotReady.code].append(dataset_id)
+    for key, explanation in shared.items():
+        found[explanation.code or ""].append(key)
     return dict(found)
+
+
+def read_unready_datasets(session: Session) -> dict[int, WaitingReason]:
+    """Datasets that are not ready and for which somebody waits."""
+    waits = select(Job.id).where(Job.dataset_id == Dataset.id, Job.state == WAITING_STATE).exists()
+    ids = session.scalars(select(Dataset.id).where(Dataset.state != DatasetState.READY, waits)).all()
+    return read_dataset_reasons(session, ids)
 
 
 def read_backed_off_jobs(session: Session, now: datetime) -> list[int]:
@@ -128,27 +123,24 @@ def read_backed_off_jobs(session: Session, now: datetime) -> list[int]:
     return [job_id for job_id, code, data in rows if parse_backoff(code, data, now)]
 
 
-def read_full_sweeps(session: Session) -> list[int]:
+def read_full_sweeps(session: Session) -> dict[int, WaitingReason]:
+    """Sweeps of which jobs wait and no further one may start now."""
     waits = select(Job.id).where(Job.sweep_id == Sweep.id, Job.state == WAITING_STATE).exists()
     limited = select(Sweep.id, Sweep.most_at_once).where(Sweep.most_at_once.is_not(None), waits)
     limits = {row[0]: row[1] for row in session.execute(limited) if row[1] is not None}
-    return [sweep_id for sweep_id, (_, left) in read_slots_within(session, limits).items() if left == 0]
+    slots = read_slots_within(session, limits)
+    return {
+        sweep_id: SweepLimitReached(sweep_id, most) for sweep_id, (most, left) in slots.items() if left == 0
+    }
 
 
 def count_reasons(
-    session: Session, queue: QueueSnapshot, causes: ReasonFilters, workspace_id: int | None
+    session: Session, causes: ReasonFilters, workspace_id: int | None = None
 ) -> list[ReasonCount]:
-    """Reasons that somebody has, the most frequent first."""
-    jobs = queue.placement.jobs
-    numbers = {
-        code: sum(workspace_id in (None, jobs[job_id].workspace_id) for job_id in fronts)
-        for code, fronts in causes.by_head.items()
-    }
+    """Reasons that somebody has, the most frequent first. `causes` are those of the whole queue."""
+    numbers = {code: len(heads) for code, heads in causes.by_head.items()} if workspace_id is None else {}
     others = [code for code in dict.fromkeys(causes.codes) if code not in numbers]
-    asked = [
-        count_query(causes.condition(code), workspace_id, workspace_id is None and code == causes.codes[-1])
-        for code in others
-    ]
+    asked = [count_query(causes.condition(code), workspace_id, code == causes.codes[-1]) for code in others]
     # All of them in one question: each is a search of its own in the same statement.
     found = session.execute(select(*asked)).one() if asked else ()
     numbers |= dict(zip(others, found, strict=True))
@@ -163,7 +155,7 @@ def count_reasons(
 def count_query(
     condition: ColumnElement[bool], workspace_id: int | None = None, in_order: bool = False
 ) -> ScalarSelect[int]:
-    """Waiting jobs, at most one more than MAX_AHEAD_COUNTED. `sort_queue`: most jobs of the queue are meant, and the
+    """Waiting jobs, at most one more than MAX_AHEAD_COUNTED. `in_order`: most jobs of the queue are meant, and the
     queue's own index is to be read, not the table with all that have ended."""
     place = Job.workspace_id == workspace_id if workspace_id is not None else true()
     some = select(literal(1)).where(Job.state == WAITING_STATE, condition, place).limit(MAX_AHEAD_COUNTED + 1)

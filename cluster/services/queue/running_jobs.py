@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,9 +10,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from cluster.domain.people.actor import Actor
-from cluster.services.jobs.queries import filter_ids_of_user, load_jobs_and_visible
-from cluster.services.placement.snapshot import PlacementSnapshot
-from cluster.store.jobs import Attempt, Job
+from cluster.domain.placement.types import RunningOnNode
+from cluster.services.jobs.queries import JobLine, filter_ids_of_user, load_job_lines
+from cluster.store.jobs import Attempt
+from cluster.store.nodes import Node
 
 RunningCursor = tuple[int, int]
 NO_KNOWN_END = 1 << 62
@@ -25,7 +27,7 @@ class RunningJob:
     """
 
     id: int
-    job: Job | None
+    job: JobLine | None
     units: int
     nodes: tuple[str, ...]
     started_at: datetime | None
@@ -36,7 +38,7 @@ class RunningJob:
 def read_running_jobs(
     session: Session,
     actor: Actor,
-    board: PlacementSnapshot,
+    running: Sequence[RunningOnNode],
     limit: int,
     workspace_id: int | None = None,
     user_id: int | None = None,
@@ -44,18 +46,27 @@ def read_running_jobs(
 ) -> tuple[list[RunningJob], RunningCursor | None]:
     """The soonest known ends first, from behind `after`, also where that job has ended; where the next page begins."""
     units: Counter[int] = Counter()
-    for run in board.running:
+    for run in running:
         if workspace_id in (None, run.workspace_id):
             units[run.job_id] += run.units
-    ends = {run.job_id: run.ends_at for run in board.running}
+    ends = {run.job_id: run.ends_at for run in running}
     mine = units if user_id is None else filter_ids_of_user(session, actor, units, user_id)
     order = sorted(running_cursor(ends[job_id], job_id) for job_id in mine)
     begin = bisect_right(order, after) if after else 0
     shown = [job_id for _, job_id in order[begin : begin + limit]]
-    _rows, seen = load_jobs_and_visible(session, actor, shown)
-    nodes, told = running_node_names(board, shown), read_starts_and_progress(session, shown)
+    rows, seen = load_job_lines(session, actor, shown)
+    visible = {job_id: rows[job_id] for job_id in seen}
+    nodes, told = running_node_names(session, running, shown), read_starts_and_progress(session, shown)
     runs = [
-        RunningJob(job_id, seen.get(job_id), units[job_id], nodes[job_id], began, ends[job_id], part)
+        RunningJob(
+            job_id,
+            visible.get(job_id),
+            units[job_id],
+            nodes[job_id],
+            began,
+            ends[job_id],
+            part,
+        )
         for job_id, (began, part) in ((job_id, told.get(job_id, (None, None))) for job_id in shown)
     ]
     return runs, order[begin + len(shown) - 1] if len(order) > begin + len(shown) > 0 else None
@@ -66,18 +77,27 @@ def running_cursor(ends_at: datetime | None, job_id: int) -> RunningCursor:
     return (NO_KNOWN_END if ends_at is None else int(ends_at.timestamp() * 1000), job_id)
 
 
-def running_node_names(board: PlacementSnapshot, job_ids: list[int]) -> dict[int, tuple[str, ...]]:
-    names = {node.node_id: node.name for node in board.nodes}
-    return {
-        job_id: tuple(names[run.node_id] for run in board.running if run.job_id == job_id)
-        for job_id in job_ids
-    }
+def running_node_names(
+    session: Session, running: Sequence[RunningOnNode], job_ids: list[int]
+) -> dict[int, tuple[str, ...]]:
+    if not job_ids:
+        return {}
+    shown = set(job_ids)
+    on_nodes = [run for run in running if run.job_id in shown]
+    query = select(Node.id, Node.name).where(Node.id.in_({run.node_id for run in on_nodes}))
+    names = {node_id: name for node_id, name in session.execute(query)}  # noqa: C416
+    found: dict[int, tuple[str, ...]] = dict.fromkeys(job_ids, ())
+    for run in on_nodes:
+        found[run.job_id] += (names[run.node_id],)
+    return found
 
 
 def read_starts_and_progress(
     session: Session, job_ids: list[int]
 ) -> dict[int, tuple[datetime | None, float | None]]:
     """(start, part of the way done) of those that still run."""
+    if not job_ids:
+        return {}
     query = select(Attempt.job_id, Attempt.started_at, Attempt.progress).where(
         Attempt.job_id.in_(job_ids), Attempt.ended_at.is_(None)
     )

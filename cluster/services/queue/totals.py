@@ -1,5 +1,7 @@
 """Counts the waiting jobs of each workspace and shape now and then, by index, for start estimates deep in a queue."""
 
+from collections.abc import Collection
+
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Session
 
@@ -8,12 +10,18 @@ from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
 from cluster.services.placement.past_durations import expected_duration, read_durations
 from cluster.services.placement.queue_heads import JOBS, is_queued
-from cluster.store.queue_totals import QueueTotal
+from cluster.store.queue import QueueTotal
 
 
-def read_queue_totals(session: Session, workspace_id: int) -> list[QueuedShapeTotal]:
-    query = select(QueueTotal).where(QueueTotal.workspace_id == workspace_id)
-    return [QueuedShapeTotal(total.units, total.jobs, total.seconds) for total in session.scalars(query)]
+def read_queue_totals(session: Session, workspace_ids: Collection[int]) -> dict[int, list[QueuedShapeTotal]]:
+    """By workspace."""
+    columns = (QueueTotal.workspace_id, QueueTotal.units, QueueTotal.jobs, QueueTotal.seconds)
+    found: dict[int, list[QueuedShapeTotal]] = {}
+    for workspace_id, units, jobs, seconds in session.execute(
+        select(*columns).where(QueueTotal.workspace_id.in_(workspace_ids))
+    ):
+        found.setdefault(workspace_id, []).append(QueuedShapeTotal(units, jobs, seconds))
+    return found
 
 
 def refresh_queue_totals(cluster: Cluster, held: HeldLease) -> bool:

@@ -1,4 +1,4 @@
-"""Reads the catalogue of repairs from its files anew for each page, so that a file that a site adds counts at once."""
+"""Reads the catalogue of repairs from its files again once one has changed: a file that a site adds counts at once."""
 
 import hashlib
 from collections.abc import Collection, Mapping
@@ -33,24 +33,53 @@ def has_repair_catalogue(cluster: Cluster) -> bool:
 
 @dataclass(frozen=True)
 class RepairCatalogue:
-    """What this installation offers, by name, and the files that say nothing: these are left out."""
+    """The repairs that this installation offers, by name, and the files that cannot be parsed."""
 
     entries: Mapping[str, CatalogueEntry]
     broken: Mapping[str, CatalogueInvalid]
 
 
 def list_offered_repairs(cluster: Cluster) -> Mapping[str, CatalogueEntry]:
-    """Without the files that cannot be read: a job's page is not their victim, and neither are other repairs."""
+    """The offered repairs. Files that cannot be parsed are left out, so that they affect neither pages nor other
+    repairs.
+    """
     return read_repair_catalogue(cluster).entries
 
 
 def read_repair_catalogue(cluster: Cluster) -> RepairCatalogue:
     folder, here = cluster.settings.ansible_dir, installation_kinds(cluster.settings.installation_kind)
+    if folder is None:
+        return RepairCatalogue({}, {})
+    return read_catalogue_files(folder, frozenset(here), file_stamps(folder))
+
+
+FileStamp = tuple[str, int, int, int]
+"""Path, inode, bytes, and when it was changed (ns)."""
+
+
+def file_stamps(folder: Path) -> tuple[FileStamp, ...]:
+    """Of all files of the catalogue: what was read from files with the same stamps is still what they say."""
+    paths = [*folder.glob("repairs/*.yml"), *folder.glob("playbooks/repair/*.yml")]
+    return tuple(sorted(map(file_stamp, paths)))
+
+
+def file_stamp(path: Path) -> FileStamp:
+    try:
+        stat = path.stat()
+    except OSError:
+        # Reading the file says what is wrong.
+        return str(path), 0, 0, 0
+    return str(path), stat.st_ino, stat.st_size, stat.st_ctime_ns
+
+
+@lru_cache(maxsize=8)
+def read_catalogue_files(
+    folder: Path, here: frozenset[InstallationKind], stamps: tuple[FileStamp, ...]
+) -> RepairCatalogue:
     entries: dict[str, CatalogueEntry] = {}
     broken: dict[str, CatalogueInvalid] = {}
-    stems = sorted(path.stem for path in folder.glob("repairs/*.yml")) if folder else []
+    stems = sorted(path.stem for path in folder.glob("repairs/*.yml"))
     for name in stems:
-        assert folder is not None
         try:
             entry = read_catalogue_entry(folder, name)
             check_try_first(entry.repair, stems)
@@ -66,13 +95,13 @@ def read_repair_catalogue(cluster: Cluster) -> RepairCatalogue:
 
 
 def with_offered_alternatives(entry: CatalogueEntry, offered: Collection[str]) -> CatalogueEntry:
-    """Its gentler ways are those that are offered here."""
+    """Removes gentler alternatives that this installation does not offer."""
     gentler = tuple(name for name in entry.repair.gentler if name in offered)
     return replace(entry, repair=replace(entry.repair, gentler=gentler))
 
 
 def installation_kinds(here: InstallationKind) -> set[InstallationKind]:
-    """The role repairs leaves the files of a cluster out where there is none."""
+    """The kinds of this installation. Repairs of a cluster are installed only if there is one."""
     return {here, InstallationKind.KUBERNETES} if here.capabilities.may_have_kubernetes else {here}
 
 
@@ -87,7 +116,7 @@ def find_catalogue_entry(cluster: Cluster, name: str) -> CatalogueEntry:
 
 
 def can_request_repair(cluster: Cluster, actor: Actor, name: str) -> bool:
-    """Whether the person is offered the repair of this name here."""
+    """Whether this installation offers the repair to the person."""
     return actor.is_administrator and name in list_offered_repairs(cluster)
 
 
@@ -98,7 +127,7 @@ def read_catalogue_entry(folder: Path, name: str) -> CatalogueEntry:
 
 @lru_cache(maxsize=256)
 def parse_catalogue_entry(name: str, words: str, playbook: str) -> CatalogueEntry:
-    """By what the files say, so that a page that is asked for again and again parses them once."""
+    """Parses the repair. The result is kept by the files' contents, so that repeated pages parse them once."""
     digest = hashlib.sha256(f"{words}\0{playbook}".encode()).hexdigest()
     file = Path(f"{name}.yml")
     return CatalogueEntry(
@@ -123,7 +152,7 @@ def read_catalogue_file(path: Path) -> str:
 
 def parse_catalogue_yaml(path: Path, text: str) -> Mapping[str, Any]:
     try:
-        # Plain values only; ten times as fast as the loader in Python, and pages read several files.
+        # The loader accepts plain values only, and is ten times as fast as the one in Python.
         found: Mapping[str, Any] = yaml.load(text, Loader=yaml.CSafeLoader)
     except yaml.YAMLError as error:
         raise CatalogueInvalid(path.name, str(error)[:200]) from error

@@ -20,7 +20,7 @@ from cluster.store.repairs import RepairRun
 
 log = structlog.get_logger()
 CONSOLE_ADDRESS = "console"
-"""Stands where audit entries name an address."""
+"""The value for the address in audit entries."""
 PLAIN_FIELDS = (
     *("offline_record", "name", "target", "host", "digest", "reason", "console_user"),
     *("is_forced", "tasks", "before", "checks", "playbook_rc"),
@@ -37,7 +37,7 @@ def offline_record_file(cluster: Cluster, run: RepairRun) -> Path:
 
 
 def write_offline_record(cluster: Cluster, run: RepairRun) -> Path:
-    """The file is there whole or as it was before."""
+    """Replaces the file atomically."""
     path = offline_record_file(cluster, run)
     with external_call("repair_record.write"):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -60,20 +60,22 @@ def parse_offline_record(text: str) -> RepairRun:
 
 
 def list_offline_records(cluster: Cluster) -> list[RepairRun]:
-    """The oldest first; a file that cannot be read is named in the log and stays."""
+    """The records, the oldest first. A file that cannot be read is logged and kept."""
     found = []
     for path in offline_records_folder(cluster).glob("*.json"):
         try:
             found.append(parse_offline_record(path.read_text()))
         except FileNotFoundError:
-            continue  # Somebody else has read it in meanwhile.
+            continue  # Another process has imported it in between.
         except (ValueError, KeyError, TypeError) as error:
             log.warning("a record of the console cannot be read", file=str(path), error=str(error))
     return sorted(found, key=lambda run: run.requested_at)
 
 
 def import_offline_records(cluster: Cluster) -> list[int]:
-    """The ids of the runs that became rows; a record whose run is not over stays. Safe to repeat."""
+    """Imports ended runs as rows and returns their ids. Records of runs that have not ended
+    stay. It can be repeated.
+    """
     ended = [run for run in list_offline_records(cluster) if run.ended_at is not None]
     made = [run_id for run in ended if (run_id := import_offline_record(cluster, run)) is not None]
     for run_id in made:
@@ -99,7 +101,9 @@ def import_offline_record(cluster: Cluster, run: RepairRun) -> int | None:
 
 
 def add_run_audit_entries(session: Session, now: datetime, actor: Actor, run: RepairRun) -> None:
-    """Of now, for nothing is written behind what is sealed; when it was stands in their data."""
+    """Writes the entries with the current time, because no entry may be added before sealed ones. Their data contain
+    the time of the run.
+    """
     assert run.ended_at is not None and run.verdict is not None
     asked = {
         "name": run.name,

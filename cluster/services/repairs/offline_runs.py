@@ -1,4 +1,4 @@
-"""A repair run while the database is away: one console works on it at a time, and a file records it."""
+"""Repair runs while the database is away. A file records each, and one console at a time works on it."""
 
 import fcntl
 import uuid
@@ -59,12 +59,10 @@ def hold_offline_run(cluster: Cluster, run: RepairRun) -> Iterator[bool]:
             path.unlink(missing_ok=True)
 
 
-def is_offline_run_unfinished(cluster: Cluster, run: RepairRun) -> bool:
-    """Whether the run's file still has no end."""
-    return any(
-        each.offline_record == run.offline_record and each.ended_at is None
-        for each in list_offline_records(cluster)
-    )
+def read_unfinished_run(cluster: Cluster, run: RepairRun) -> RepairRun | None:
+    """The run as its file has it now. None if it has ended or was imported."""
+    runs = (each for each in list_offline_records(cluster) if each.offline_record == run.offline_record)
+    return next((each for each in runs if each.ended_at is None), None)
 
 
 def request_offline_cancel(cluster: Cluster, run: RepairRun) -> None:

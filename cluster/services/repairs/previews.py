@@ -1,6 +1,6 @@
 """Previews a repair: where it works, which jobs and operations it would disturb, and how long it takes.
 
-Nothing is written.
+The preview writes nothing.
 """
 
 import hashlib
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import select, union_all
 from sqlalchemy.orm import Session, joinedload
 
 from cluster.domain.errors import NotFound
@@ -34,7 +34,7 @@ WITH_PEOPLE = (joinedload(RepairRun.requester), joinedload(RepairRun.operation))
 
 @dataclass(frozen=True)
 class RepairTarget:
-    """One machine: `key` is held while a repair works there, `host` is its name in the inventory."""
+    """One machine. `key` is locked while a repair works there; `host` is its name in the inventory."""
 
     key: str
     host: str
@@ -48,34 +48,36 @@ class RepairSummary:
     repair: Repair
     last: RepairRun | None
     seconds: float | None
-    """How long it usually takes, by its last runs."""
+    """The usual duration, from its last runs."""
 
 
 @dataclass(frozen=True)
 class RepairPreview:
-    """What the repair would do, read at `read_at`; `etag` changes with everything that the person decides by."""
+    """What the repair would do, read at `read_at`. `etag` changes if anything changes on which a person's decision
+    depends.
+    """
 
     repair: Repair
     digest: str
     targets: Sequence[RepairTarget]
-    """Where it would work; empty where a person has yet to choose nodes."""
+    """The machines on which it would work. Empty while a person has to choose nodes."""
     choices: Sequence[RepairTarget]
-    """The nodes to choose from; empty for a repair of the master."""
+    """The nodes from which a person chooses. Empty for a repair of the master."""
     read_at: datetime
     last_runs: Sequence[RepairRun]
     seconds: float | None
     jobs: Sequence[Job]
-    """Those that stop or wait; empty where they go on."""
+    """The jobs that would stop or wait. Empty if they go on."""
     jobs_there: int
     operations: Sequence[Operation]
-    """Those under way that begin anew."""
+    """The running operations that would start again."""
     leftovers: Sequence[ReclaimablePath]
     gentler: Sequence[RepairSummary]
     under_way: RepairRun | None
     is_first: bool
-    """Whether none has run here yet: Ansible may have to be prepared before."""
+    """Whether it has never run here, so that Ansible may have to be installed first."""
     busy: Sequence[str]
-    """Nodes that would have to be drained and empty first, and are not."""
+    """The nodes that have to be drained and empty first, and are not."""
     etag: str
 
     @property
@@ -88,18 +90,36 @@ def list_repair_summaries(cluster: Cluster, actor: Actor) -> list[RepairSummary]
     require_administrator(actor)
     entries = list_offered_repairs(cluster)
     with cluster.store.read() as session:
-        return [summarize_repair(session, entry.repair) for entry in entries.values()]
+        return summarize_repairs(session, [entry.repair for entry in entries.values()])
 
 
-def summarize_repair(session: Session, repair: Repair) -> RepairSummary:
-    runs = read_last_runs(session, repair.name)
-    return RepairSummary(repair, runs[0] if runs else None, typical_seconds(run_durations(runs)))
+def summarize_repairs(session: Session, repairs: Sequence[Repair]) -> list[RepairSummary]:
+    last_runs = read_last_runs(session, [repair.name for repair in repairs])
+    return [
+        RepairSummary(repair, runs[0] if runs else None, typical_seconds(run_durations(runs)))
+        for repair in repairs
+        for runs in [last_runs.get(repair.name, [])]
+    ]
 
 
-def read_last_runs(session: Session, name: str, limit: int = LAST_RUNS) -> list[RepairRun]:
-    """Ended ones, newest first."""
-    query = select(RepairRun).where(RepairRun.name == name, RepairRun.ended_at.is_not(None))
-    return list(session.scalars(query.options(*WITH_PEOPLE).order_by(RepairRun.id.desc()).limit(limit)))
+def read_last_runs(session: Session, names: Sequence[str]) -> dict[str, list[RepairRun]]:
+    """Ended ones by the name of their repair, newest first."""
+    if not names:
+        return {}
+    newest = [
+        select(RepairRun.id)
+        .where(RepairRun.name == name, RepairRun.ended_at.is_not(None))
+        .order_by(RepairRun.id.desc())
+        .limit(LAST_RUNS)
+        .subquery()
+        for name in names
+    ]
+    ids = union_all(*(select(each.c.id) for each in newest))
+    query = select(RepairRun).where(RepairRun.id.in_(ids)).order_by(RepairRun.id.desc())
+    runs: dict[str, list[RepairRun]] = {}
+    for run in session.scalars(query.options(*WITH_PEOPLE)):
+        runs.setdefault(run.name, []).append(run)
+    return runs
 
 
 def run_durations(runs: Sequence[RepairRun]) -> list[float]:
@@ -111,7 +131,7 @@ def run_durations(runs: Sequence[RepairRun]) -> list[float]:
 
 
 def preview_repair(cluster: Cluster, actor: Actor, name: str, node_ids: Sequence[int] = ()) -> RepairPreview:
-    """Changes nothing. Raises Forbidden, NotFound, CatalogueInvalid."""
+    """Makes the preview and changes nothing. Raises Forbidden, NotFound, CatalogueInvalid."""
     require_administrator(actor)
     entry = find_catalogue_entry(cluster, name)
     repair = entry.repair
@@ -119,16 +139,16 @@ def preview_repair(cluster: Cluster, actor: Actor, name: str, node_ids: Sequence
     with cluster.store.read() as session:
         choices = list_node_targets(cluster, session) if repair.targets is RepairTargets.NODES else []
         targets = choose_targets(choices, node_ids) if choices else [master_target(cluster, session)]
-        runs = read_last_runs(session, name)
+        runs = read_last_runs(session, [name]).get(name, [])
         there = list_jobs_on_targets(session, [target.node_id for target in targets])
         operations = list_running_operations(session) if repair.restarts_operations else []
         under_way = find_locking_run(session, targets)
         is_first = (
             session.scalar(select(RepairRun.id).where(RepairRun.started_at.is_not(None)).limit(1)) is None
         )
-        gentler = [
-            summarize_repair(session, find_catalogue_entry(cluster, each).repair) for each in repair.gentler
-        ]
+        gentler = summarize_repairs(
+            session, [find_catalogue_entry(cluster, each).repair for each in repair.gentler]
+        )
         busy = list_undrained_hosts(session, targets) if repair.needs_drained_nodes else []
     jobs = there if repair.jobs is not EffectOnJobs.GO_ON else []
     return RepairPreview(
@@ -181,7 +201,7 @@ def list_running_operations(session: Session) -> list[Operation]:
 
 
 def read_master_host(session: Session) -> str:
-    """The first node that reported is the machine itself; before any has, the word for it."""
+    """The master's name: the first node that reported. Before any has, it is `master`."""
     return session.scalar(select(Node.name).order_by(Node.id).limit(1)) or MASTER
 
 
@@ -191,7 +211,7 @@ def master_target(cluster: Cluster, session: Session) -> RepairTarget:
 
 
 def list_node_targets(cluster: Cluster, session: Session) -> list[RepairTarget]:
-    """Every node by its name; the one that is also the master is held by that name."""
+    """Every node by its name. The one that is the master has the master's key."""
     master = cluster.settings.master_node or read_master_host(session)
     rows = session.execute(select(Node.id, Node.name).where(Node.simulated.is_(False)).order_by(Node.name))
     return [
@@ -200,7 +220,7 @@ def list_node_targets(cluster: Cluster, session: Session) -> list[RepairTarget]:
 
 
 def choose_targets(choices: Sequence[RepairTarget], node_ids: Sequence[int]) -> list[RepairTarget]:
-    """The only one is chosen already. Raises NotFound."""
+    """The chosen targets. A single choice is chosen already. Raises NotFound."""
     if not node_ids and len(choices) == 1:
         return list(choices)
     known = {target.node_id: target for target in choices}
@@ -211,7 +231,7 @@ def choose_targets(choices: Sequence[RepairTarget], node_ids: Sequence[int]) -> 
 
 
 def list_jobs_on_targets(session: Session, node_ids: Sequence[int | None]) -> list[Job]:
-    """Those that hold units on one of these nodes."""
+    """The jobs that hold units on one of these nodes."""
     there = (
         select(Attempt.job_id)
         .join(Allocation, Allocation.attempt_id == Attempt.id)
@@ -224,7 +244,7 @@ def list_jobs_on_targets(session: Session, node_ids: Sequence[int | None]) -> li
 
 
 def list_undrained_hosts(session: Session, targets: Sequence[RepairTarget]) -> list[str]:
-    """Names of those that are not drained, or where something still runs."""
+    """The names of hosts that are not drained or still have running jobs."""
     drained = select(Node.id).where(Node.draining_since.is_not(None))
     empty = {*session.scalars(drained)}
     return [
@@ -235,7 +255,7 @@ def list_undrained_hosts(session: Session, targets: Sequence[RepairTarget]) -> l
 
 
 def find_locking_run(session: Session, targets: Sequence[RepairTarget]) -> RepairRun | None:
-    """The first that holds one of these."""
+    """The first run that has locked one of these targets."""
     holders = select(RepairLock.run_id).where(
         RepairLock.target.in_([target.key for target in targets]), RepairLock.released_at.is_(None)
     )

@@ -1,10 +1,10 @@
 """Lists what can be deleted to free disk space, each path with its size and reason, and deletes it without following
 links.
 
-Only our own folders and names that we give are looked at, and nothing there that a row still names. Of earlier versions
-of the software (releases, Ansible, training environments, wheels) what is in use stays, and the newest other one of
-each kind: a release that is taken back finds its own. The embedded sets of one machine share a cache, so none of them
-knows what is of no use there.
+Only names that we give in our own folders are considered, and only if no row refers to them. Of earlier versions of
+the software (releases, Ansible, training environments, wheels) those in use are kept, and the newest other one of
+each kind, so that an update can be reverted. Embedded installations of one machine share a cache, so none of them
+knows what others need there.
 """
 
 import os
@@ -29,7 +29,7 @@ from cluster.store.operations import Operation
 from cluster.store.repairs import RepairRun
 
 COPIES_KEPT = 2
-"""Copies of the database from before migrations; the newest stay."""
+"""The number of copies from before migrations that are kept, the newest ones."""
 
 LOGS_KEPT_FOR = timedelta(days=90)
 
@@ -41,7 +41,7 @@ folder."""
 
 @dataclass(frozen=True)
 class ReclaimablePath:
-    """`code` says why it may go; `size` in bytes, of a folder with all that is in it."""
+    """`code` is the reason. `size` is in bytes and includes the contents of a folder."""
 
     path: Path
     size: int
@@ -49,7 +49,7 @@ class ReclaimablePath:
 
 
 def tree_size(path: Path) -> int:
-    """Files that disappear meanwhile count zero."""
+    """The size in bytes. Files that disappear in between count as zero."""
     if path.is_symlink() or not path.is_dir():
         return path_size(path)
     return sum(path_size(Path(folder, name)) for folder, _, names in os.walk(path) for name in names)
@@ -67,7 +67,7 @@ def modified_at(path: Path) -> float:
 
 
 def delete_reclaimable_path(path: Path) -> None:
-    """Follows no link, neither here nor below: folders of services may be deleted by root."""
+    """Deletes the path without following links in it, because root may delete folders of services."""
     with external_call("leftovers.delete"), safe_files.open_folder_path(path.parent) as parent:
         if safe_files.kind_at(parent, path.name) != stat.S_IFDIR:
             safe_files.remove_name(parent, path.name)
@@ -75,7 +75,7 @@ def delete_reclaimable_path(path: Path) -> None:
         going = path.name
         if path.suffix != DELETING_SUFFIX:
             going = f"{path.name}{DELETING_SUFFIX}"
-            safe_files.remove_tree(parent, going)  # One that was half deleted, and built again since.
+            safe_files.remove_tree(parent, going)  # The folder was half deleted before and then built again.
             safe_files.move_at(parent, path.name, parent, going)
         safe_files.remove_tree(parent, going)
 
@@ -92,11 +92,11 @@ HALF_DELETED_NAME = re.compile(
     rf"(training|wheels|ansible|\d{{1,9}}(\.\d{{1,9}}){{1,5}})-{HASH}{re.escape(DELETING_SUFFIX)}"
 )
 LONGEST_BUILD = timedelta(days=1)
-"""No build takes that long."""
+"""A build takes less time than this."""
 
 
 def old_versions(cluster: Cluster) -> Iterator[ReclaimablePath]:
-    """Nothing where it is not known what is in use."""
+    """Yields nothing if the versions in use are unknown."""
     settings = cluster.settings
     if not settings.installation_kind.capabilities.keeps_old_versions or settings.ansible_dir is None:
         return
@@ -116,7 +116,7 @@ def old_versions(cluster: Cluster) -> Iterator[ReclaimablePath]:
 
 
 def old_environments(cluster: Cluster) -> Iterator[ReclaimablePath]:
-    """A job that began before the newest other one stood may still be at work in an older one."""
+    """A job that began before the newest other environment was built may still use an older one."""
     default = read_default_environment(cluster)
     if default is None or not default.path:
         return
@@ -133,14 +133,14 @@ def old_environments(cluster: Cluster) -> Iterator[ReclaimablePath]:
 def superseded_folders(
     folder: Path, name: re.Pattern[str], in_use: Collection[str], code: str
 ) -> Iterator[ReclaimablePath]:
-    """All but those in use and the newest other one; where none is in use, all but the newest two."""
+    """All folders but those in use and the newest other one. If none is in use, all but the newest two."""
     spared = 1 if in_use else 2
     for path in list_other_folders(folder, name, in_use)[spared:]:
         yield ReclaimablePath(path, tree_size(path), code)
 
 
 def list_other_folders(folder: Path, name: re.Pattern[str], in_use: Collection[str]) -> list[Path]:
-    """Newest first."""
+    """The folders, newest first."""
     found = [
         path for path in list_subfolders(folder) if name.fullmatch(path.name) and path.name not in in_use
     ]
@@ -166,7 +166,7 @@ def list_subfolders(folder: Path) -> Iterator[Path]:
 
 
 def list_reclaimable_paths(cluster: Cluster) -> list[ReclaimablePath]:
-    """Largest first; reads the disk, changes nothing."""
+    """The paths, largest first. The disk is read and not changed."""
     now = cluster.clock()
     with cluster.store.read() as session:
         named = read_open_operation_ids(session)
@@ -175,12 +175,14 @@ def list_reclaimable_paths(cluster: Cluster) -> list[ReclaimablePath]:
 
 
 def read_open_operation_ids(session: Session) -> set[int]:
-    """Operations that have not ended: their logs are being written."""
+    """The operations that have not ended, whose logs are still written."""
     return set(session.scalars(select(Operation.id).where(Operation.ended_at.is_(None))))
 
 
 def old_database_copies(cluster: Cluster) -> Iterator[ReclaimablePath]:
-    """Copies of the database that migrations made, all but the newest; those of restores go with the backups."""
+    """Copies of the database that migrations made, except the newest. Copies of restores are deleted with the
+    backups.
+    """
     found = (cluster.settings.state_dir / "database").glob("before-*.db")
     copies = sorted((path for path in found if not path.name.startswith(PRE_RESTORE_PREFIX)), key=modified_at)
     for path in copies[:-COPIES_KEPT]:
@@ -188,7 +190,7 @@ def old_database_copies(cluster: Cluster) -> Iterator[ReclaimablePath]:
 
 
 def operation_of_log(path: Path) -> int | None:
-    """The operation that a log belongs to, by its name."""
+    """The operation whose log has this name."""
     digits = "".join(sign for sign in path.stem if sign.isdigit())
     return int(digits) if digits else None
 
@@ -200,7 +202,7 @@ def old_logs(cluster: Cluster, now: datetime, still: set[int]) -> Iterator[Recla
 
 
 def delete_reclaimable_of_run(cluster: Cluster, run_id: int) -> list[ReclaimablePath]:
-    """Deletes what the run's forecast listed and what is still of no use; returns it. Raises NotFound."""
+    """Deletes what the run's preview listed and what is still reclaimable; returns it. Raises NotFound."""
     with cluster.store.read() as session:
         run = session.get(RepairRun, run_id)
     if run is None:

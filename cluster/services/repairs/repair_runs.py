@@ -1,6 +1,6 @@
 """The rows of repair runs: requested, cancelled, recorded while a driver carries them out, and ended.
 
-What the preview showed is what runs, one run at a time per target.
+A run does what its preview showed, and each target has one run at a time.
 """
 
 from collections.abc import Collection, Sequence
@@ -60,7 +60,9 @@ def request_repair(
     node_ids: Sequence[int] = (),
     is_dry_run: bool = False,
 ) -> RepairRun:
-    """Raises Refused, Forbidden, NotFound, Conflict where the forecast has changed or another one runs there."""
+    """Raises Refused, Forbidden, NotFound, or Conflict if the preview has changed or another
+    run has locked a target.
+    """
     require_administrator(actor)
     require_scope(actor, "repair")
     seen = preview_repair(cluster, actor, name, node_ids)
@@ -130,7 +132,7 @@ def read_repair_run(cluster: Cluster, actor: Actor, run_id: int) -> RepairRun:
 def list_repair_runs(
     cluster: Cluster, actor: Actor, before_id: int | None = None, limit: int = 20
 ) -> list[RepairRun]:
-    """Newest first."""
+    """The runs, newest first."""
     require_administrator(actor)
     query = select(RepairRun).options(*WITH_PEOPLE).order_by(RepairRun.id.desc()).limit(limit)
     if before_id is not None:
@@ -145,9 +147,9 @@ def read_node_ids(cluster: Cluster, names: Collection[str]) -> list[int]:
 
 
 def cancel_repair(cluster: Cluster, actor: Actor, run_id: int) -> RepairRun:
-    """The first time the playbook is asked to end, the second time it is ended. Raises Conflict once it is over.
+    """The first call asks the playbook to end, the second one kills it. Raises Conflict once it has ended.
 
-    One that was given up is closed: nobody works on it, and its targets are free for a new forecast.
+    A run whose operation was given up is closed: no worker carries it out, and its targets become free.
     """
     require_administrator(actor)
     require_scope(actor, "repair")
@@ -194,16 +196,15 @@ def read_run_of_operation(cluster: Cluster, operation: Operation) -> RepairRun:
 
 
 def load_claimed_run(session: Session, operation: Operation) -> tuple[Operation, RepairRun]:
-    """Locks the run before its operation, as `cancel_repair` does: the other order would let each wait for the other.
-
-    Raises Conflict where the fence is stale.
+    """Locks the run before its operation, as `cancel_repair` does, to avoid a deadlock. Raises Conflict if the fence
+    is stale.
     """
     run = session.get_one(RepairRun, operation.subject_id, with_for_update=True)
     return load_claimed_operation(session, operation.id, operation.fence), run
 
 
 def record_run_start(cluster: Cluster, operation: Operation, before: Data) -> None:
-    """Keeps what the checks said before anything was changed. Stale: Conflict."""
+    """Records the results of the checks before anything was changed. Raises Conflict if the fence is stale."""
     with cluster.store.write() as session:
         _, run = load_claimed_run(session, operation)
         run.before = list(before)
@@ -220,7 +221,7 @@ def record_run_tasks(cluster: Cluster, operation: Operation, tasks: Data, progre
 
 
 def record_run_checks(cluster: Cluster, operation: Operation, checks: Data) -> None:
-    """While the verification waits: what each check says now."""
+    """Records the current results of the checks during the verification."""
     with cluster.store.write() as session:
         _, run = load_claimed_run(session, operation)
         run.checks = list(checks)
@@ -236,9 +237,9 @@ def record_run_end(
     code: str = "",
     data: dict[str, Any] | None = None,
 ) -> None:
-    """Ends run and operation; the target is free from here on. Stale: Conflict.
+    """Ends run and operation and frees the targets. Raises Conflict if the fence is stale.
 
-    `code` and `data` say why the operation failed; without them it is the verdict, and the host.
+    `code` and `data` are the reason of the operation's failure. Without them it is the verdict with the host.
     """
     now = cluster.clock()
     with cluster.store.write() as session:

@@ -13,7 +13,9 @@ log = structlog.get_logger()
 
 
 def read_symptoms(cluster: Cluster) -> list[Symptom]:
-    """In the order of the files' names. A file that cannot be read is left out: a job's page is not its victim."""
+    """The symptoms in the order of the files' names. A file that cannot be read is left out, so that pages still
+    work.
+    """
     folder = cluster.settings.ansible_dir
     found: list[Symptom] = []
     for path in sorted((folder / "runbook").glob("*.yml")) if folder else ():
@@ -25,5 +27,5 @@ def read_symptoms(cluster: Cluster) -> list[Symptom]:
 
 
 def find_symptom(cluster: Cluster, code: str, lines: Iterable[str] = ()) -> SymptomMatch | None:
-    """What is known of a failure with this code and these last lines of its log."""
+    """The symptom that matches the code of a failure or the last lines of its log."""
     return match_symptoms(read_symptoms(cluster), code, lines)

@@ -19,19 +19,19 @@ IS_STUCK = (Operation.state == OperationState.INTERRUPTED) & (Operation.kind != 
 
 
 def count_stuck_operations(cluster: Cluster) -> int:
-    """Operations that were dropped too often: a person decides, and a repair is how."""
+    """The number of operations that were given up after too many claims. A repair releases them."""
     with cluster.store.read() as session:
         query = select(Operation.id).where(IS_STUCK)
         return len(session.scalars(query).all())
 
 
 def release_stuck_operations(cluster: Cluster, number: str) -> list[int]:
-    """Asks again for every operation that was given up, for the repair of this number. Returns their ids.
+    """Requeues every operation that was given up, for the repair of this number. Returns their ids.
 
-    Repairs are none of them: each is closed and asked for anew from its forecast.
+    Repairs are left out: a person has to close each and to request it again from its preview.
     """
     now = cluster.clock()
-    # A run that the console began without the database is no row yet: its record tells who it was.
+    # A run that the console began without the database has no row yet; its record names the user.
     actor = replace(service_actor(cluster), address=CONSOLE_ADDRESS)
     with cluster.store.write() as session:
         known = (
@@ -42,7 +42,7 @@ def release_stuck_operations(cluster: Cluster, number: str) -> list[int]:
             actor = requester_of(session, run)
         stuck = session.scalars(select(Operation).where(IS_STUCK).with_for_update()).all()
         for operation in stuck:
-            requeue_operation(session, operation, now)
+            requeue_operation(session, operation, actor, now)
             add_audit_entry(
                 session, now, actor, "operation.retried", operation.id, kind=operation.kind, repair=number
             )

@@ -1,5 +1,6 @@
-"""Measures the disks of this installation, records a shortage, and keeps a ballast file that is released when a disk
-is full."""
+"""Measures the disks of this installation, records a shortage, and keeps a ballast file that is deleted when a disk
+is full.
+"""
 
 import os
 import shutil
@@ -28,19 +29,19 @@ from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
 from cluster.settings import Settings
 from cluster.store.disk_full import database_folder
-from cluster.store.facts import InstallationFact
+from cluster.store.facts import InstallationFact, read_fact
 from cluster.store.jobs import Job
 
 DISK_SHORTAGE_FACT = "disk_shortage"
 BALLAST = "ballast"
 MAX_LARGEST_JOBS = 3
-"""Jobs that are named where a disk is short."""
+"""The number of jobs that are named when a disk is short."""
 LEVELS_BY_SEVERITY = list(DiskLevel)
 
 
 @dataclass(frozen=True)
 class DiskUsage:
-    """Bytes. What the file system keeps for root or denies us counts as neither, as in `df`."""
+    """Bytes. Space that the file system reserves for root is neither used nor free, as in `df`."""
 
     used: int
     free: int
@@ -51,13 +52,15 @@ class DiskUsage:
 
     @property
     def used_share(self) -> float:
-        """0 to 1."""
+        """A share, 0 to 1."""
         return self.used / self.total if self.total else 1.0
 
 
 @dataclass(frozen=True)
 class DiskShortage:
-    """The volume of which the least is left, since when, and the jobs with the largest files: (id, bytes)."""
+    """The disk with the least space, the beginning of the shortage, and the jobs with the
+    largest files: (id, bytes).
+    """
 
     disk: MonitoredDisk
     since: datetime
@@ -70,7 +73,7 @@ class DiskShortage:
 
 
 def read_disk_usage(folder: Path) -> DiskUsage:
-    """Of the file system that holds this folder. Raises OSError."""
+    """The usage of the file system that contains this folder. Raises OSError."""
     found = shutil.disk_usage(folder)
     return DiskUsage(found.used, found.free)
 
@@ -78,9 +81,9 @@ def read_disk_usage(folder: Path) -> DiskUsage:
 def read_monitored_disks(
     settings: Settings, before: Mapping[str, DiskLevel] | None = None
 ) -> list[MonitoredDisk]:
-    """Each file system once, the one that jobs write to first; `before` is the level by mount at the last look.
+    """Each file system once, that of the jobs first. `before` is the last level by mount point.
 
-    A folder that cannot be looked at is left out.
+    A folder that cannot be read is left out.
     """
     found: dict[int, MonitoredDisk] = {}
     for folder in monitored_folders(settings):
@@ -97,7 +100,7 @@ def monitored_folders(settings: Settings) -> list[Path]:
 
 
 def existing_ancestor(folder: Path) -> Path:
-    """The folder, or the nearest one above it that is there."""
+    """The folder, or the nearest one above it that exists."""
     return next((each for each in (folder, *folder.parents) if each.is_dir()), Path("/"))
 
 
@@ -116,7 +119,7 @@ def mount_point_of(folder: Path) -> Path:
 
 
 def most_critical_disk(volumes: Iterable[MonitoredDisk]) -> MonitoredDisk | None:
-    """The one that is shortest of room; None where all have enough."""
+    """The disk with the greatest shortage. None if all have enough space."""
     short = [volume for volume in volumes if volume.level is not DiskLevel.ROOM]
     return max(
         short, key=lambda volume: (LEVELS_BY_SEVERITY.index(volume.level), volume.holds_jobs), default=None
@@ -124,9 +127,9 @@ def most_critical_disk(volumes: Iterable[MonitoredDisk]) -> MonitoredDisk | None
 
 
 def require_disk_space(settings: Settings, needed: int = 0, of: Path | None = None) -> None:
-    """Raises Unavailable naming the disk where so many bytes more would leave less than its reserve.
+    """Raises Unavailable, which names the disk, if so many bytes more would leave less than its reserve.
 
-    Of the disk that holds the storage, or the folder `of`.
+    The disk is that of the storage, or of the folder `of`.
     """
     volume = read_monitored_disk(settings, existing_ancestor(of or settings.storage_dir), {})
     if volume.free - needed < volume.reserve:
@@ -134,13 +137,13 @@ def require_disk_space(settings: Settings, needed: int = 0, of: Path | None = No
 
 
 def read_storage_disk(settings: Settings) -> dict[str, object]:
-    """Mount point, free bytes and reserve of the disk that jobs, datasets and code are on."""
+    """Mount point, free bytes and reserve of the disk with jobs, datasets and code."""
     volume = read_monitored_disk(settings, existing_ancestor(settings.storage_dir), {})
     return {"mount": volume.mount, "free": volume.free, "reserve": volume.reserve}
 
 
 def read_database_disk(settings: Settings) -> dict[str, object]:
-    """Mount point and free bytes of the disk on which the database lies; empty where that is not known."""
+    """Mount point and free bytes of the disk with the database. Empty if it is not known."""
     folder = database_folder(settings.database_url)
     if folder is None:
         return {}
@@ -151,7 +154,7 @@ def read_database_disk(settings: Settings) -> dict[str, object]:
 
 
 def ballast_files(settings: Settings) -> list[Path]:
-    """One on each file system of ours: beside the logs, beside the database, beside the jobs' files."""
+    """A path on each of our file systems: beside the logs, beside the database, and beside the jobs' files."""
     found: dict[int, Path] = {}
     for folder in (settings.state_dir, database_folder(settings.database_url), settings.storage_dir):
         with suppress(OSError):
@@ -161,7 +164,7 @@ def ballast_files(settings: Settings) -> list[Path]:
 
 
 def ensure_ballast(settings: Settings, volumes: Iterable[MonitoredDisk]) -> None:
-    """Makes the files that are removed when the disk is full. Safe to repeat; a disk that refuses has none."""
+    """Makes the files that are deleted when the disk is full; can be repeated. A disk that refuses gets none."""
     by_mount = {volume.mount: volume for volume in volumes}
     for file in ballast_files(settings):
         with suppress(OSError):
@@ -189,7 +192,9 @@ def make_ballast(file: Path, size: int) -> None:
 
 
 def release_ballast(settings: Settings) -> bool:
-    """Gives its room to the database and the logs; whether there was any. Safe to repeat."""
+    """Deletes the files, so that database and logs can be written. Returns whether there were any. It can be
+    repeated.
+    """
     released = False
     for file in ballast_files(settings):
         with suppress(OSError), external_call("disks.ballast_released"):
@@ -199,14 +204,13 @@ def release_ballast(settings: Settings) -> bool:
 
 
 def read_disk_shortage(cluster: Cluster) -> DiskShortage | None:
-    """As the scheduler noted it last; None while all disks have room."""
+    """The shortage as the scheduler last recorded it. None while all disks have space."""
     with cluster.store.read() as session:
         return load_disk_shortage(session)
 
 
 def load_disk_shortage(session: Session) -> DiskShortage | None:
-    fact = session.get(InstallationFact, DISK_SHORTAGE_FACT)
-    return parse_disk_shortage(fact.value) if fact is not None else None
+    return read_fact(session, DISK_SHORTAGE_FACT, parse_disk_shortage)
 
 
 def parse_disk_shortage(said: Mapping[str, Any]) -> DiskShortage:

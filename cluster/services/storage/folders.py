@@ -3,7 +3,6 @@
 import os
 import pwd
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,16 +16,20 @@ from cluster.store.datasets import Dataset
 IS_ROOT = os.geteuid() == 0
 WORKSPACES, INCOMING = "workspaces", "incoming"
 SERVICE_FOLDERS = ("code", "datasets")
-"""What the services write in a workspace's folder; `jobs` is ours."""
+"""The folders in a workspace's folder that services write. `jobs` belongs to root."""
 TAKEN_OVER, BEING_TAKEN_OVER = 0o751, 0o1751
-"""Modes of `jobs` on servers: until all in it is root's it has the sticky bit, so that an interruption is noticed."""
+"""The modes of `jobs` on servers. It has the sticky bit until all its contents belong to root, which shows an
+interruption.
+"""
+UPLOAD_PREFIX = "upload-"
+"""The prefix of unfinished uploads. A finished one is named after its dataset or its code."""
 WAIT_SECONDS, PAUSE_SECONDS = 3.0, 0.05
-"""How long a service waits for a folder that only root may make, which the scheduler does within moments."""
+"""Seconds that a service waits for a folder that only root may make. The scheduler makes it within moments."""
 
 
 @dataclass(frozen=True)
 class FolderRights:
-    """Owner and modes; -1 leaves an owner as it is."""
+    """Owner and modes. -1 leaves an owner as it is."""
 
     owner: Owner
     folder: int
@@ -38,7 +41,7 @@ def workspace_folder(settings: Settings, workspace_id: int) -> Path:
 
 
 def service_ids(settings: Settings) -> tuple[int, int] | None:
-    """Number and group of the services that are not root; None where all of them are one user.
+    """The uid and gid of services that are not root. None if all services have one user.
 
     Raises KeyError for a user that this machine does not have.
     """
@@ -49,21 +52,24 @@ def service_ids(settings: Settings) -> tuple[int, int] | None:
 
 
 def parent_rights(settings: Settings) -> FolderRights:
-    """Owner and modes of the folders above the workspaces: everybody passes, and services beside root may list them."""
+    """Owner and modes of the folders above the workspaces. Everybody may enter them, and services that are not root
+    may list them.
+    """
     ids = service_ids(settings) if IS_ROOT else None
     return FolderRights((0, ids[1]), 0o751, 0o640) if ids else FolderRights((-1, -1), 0o711, 0o640)
 
 
 def root_folder_rights(settings: Settings, workspace_id: int) -> FolderRights:
-    """Of a workspace's folder and of `jobs`: root's alone to write, and there is nothing to see but ids."""
+    """The rights of a workspace's folder and of `jobs`. Only root writes there, and their contents are only ids."""
     ids = service_ids(settings) if IS_ROOT else None
     return FolderRights((0, ids[1]), TAKEN_OVER, 0o640) if ids else group_rights(settings, workspace_id)
 
 
 def group_rights(settings: Settings, workspace_id: int) -> FolderRights:
-    """The services keep it, the workspace's numeric group may read it; without root the portal's user owns all.
+    """The rights of folders that services write and the workspace's group may read. Without root the portal's user
+    owns everything.
 
-    Where services are not root, a folder hands its group on to what they write into it.
+    If services are not root, a folder passes its group on to their files.
     """
     if not IS_ROOT:
         return FolderRights((-1, -1), 0o750, 0o640)
@@ -72,10 +78,10 @@ def group_rights(settings: Settings, workspace_id: int) -> FolderRights:
 
 
 def ensure_workspace_folder(settings: Settings, workspace_id: int) -> Path:
-    """Readable by the workspace's group alone; other workspaces' jobs cannot even list what is in it.
+    """Ensures a folder that only the workspace's group may read. Jobs of other workspaces cannot even list it.
 
-    Where services are not root, only root makes it: a service waits a moment. Raises Unavailable, Refused for a
-    workspace whose group is none of ours, OSError; of these UnsafeFile says that something else stands there.
+    If services are not root, only root makes it and a service waits a moment. Raises Unavailable, Refused for a
+    workspace whose gid is not ours, and OSError, whose subclass UnsafeFile means that the path is something else.
     """
     if settings.service_user and not IS_ROOT:
         return wait_for_folder(settings, workspace_id)
@@ -100,7 +106,9 @@ def make_workspace_folder(settings: Settings, workspace_id: int) -> Path:
 
 
 def ensure_storage(settings: Settings) -> None:
-    """The folders above the workspaces, and that of uploads: on servers they were the services' once."""
+    """Ensures the folders above the workspaces and the folder of uploads. On servers the services owned them in older
+    versions.
+    """
     rights = parent_rights(settings)
     settings.storage_dir.mkdir(parents=True, exist_ok=True)
     with safe_files.open_folder_path(settings.storage_dir) as storage:
@@ -129,9 +137,10 @@ def make_jobs_folder(settings: Settings, folder: int, rights: FolderRights) -> N
 
 
 def take_over_folders(parent: int, ids: Owner, rights: FolderRights, levels: int = 2) -> None:
-    """The folders of jobs and of attempts; what is in those keeps its owner, and is believed by that.
+    """Takes over the folders of jobs and attempts. Their contents keep their owners, which decide whether they are
+    trusted.
 
-    Others' folders and links are left alone: nothing is ever started in them.
+    Links and folders of other users are left alone, because no attempt is ever started in them.
     """
     for name in safe_files.list_names(parent):
         if not name.isdecimal():
@@ -162,8 +171,8 @@ def wait_for_folder(settings: Settings, workspace_id: int) -> Path:
 def hand_over_datasets(settings: Settings, folder: int, rights: FolderRights) -> None:
     """Gives datasets that a service without root has written to the workspace's group.
 
-    Only what belongs to the services, and by descriptors: they may put there what they like. Hidden folders are those
-    that a task worker still fills or removes; it may remove another one meanwhile.
+    Only files of the services change, by descriptors, because services may create anything there. Hidden folders are
+    skipped, because a task worker still fills or deletes them; another one may disappear in between.
     """
     services, group = rights.owner
     datasets = safe_files.open_folder_at("datasets", folder)
@@ -176,7 +185,7 @@ def hand_over_datasets(settings: Settings, folder: int, rights: FolderRights) ->
 
 
 def hand_over_dataset(datasets: int, name: str, services: int, group: int, rights: FolderRights) -> None:
-    """One that is no tree of ours, or larger than any, keeps nothing else from its turn."""
+    """Hands over one dataset. If that is refused, because the tree is too large or not ours, others still follow."""
     try:
         dataset = safe_files.open_folder_at(name, datasets)
     except (FileNotFoundError, UnsafeFile):
@@ -191,7 +200,9 @@ def hand_over_dataset(datasets: int, name: str, services: int, group: int, right
 
 
 def give_to_group(settings: Settings, descriptor: int, workspace_id: int) -> None:
-    """All that is in an open folder that we have filled, and the folder itself last."""
+    """Gives all contents of an open folder that we have filled to the workspace's group, and
+    last the folder itself.
+    """
     rights = group_rights(settings, workspace_id)
     safe_files.chown_tree(descriptor, rights.owner, rights.folder, rights.file, of_users=(os.geteuid(),))
 
@@ -201,7 +212,7 @@ def code_folder(settings: Settings, workspace_id: int, training_id: int, version
 
 
 def dataset_folder(settings: Settings, dataset: Dataset) -> Path:
-    """A registered path where it lies, everything else by id in our own storage."""
+    """The registered path, or the folder by id in our own storage."""
     if dataset.path:
         return Path(dataset.path)
     return workspace_folder(settings, dataset.workspace_id) / "datasets" / str(dataset.id)
@@ -213,7 +224,7 @@ def attempt_folder(settings: Settings, workspace_id: int, job_id: int, attempt: 
 
 @external_call("storage.incoming_folder")
 def incoming_folder(settings: Settings) -> Path:
-    """Uploads on their way in; nobody but the portal and the task workers reads it."""
+    """The folder of unfinished uploads, which only the portal and the task workers read."""
     folder = settings.storage_dir / INCOMING
     if settings.service_user:
         if IS_ROOT:
@@ -229,36 +240,6 @@ def incoming_archive(settings: Settings, dataset_id: int) -> Path:
     return incoming_folder(settings) / f"dataset-{dataset_id}"
 
 
-def write_code(
-    settings: Settings, folder: Path, files: Sequence[tuple[str, bytes]], workspace_id: int
-) -> None:
-    """Writes a code version whole or not at all; a leftover of an interrupted try is replaced.
-
-    Raises Unavailable where the workspace has no folder yet.
-    """
-    workspace = ensure_workspace_folder(settings, workspace_id)
-    kind, training, version = folder.relative_to(workspace).parts
-    rights = group_rights(settings, workspace_id)
-    with external_call("storage.write_code"), safe_files.open_folder_path(workspace, kind) as code:
-        versions = safe_files.ensure_folder(code, training, rights.folder, rights.owner)
-        try:
-            write_version(settings, versions, version, files, workspace_id)
-        finally:
-            os.close(versions)
-
-
-def write_version(
-    settings: Settings, versions: int, version: str, files: Sequence[tuple[str, bytes]], workspace_id: int
-) -> None:
-    unfinished = f".{version}.new"
-    for leftover in (unfinished, version):
-        safe_files.remove_tree(versions, leftover)
-    staging = safe_files.make_folder(versions, unfinished)
-    try:
-        for name, content in files:
-            safe_files.create_synced_file(staging, name, content)
-        give_to_group(settings, staging, workspace_id)
-    finally:
-        os.close(staging)
-    with external_call("storage.code_in_its_place"):
-        safe_files.move_at(versions, unfinished, versions, version)
+def incoming_code(settings: Settings, training_id: int, version: int) -> Path:
+    """The archive of which a version of code is unpacked."""
+    return incoming_folder(settings) / f"code-{training_id}-{version}"

@@ -1,4 +1,4 @@
-"""Deletes files whose row was never committed: uploads and code that a killed process left behind, one day later."""
+"""Deletes files whose row was never committed: uploads and code that a killed process left, one day later."""
 
 import re
 from collections.abc import Iterator
@@ -12,38 +12,45 @@ from cluster.failpoints import external_call
 from cluster.files import safe_files
 from cluster.services.context import Cluster
 from cluster.services.storage import folders
+from cluster.services.storage.staged_code import STAGED_PREFIX
 from cluster.store.datasets import Dataset
 from cluster.store.trainings import Training
 
 ORPHANED_AFTER = timedelta(days=1)
-"""No upload and no transaction takes that long."""
-UPLOAD_PREFIX = "upload-"
-"""Of files on their way in; once taken in they are named after their dataset."""
+"""Uploads and transactions take less time."""
+CODE_PREFIX = "code-"
+"""The prefix of archives of code. A task unpacks each within minutes, and nobody needs it a day later."""
 
 
 def delete_orphaned_archives(cluster: Cluster) -> int:
-    """Uploads that were broken off, and archives of datasets that never came to be; how many."""
+    """Deletes interrupted uploads and archives without a dataset. Returns their number."""
     old = list(list_old_paths(cluster, folders.incoming_folder(cluster.settings)))
     named = {number: path for path in old if (number := id_in_name(path, r"dataset-(\d{1,9})"))}
     with cluster.store.read() as session:
         known = set(session.scalars(select(Dataset.id).where(Dataset.id.in_(named)))) if named else set()
     unowned = [path for number, path in named.items() if number not in known]
-    left = [path for path in old if path.name.startswith(UPLOAD_PREFIX)] + unowned
-    for path in left:
-        with external_call("leftovers.archive_forgotten"):
-            path.unlink(missing_ok=True)
+    left = [path for path in old if path.name.startswith((folders.UPLOAD_PREFIX, CODE_PREFIX))] + unowned
+    if left:
+        # A killed import of code leaves a folder.
+        with safe_files.open_folder_path(left[0].parent) as incoming:
+            for path in left:
+                with external_call("leftovers.archive_forgotten"):
+                    safe_files.remove_tree(incoming, path.name)
     return len(left)
 
 
 def delete_orphaned_code(cluster: Cluster, workspace_id: int) -> int:
-    """Code of trainings that never came to be; how many."""
+    """Deletes code without a training, or of a deleted one, and code that was never complete. Returns the number of
+    deleted folders.
+    """
     folder = folders.workspace_folder(cluster.settings, workspace_id) / "code"
-    named = {
-        number: path for path in list_old_paths(cluster, folder) if (number := id_in_name(path, r"(\d{1,9})"))
-    }
+    old = list(list_old_paths(cluster, folder))
+    named = {number: path for path in old if (number := id_in_name(path, r"(\d{1,9})"))}
+    alive = select(Training.id).where(Training.id.in_(named), Training.deleted_at.is_(None))
     with cluster.store.read() as session:
-        known = set(session.scalars(select(Training.id).where(Training.id.in_(named)))) if named else set()
-    left = [path for number, path in named.items() if number not in known]
+        known = set(session.scalars(alive)) if named else set()
+    left = [path for path in old if path.name.startswith(STAGED_PREFIX)]
+    left += [path for number, path in named.items() if number not in known]
     if left:
         with safe_files.open_folder_path(folder) as code:
             for path in left:
@@ -58,12 +65,12 @@ def list_old_paths(cluster: Cluster, folder: Path) -> Iterator[Path]:
         try:
             touched = datetime.fromtimestamp(path.stat(follow_symlinks=False).st_mtime, UTC)
         except FileNotFoundError:
-            continue  # Taken in, or forgotten by somebody else, meanwhile.
+            continue  # Another process has moved or deleted it in between.
         if cluster.clock() - touched > ORPHANED_AFTER:
             yield path
 
 
 def id_in_name(path: Path, pattern: str) -> int | None:
-    """The id for which a file or folder is named."""
+    """The id in the name of a file or folder."""
     found = re.fullmatch(pattern, path.name, re.ASCII)
     return int(found[1]) if found else None

@@ -8,7 +8,7 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.states import JobState
 from cluster.domain.sweeps.comparison import SweepJobResult
 from cluster.services.context import Cluster
-from cluster.store.jobs import Job, Sweep
+from cluster.store.jobs import Job, Sweep, headline_of
 from cluster.store.sql.visibility import can_see_training
 from cluster.store.trainings import Training
 from cluster.store.workspaces import Workspace
@@ -22,11 +22,23 @@ SWEEP_LOADS = (
 )
 
 
+HEADLINE_COLUMNS = (Job.headline_metric, Job.headline_value, Job.headline_is_best, Job.headline_score)
+
+
 def read_sweep_results(cluster: Cluster, session: Session, sweep_id: int) -> list[SweepJobResult]:
     """In the order of the sweep's list; living ones without what they measure now."""
     now = cluster.clock()
     query = select(
-        Job.sweep_number, Job.id, Job.state, Job.results, Job.started_at, Job.ended_at, Job.fence
+        Job.sweep_number,
+        Job.id,
+        Job.state,
+        Job.results,
+        Job.started_at,
+        Job.ended_at,
+        Job.fence,
+        Job.name,
+        Job.end_data,
+        *HEADLINE_COLUMNS,
     ).where(Job.sweep_id == sweep_id)
     found = [
         SweepJobResult(
@@ -36,6 +48,9 @@ def read_sweep_results(cluster: Cluster, session: Session, sweep_id: int) -> lis
             {name: (low, high, last) for name, (low, high, last) in (row.results or {}).items()},
             ((row.ended_at or now) - row.started_at).total_seconds() if row.started_at else None,
             row.fence,
+            row.name,
+            headline_of(*row[-4:]),
+            bool((row.end_data or {}).get("not_finite")),
         )
         for row in session.execute(query)
     ]

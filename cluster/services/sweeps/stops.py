@@ -17,6 +17,7 @@ from cluster.domain.states import LIVE_JOB_STATES, DesiredState, JobState
 from cluster.services.context import Cluster
 from cluster.services.jobs import attempts, events
 from cluster.services.leases import HeldLease, check_lease
+from cluster.services.notifications.job_events import write_sweep_event
 from cluster.services.people.access import sweep_relation
 from cluster.services.sweeps.queries import count_job_states, load_sweep
 from cluster.store.audit import add_audit_entry
@@ -34,16 +35,21 @@ class LossWatch:
     attempt: int
 
 
+LOSS_WATCHES = (
+    select(Job.id, Job.workspace_id, Attempt.number)
+    .join(Attempt, Attempt.job_id == Job.id)
+    .join(Sweep, Sweep.id == Job.sweep_id)
+    .where(Attempt.ended_at.is_(None), Sweep.stop_on_trouble, Sweep.stopped_at.is_(None))
+)
+MARKED = select(Sweep).where(Sweep.stopping).order_by(Sweep.id)
+FIRST_MARKED = select(Sweep.id).where(Sweep.stopping).limit(1)
+"""Built once: every pass of the scheduler runs them."""
+
+
 def list_loss_watches(cluster: Cluster) -> list[LossWatch]:
     """Living attempts of sweeps that stop on trouble."""
-    query = (
-        select(Job.id, Job.workspace_id, Attempt.number)
-        .join(Attempt, Attempt.job_id == Job.id)
-        .join(Sweep, Sweep.id == Job.sweep_id)
-        .where(Attempt.ended_at.is_(None), Sweep.stop_on_trouble, Sweep.stopped_at.is_(None))
-    )
     with cluster.store.read() as session:
-        return [LossWatch(*row) for row in session.execute(query)]
+        return [LossWatch(*row) for row in session.execute(LOSS_WATCHES)]
 
 
 def record_nan_loss(cluster: Cluster, held: HeldLease, job_id: int) -> bool:
@@ -59,14 +65,13 @@ def record_nan_loss(cluster: Cluster, held: HeldLease, job_id: int) -> bool:
 
 def stop_marked_sweeps(cluster: Cluster, held: HeldLease) -> int:
     """Stops what still lives of marked sweeps; how many jobs. Looks before it locks. Raises LeaseLost."""
-    marked = select(Sweep).where(Sweep.stopping).order_by(Sweep.id)
     with cluster.store.read() as session:
-        if session.scalar(marked.limit(1)) is None:
+        if session.scalar(FIRST_MARKED) is None:
             return 0
     with cluster.store.write(lock="placement") as session:
         check_lease(session, held)
         stopped = sum(
-            stop_remaining_jobs(session, sweep, cluster.clock()) for sweep in session.scalars(marked)
+            stop_remaining_jobs(session, sweep, cluster.clock()) for sweep in session.scalars(MARKED)
         )
     events.publish_all_jobs(cluster)
     return stopped
@@ -100,6 +105,7 @@ def stop_remaining_jobs(session: Session, sweep: Sweep, now: datetime, by: Actor
         "end_data": data,
     }
     session.execute(update(Job).where(*waiting).values(waiting_code=None, waiting_data=null(), **end, **wish))
+    write_sweep_event(session, sweep, now)
     sweep.stopping = False
     return number
 

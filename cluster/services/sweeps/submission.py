@@ -7,38 +7,20 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from cluster.domain.built_in_models import BUILT_IN_MODELS, VariableValue
-from cluster.domain.jobs.submission import JobRequest, SubmissionPreview, SubmissionWarning
+from cluster.domain.errors import Refused
+from cluster.domain.jobs.submission import JobRequest, SubmissionWarning
 from cluster.domain.people.actor import Actor
+from cluster.domain.refusals import Refusals
 from cluster.domain.states import JobState, TrainingKind
 from cluster.domain.sweeps import plan as sweeps
 from cluster.domain.sweeps.job_names import sweep_job_names
 from cluster.services.context import Cluster
-from cluster.services.jobs import preview, submission
+from cluster.services.jobs import submission
 from cluster.services.jobs.events import add_job_events_by_query, publish_all_jobs
-from cluster.services.placement.past_durations import expected_duration, read_durations_of_kind
 from cluster.services.trainings import load_training
 from cluster.store.audit import add_audit_entry
 from cluster.store.jobs import Job, Sweep
 from cluster.store.sql.bulk_insert import insert_jobs
-
-
-@dataclass(frozen=True)
-class SweepPreview:
-    """The jobs that a sweep would make; `seconds` is the expected run time of one job, None if it is unknown."""
-
-    plan: sweeps.SweepPlan
-    names: list[str]
-    first: SubmissionPreview
-    command: list[str]
-    """The command of the first job with its values; empty for a built-in model."""
-    seconds: float | None
-    is_limit: bool
-    """The expectation is only the time limit: no job of this training has ended yet."""
-    warnings: tuple[SubmissionWarning, ...]
-
-    @property
-    def unit_hours(self) -> float | None:
-        return None if self.seconds is None else self.plan.size * self.first.units * self.seconds / 3600
 
 
 @dataclass(frozen=True)
@@ -50,6 +32,8 @@ class CheckedSweep:
     first: JobRequest
     own_columns: list[dict[str, Any]]
     warnings: tuple[SubmissionWarning, ...]
+    asked: submission.CheckedSubmission
+    """The first job, as it was checked."""
 
 
 def submit_sweep(
@@ -68,7 +52,8 @@ def submit_sweep(
         if idempotency and (answered := submission.read_idempotent_answer(session, actor, *idempotency)):
             return session.get_one(Sweep, answered)
         checked = check_sweep_request(cluster, session, actor, training_id, request)
-    with cluster.store.write(lock=f"submit {actor.user_id}" if idempotency else None) as session:
+    lock = f"submit {actor.user_id}" if idempotency else None
+    with cluster.store.write(lock, is_long=True) as session:
         if idempotency and (answered := submission.read_idempotent_answer(session, actor, *idempotency)):
             return session.get_one(Sweep, answered)
         asked = submission.check_submission(cluster, session, actor, training_id, checked.first)
@@ -78,7 +63,7 @@ def submit_sweep(
             training_id=training.id,
             user_id=actor.user_id,
             name=checked.name,
-            plan=checked.plan.to_data(),
+            plan=checked.plan.to_data() | {"command": list(request.job.command)},
             jobs=checked.plan.size,
             most_at_once=request.most_at_once,
             stop_on_trouble=request.stop_on_trouble,
@@ -101,12 +86,20 @@ def submit_sweep(
 def check_sweep_request(
     cluster: Cluster, session: Session, actor: Actor, training_id: int, request: sweeps.SweepRequest
 ) -> CheckedSweep:
-    """The same checks for preview, form and REST."""
+    """The same checks for preview, form and REST. Raises Refused for every field that is wrong."""
     training = load_training(session, actor, training_id)
     model = BUILT_IN_MODELS[training.model or ""] if training.kind is TrainingKind.BUILT_IN else None
-    plan = sweeps.check_sweep(request, model)
+    try:
+        plan = sweeps.check_sweep(request, model)
+        if model is None:
+            sweeps.check_commands(request.job.command, plan)
+    except Refused as refusal:
+        refusals = Refusals()
+        refusals.check(submission.check_submission, cluster, session, actor, training_id, request.job)
+        refusals.add(refusal)
+        refusals.raise_all()
+        raise
     if model is None:
-        sweeps.check_commands(request.job.command, plan)
         command = sweeps.fill_command(request.job.command, plan.row(1))
         first = replace(request.job, command=tuple(command))
     else:
@@ -123,9 +116,8 @@ def check_sweep_request(
         }
         for number, row in enumerate(plan.rows(), start=1)
     ]
-    return CheckedSweep(
-        plan, checked.name, first, own, asked.warnings + sweeps.unknown_placeholders(request.job, plan)
-    )
+    warnings = asked.warnings + sweeps.unknown_placeholders(request.job, plan)
+    return CheckedSweep(plan, checked.name, first, own, warnings, asked)
 
 
 def own_job_columns(
@@ -136,21 +128,9 @@ def own_job_columns(
     return {"command": command, "variables": {**first.variables, **row}}
 
 
-def preview_sweep(
+def require_valid_sweep(
     cluster: Cluster, actor: Actor, training_id: int, request: sweeps.SweepRequest
-) -> SweepPreview:
-    """Previews the sweep and writes nothing. Raises what `submit_sweep` would raise."""
+) -> None:
+    """Raises what `submit_sweep` would raise, and writes nothing."""
     with cluster.store.read() as session:
-        checked = check_sweep_request(cluster, session, actor, training_id, request)
-        usual = read_durations_of_kind(session, training_id, checked.first.units)
-    first = preview.preview_submission(cluster, actor, training_id, checked.first)
-    names = [own["name"] for own in checked.own_columns]
-    return SweepPreview(
-        checked.plan,
-        names,
-        first,
-        checked.own_columns[0]["command"],
-        expected_duration(usual, checked.first.time_limit_seconds).seconds,
-        usual is None,
-        checked.warnings,
-    )
+        check_sweep_request(cluster, session, actor, training_id, request)

@@ -1,4 +1,4 @@
-"""Creates, edits, ends and extends workspaces; the units of overlapping terms never exceed the cluster."""
+"""Creates, edits, ends and extends workspaces. The units of overlapping terms never exceed the cluster."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,6 +13,7 @@ from cluster.domain.errors import Conflict, Refused
 from cluster.domain.names import check_text, check_workspace_name
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import Relation, require_permission
+from cluster.domain.refusals import Refusals
 from cluster.domain.states import UserState, WorkspaceState
 from cluster.domain.workspace_terms import Term, check_term, check_units_fit, peak_of_overlap, workspace_state
 from cluster.services.context import Cluster
@@ -31,31 +32,41 @@ def create_workspace(
     actor: Actor,
     name: str,
     description: str,
-    starts_on: date,
-    ends_on: date,
-    units: int,
+    starts_on: date | None,
+    ends_on: date | None,
+    units: int | None,
     manager_name: str,
     member_names: Sequence[str] = (),
+    refusals: Refusals | None = None,
 ) -> Workspace:
-    """Raises Refused naming the field, Forbidden. The manager becomes a member too."""
+    """Raises Refused for every field that is wrong, and Forbidden. The manager becomes a member too.
+
+    `refusals` are those of the form, whose values are None.
+    """
     require_permission(
         "workspace.create", Relation.ADMINISTRATOR if actor.is_administrator else Relation.MEMBER
     )
-    check_workspace_name(name)
-    description = check_text(description, "description", 500)
-    term = replace(check_term(starts_on, ends_on, local_today(cluster)), units=units)
+    refusals = refusals or Refusals()
+    refusals.check(check_workspace_name, name)
+    description = refusals.check(check_text, description, "description", 500) or ""
+    term = refusals.check(read_term, refusals, starts_on, ends_on, local_today(cluster))
+    refusals.require("units", units)
     now = cluster.clock()
     with cluster.store.write(lock=TERMS_LOCK) as session:
-        require_free_name(session, name)
-        manager = find_person(session, actor, manager_name, "manager")
-        members = find_members(session, actor, member_names, manager)
-        require_units(cluster, session, term)
+        refusals.check(require_free_name, session, name)
+        manager = refusals.check(find_person, session, actor, manager_name, "manager")
+        members = refusals.check(find_members, session, actor, member_names, manager)
+        if term is not None and units is not None:
+            term = replace(term, units=units)
+            refusals.check(require_units, cluster, session, term)
+        refusals.raise_all()
+        assert term is not None and manager is not None and members is not None
         workspace = Workspace(
             name=name,
             description=description,
-            starts_on=starts_on,
-            ends_on=ends_on,
-            units=units,
+            starts_on=term.starts_on,
+            ends_on=term.ends_on,
+            units=term.units,
             manager=manager,
             members=members,
             colour=choose_colour(session),
@@ -65,11 +76,18 @@ def create_workspace(
         session.flush()
         add_audit_entry(
             session, now, actor, "workspace.created", workspace.id,
-            name=name, units=units, starts_on=starts_on.isoformat(), ends_on=ends_on.isoformat(),
+            name=name, units=term.units, starts_on=term.starts_on.isoformat(), ends_on=term.ends_on.isoformat(),
             manager=manager.name, members=[member.name for member in members],
         )  # fmt: skip
     cluster.events.publish("workspaces", workspace.id)
     return workspace
+
+
+def read_term(refusals: Refusals, starts_on: date | None, ends_on: date | None, today: date) -> Term | None:
+    """The checked term without its units; None if the form lacks a day. Raises Refused on `ends_on`."""
+    refusals.require("starts_on", starts_on)
+    refusals.require("ends_on", ends_on)
+    return check_term(starts_on, ends_on, today) if starts_on and ends_on else None
 
 
 def edit_workspace(
@@ -85,14 +103,16 @@ def edit_workspace(
     units: int | None = None,
     manager_name: str | None = None,
     member_names: Sequence[str] | None = None,
+    refusals: Refusals | None = None,
 ) -> Workspace:
-    """Changes what is given; `version` is that of the row the person has seen.
+    """Changes the given fields. `version` is that of the row that the person has seen; `refusals` are those of the
+    form.
 
-    Raises Conflict where somebody else has changed it since; Forbidden where the manager changes more than
-    description and members. Fewer units than are in use are allowed: running jobs go on, and nothing new
-    starts until enough of them have ended.
+    Raises Refused for every field that is wrong, Conflict if somebody else has changed it since, Forbidden if the
+    manager changes more than description and members. The new quota may be below the units in use: running jobs go on,
+    and none starts until enough of them have ended.
     """
-    now = cluster.clock()
+    now, refusals = cluster.clock(), refusals or Refusals()
     with cluster.store.write(lock=TERMS_LOCK) as session:
         workspace = load_workspace(session, actor, workspace_id)
         relation = workspace_relation(actor, workspace)
@@ -109,17 +129,20 @@ def edit_workspace(
             if workspace_state(workspace, now, cluster.settings.zone) is WorkspaceState.EXPIRED:
                 require_active_workspace(cluster, workspace, "workspace")
         if name != workspace.name:
-            check_workspace_name(name)
-            require_free_name(session, name)
+            refusals.check(check_workspace_name, name)
+            refusals.check(require_free_name, session, name)
         if new != old:
-            check_term_change(cluster, session, workspace, new)
-        manager = workspace.manager
-        if manager_name != manager.name:
-            manager = find_person(session, actor, manager_name, "manager")
+            refusals.check(check_term_change, cluster, session, workspace, new)
+        manager: User | None = workspace.manager
+        if manager_name != workspace.manager.name:
+            manager = refusals.check(find_person, session, actor, manager_name, "manager")
         names = [member.name for member in workspace.members] if member_names is None else member_names
-        members = find_members(session, actor, names, manager, workspace.members)
+        members = refusals.check(find_members, session, actor, names, manager, workspace.members)
         if description is not None:
-            workspace.description = check_text(description, "description", 500)
+            description = refusals.check(check_text, description, "description", 500)
+        refusals.raise_all()
+        assert manager is not None and members is not None
+        workspace.description = workspace.description if description is None else description
         workspace.name, workspace.manager, workspace.members = name, manager, members
         workspace.starts_on, workspace.ends_on, workspace.units = new.starts_on, new.ends_on, new.units
         changes: dict[str, Any] = {
@@ -128,14 +151,15 @@ def edit_workspace(
             if value != before[key]
         }
         if changes:
-            flag_modified(workspace, "name")  # Members alone change no column, yet it is a new version.
+            # A change of members alone changes no column, but it is a new version.
+            flag_modified(workspace, "name")
             add_audit_entry(session, now, actor, "workspace.edited", workspace.id, **changes)
     cluster.events.publish("workspaces", workspace_id)
     return workspace
 
 
 def check_term_change(cluster: Cluster, session: Session, workspace: Workspace, new: Term) -> None:
-    """Holding less is always possible, also while the cluster has lost units."""
+    """Checks that the new term fits. Fewer units or days are always possible, even if the cluster has lost units."""
     old = term_of(workspace)
     if (new.starts_on, new.ends_on) != (old.starts_on, old.ends_on):
         check_term(new.starts_on, new.ends_on, local_today(cluster))
@@ -145,7 +169,7 @@ def check_term_change(cluster: Cluster, session: Session, workspace: Workspace, 
 
 
 def audit_data_of(workspace: Workspace) -> dict[str, Any]:
-    """As an audit entry says it."""
+    """The workspace's values in an audit entry."""
     return {
         "name": workspace.name,
         "description": workspace.description,
@@ -158,7 +182,9 @@ def audit_data_of(workspace: Workspace) -> dict[str, Any]:
 
 
 def end_workspace(cluster: Cluster, actor: Actor, workspace_id: int) -> Workspace:
-    """Now: units are free for other terms, everything stays readable. Raises Conflict where it has ended."""
+    """Ends it now. Its units are free for other terms, and everything can still be read. Raises Conflict if it has
+    ended.
+    """
     now = cluster.clock()
     with cluster.store.write(lock=TERMS_LOCK) as session:
         workspace = load_workspace(session, actor, workspace_id)
@@ -172,7 +198,7 @@ def end_workspace(cluster: Cluster, actor: Actor, workspace_id: int) -> Workspac
 
 
 def extend_workspace(cluster: Cluster, actor: Actor, workspace_id: int, ends_on: date) -> Workspace:
-    """A later last day; one that has ended is active again. Raises Refused on `ends_on` or `units`."""
+    """Sets a later last day. A workspace that has ended is active again. Raises Refused on `ends_on` or `units`."""
     now = cluster.clock()
     with cluster.store.write(lock=TERMS_LOCK) as session:
         workspace = load_workspace(session, actor, workspace_id)
@@ -192,7 +218,7 @@ def extend_workspace(cluster: Cluster, actor: Actor, workspace_id: int, ends_on:
 
 
 def max_units_for_term(cluster: Cluster, starts_on: date, ends_on: date, besides: int | None = None) -> int:
-    """The most units that a term could hold, for a form; the worst of its days decides."""
+    """The largest number of units that a term could hold, for a form. The day with the least free units decides."""
     with cluster.store.read() as session:
         peak = peak_of_overlap(
             list_held_terms(session, cluster.clock(), besides),
@@ -206,7 +232,7 @@ def local_today(cluster: Cluster) -> date:
 
 
 def clip_to_today(cluster: Cluster, term: Term) -> Term:
-    """Only days from today on have to fit: clips the term to them."""
+    """The part of the term from today on, because only that has to fit."""
     return replace(term, starts_on=min(max(term.starts_on, local_today(cluster)), term.ends_on))
 
 
@@ -215,7 +241,7 @@ def term_of(workspace: Workspace) -> Term:
 
 
 def require_units(cluster: Cluster, session: Session, term: Term, besides: int | None = None) -> None:
-    """Raises Refused on `units`. Only under the lock is the answer still true at the commit."""
+    """Raises Refused on `units`. The caller holds the lock, so that the result is still true at the commit."""
     terms = list_held_terms(session, cluster.clock(), besides)
     check_units_fit(
         terms,
@@ -226,13 +252,13 @@ def require_units(cluster: Cluster, session: Session, term: Term, besides: int |
 
 
 def require_free_name(session: Session, name: str) -> None:
-    """Names are never given twice, not even after a workspace has ended."""
+    """Raises Refused if the name was ever used, even by a workspace that has ended."""
     if session.scalar(select(Workspace.id).where(Workspace.name == name)) is not None:
         raise Refused("name", "workspace.name_taken", name=name)
 
 
 def find_person(session: Session, actor: Actor, name: str, field: str) -> User:
-    """An active person; the installation's own service user only for itself."""
+    """An active person. Only the service user itself may name the service user."""
     user = find_user(session, name.strip())
     if user is None or (user.state is UserState.SERVICE and user.id != actor.user_id):
         raise Refused(field, "user.unknown", name=name.strip()[:64])
@@ -242,9 +268,24 @@ def find_person(session: Session, actor: Actor, name: str, field: str) -> User:
 
 
 def find_members(
-    session: Session, actor: Actor, names: Sequence[str], manager: User, present: Sequence[User] = ()
+    session: Session, actor: Actor, names: Sequence[str], manager: User | None, present: Sequence[User] = ()
 ) -> list[User]:
-    """By name, each once, the manager among them; who is a member already may stay although disabled."""
-    known = {user.name: user for user in (*present, manager)}
-    wanted = {name.strip() for name in names} - {""} | {manager.name}
-    return [known.get(name) or find_person(session, actor, name, "members") for name in sorted(wanted)]
+    """The members by name, each once, including the manager. Present members may stay although they are disabled.
+
+    Raises Refused on `members`; one sentence names all whom nobody knows.
+    """
+    known = {user.name: user for user in (*present, *([manager] if manager else []))}
+    wanted = sorted({name.strip() for name in names} - {""} | ({manager.name} if manager else set()))
+    members: list[User] = []
+    refused: list[Refused] = []
+    for name in wanted:
+        try:
+            members.append(known.get(name) or find_person(session, actor, name, "members"))
+        except Refused as refusal:
+            refused.append(refusal)
+    unknown = [refusal.data["name"] for refusal in refused if refusal.code == "user.unknown"]
+    if len(unknown) > 1:
+        raise Refused("members", "user.several_unknown", names=unknown)
+    if refused:
+        raise refused[0]
+    return members

@@ -10,7 +10,7 @@ from cluster.store.migrate import alembic_config, head_revision, open_for_migrat
 
 
 def draft(message: str, revision: str) -> Path:
-    """Writes versions/<revision>_<message>.py. Triggers and check constraints are the author's own to add."""
+    """Writes versions/<revision>_<message>.py. The author has to add triggers and check constraints."""
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/draft.db"
         upgrade_database(url)

@@ -1,4 +1,4 @@
-"""Alembic's entry: runs on the connection that cluster.store.migrate hands over, in its transaction."""
+"""Alembic's entry, which runs on the connection of cluster.store.migrate and in its transaction."""
 
 from typing import Any, Literal
 
@@ -10,7 +10,7 @@ from cluster.store.tables import metadata
 
 
 def render_item(kind: str, item: object, autogenerate: Any) -> str | Literal[False]:
-    """A migration outlives the code of today: our own column types are written as SQLAlchemy's."""
+    """Writes our own column types as SQLAlchemy's, because a migration must not depend on code that changes."""
     if isinstance(item, UtcDateTime):
         return "sa.DateTime(timezone=True)"
     if isinstance(item, JSON):
@@ -25,7 +25,7 @@ context.configure(
     target_metadata=metadata,
     render_item=render_item,
     render_as_batch=connection.dialect.name == "sqlite",
-    # SQLite's DDL is transactional too, once the driver leaves BEGIN to us: all of it or nothing.
+    # SQLite's DDL is transactional too, because the driver leaves BEGIN to us.
     transactional_ddl=True,
 )
 with context.begin_transaction():

@@ -1,1 +1,1 @@
-"""SQL that SQLite and PostgreSQL both need in one shape."""
+"""SQL that SQLite and PostgreSQL both need in one shape, and the line of SQLite's writers."""

@@ -33,12 +33,12 @@ OWN_COLUMNS: dict[str, TypeEngine[Any]] = {
 OWN_JSON_COLUMNS = ("command", "variables")
 RESERVE_IDS = text("SELECT nextval(pg_get_serial_sequence('jobs', 'id')) FROM generate_series(1, :number)")
 BATCH_SIZE = 500
-"""Rows per statement: while one is put into JSON, no other thread of this process gets to run."""
+"""Rows per statement. While they are encoded as JSON, no other thread of this process can run."""
 LAST_ID = text("SELECT seq FROM sqlite_sequence WHERE name = 'jobs'")
 
 
 def insert_jobs(session: Session, shared: Mapping[str, Any], own: Sequence[Mapping[str, Any]]) -> None:
-    """`own` has sweep_number, name, command and variables of each job; all else is `shared`."""
+    """`own` has sweep_number, name, command and variables of each job. All other columns are `shared`."""
     ids = reserve_ids(session, len(own))
     rows = [
         {"id": job_id, "position": first_position(job_id, shared["priority"]), **row}
@@ -63,9 +63,9 @@ def insert_batch(session: Session, same: Mapping[str, Any], rows: list[dict[str,
 
 
 def reserve_ids(session: Session, number: int) -> list[int]:
-    """Ids that nobody else will get."""
+    """Reserves ids that no other transaction will get."""
     if session.get_bind().dialect.name == "postgresql":
-        # A block taken by setval() could be handed out twice; nextval() cannot.
+        # Two transactions could get the same block by setval(), but not by nextval().
         return list(session.connection().scalars(RESERVE_IDS, {"number": number}))
     # This transaction is the only writer from its first statement on.
     last = session.connection().scalar(LAST_ID) or 0
@@ -85,7 +85,7 @@ def rows_as_table(session: Session, rows: list[dict[str, Any]]) -> Subquery:
     plain = [
         func.json_extract(value, f"$.{name}", type_=kind).label(name) for name, kind in OWN_COLUMNS.items()
     ]
-    # json_extract of an object is its text, which is what a JSON column holds.
+    # json_extract returns an object as text, which is what a JSON column stores.
     whole = [
         type_coerce(func.json_extract(value, f"$.{name}"), Json).label(name) for name in OWN_JSON_COLUMNS
     ]

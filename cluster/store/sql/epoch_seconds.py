@@ -1,4 +1,4 @@
-"""A SQL function: a time as seconds, on SQLite and PostgreSQL alike."""
+"""A SQL function that returns a time in seconds, on SQLite and PostgreSQL."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 
 class epoch_seconds(FunctionElement[float]):
-    """Seconds since some fixed moment: only differences mean anything."""
+    """Seconds since a fixed moment that differs between the databases; only differences are meaningful."""
 
     type = Float()
     inherit_cache = True
@@ -22,5 +22,5 @@ def on_postgresql(element: epoch_seconds, compiler: SQLCompiler, **options: Any)
 
 @compiles(epoch_seconds, "sqlite")
 def on_sqlite(element: epoch_seconds, compiler: SQLCompiler, **options: Any) -> str:
-    """Days with a fraction of about 40 microseconds."""
+    """SQLite's days have a precision of about 40 microseconds."""
     return f"(JULIANDAY({compiler.process(element.clauses, **options)}) * 86400.0)"

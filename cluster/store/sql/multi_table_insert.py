@@ -10,9 +10,9 @@ Values = Mapping[str, Any]
 
 
 def insert_rows(connection: Connection, *rows: tuple[FromClause, Values]) -> None:
-    """One row each, in this order; those that point to another of them name it by an id that is known before.
+    """Inserts one row each, in this order. Rows that refer to others must know the others' ids before.
 
-    SQLite takes them one by one, which costs it no question to a server.
+    SQLite gets one statement per row, which costs no round trip.
     """
     if connection.dialect.name == "postgresql":
         statement = build_insert(tuple((table, tuple(values)) for table, values in rows))
@@ -28,7 +28,9 @@ def bind_values(rows: Sequence[tuple[FromClause, Values]]) -> dict[str, Any]:
 
 @cache
 def build_insert(tables: tuple[tuple[FromClause, tuple[str, ...]], ...]) -> Insert:
-    """Made once per combination of columns. All but the last are common table expressions of the last."""
+    """The statement, made once per combination of columns. All inserts but the last are its
+    common table expressions.
+    """
     *first, last = (insert_of_row(number, *each) for number, each in enumerate(tables))
     return last.add_cte(*(each.cte(f"row_{number}") for number, each in enumerate(first)))
 

@@ -15,7 +15,7 @@ JSON = sa.JSON().with_variant(JSONB(), "postgresql")
 AUDIT_FUNCTION = """CREATE FUNCTION refuse_audit_change() RETURNS trigger LANGUAGE plpgsql AS
 $$ BEGIN RAISE EXCEPTION 'audit entries are append-only'; END $$"""
 AUDIT_TRIGGERS = {
-    # REPLACE deletes without a delete trigger on SQLite, therefore the third one.
+    # On SQLite, REPLACE deletes rows without a delete trigger, so there is a third trigger.
     "sqlite": (
         """CREATE TRIGGER {table}_no_update BEFORE UPDATE ON {table}
 BEGIN SELECT RAISE(ABORT, 'audit entries are append-only'); END""",
@@ -33,7 +33,9 @@ FOR EACH STATEMENT EXECUTE FUNCTION refuse_audit_change()""",
 
 
 def upgrade() -> None:
-    """Each table after those that it refers to. Ids of tables with `sqlite_autoincrement` are never given out twice."""
+    """Creates each table after those to which it refers. Ids of tables with `sqlite_autoincrement` are never given
+    out twice.
+    """
     create_users()
     create_sign_ins()
     create_rest_access()
@@ -54,7 +56,7 @@ def upgrade() -> None:
 
 
 def enum(name: str, *values: str) -> sa.Enum:
-    """Text that a check constraint of this name holds to the values."""
+    """A text column whose values a check constraint of this name restricts."""
     return sa.Enum(*values, name=name, native_enum=False, create_constraint=True, length=20)
 
 
@@ -137,7 +139,7 @@ def create_sign_ins() -> None:
 
 
 def create_rest_access() -> None:
-    """Tokens, and answers that a repeated request gets again."""
+    """Creates API tokens, and the stored answers to repeated requests."""
     op.create_table(
         "api_tokens",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -166,7 +168,7 @@ def create_rest_access() -> None:
 
 
 def create_audit() -> None:
-    """Append-only, which the database holds by triggers."""
+    """Creates the audit, which triggers keep append-only."""
     op.create_table(
         "audit_entries",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -347,7 +349,7 @@ def create_operations() -> None:
 
 
 def create_datasets() -> None:
-    """Datasets, and the environments in which they are read."""
+    """Creates datasets and training environments."""
     op.create_table(
         "environments",
         sa.Column("id", sa.Integer(), nullable=False),

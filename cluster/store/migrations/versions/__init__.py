@@ -1,1 +1,1 @@
-"""One file per step, in order; a released one is never changed."""
+"""One file per migration, in order. A released migration is never changed."""

@@ -28,7 +28,7 @@ from cluster.store.environments import Environment
 from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Attempt, Job
 from cluster.store.operations import Operation
-from cluster.store.trainings import Training
+from cluster.store.trainings import CodeVersion
 from tests.builders import a_dataset, a_job, a_node, a_training, a_workspace, actor_of, add, an_administrator
 from tests.simultaneous_calls import at_once
 
@@ -99,15 +99,15 @@ def test_a_job_that_is_held_meanwhile_gets_no_other_reason(cluster: Cluster) -> 
 
 def test_code_that_comes_twice_at_once_becomes_two_versions(cluster: Cluster) -> None:
     workspace = a_workspace(cluster)
-    training = a_training(cluster, workspace, kind=TrainingKind.ADVANCED)
+    training = a_training(cluster, workspace, kind=TrainingKind.ADVANCED, code_version=0)
     person = actor_of(an_administrator(cluster))
 
-    def upload(number: int) -> Training:
+    def upload(number: int) -> CodeVersion:
         code = [(f"{name}.py", b"%d" % number) for name in ("a", "b", "c", "d")]
         return trainings.upload_code(cluster, person, training.id, code)
 
     made = at_once(*(lambda number=number: upload(number) for number in range(4)))
-    assert sorted(one.code_version for one in made if isinstance(one, Training)) == [1, 2, 3, 4], made
+    assert sorted(one.number for one in made if isinstance(one, CodeVersion)) == [1, 2, 3, 4], made
     for version in range(1, 5):
         folder = folders.code_folder(cluster.settings, workspace.id, training.id, version)
         assert len({path.read_bytes() for path in folder.iterdir()}) == 1

@@ -7,7 +7,7 @@ import pytest
 from cluster.domain.states import AttemptState, JobState
 from cluster.services.context import Cluster
 from cluster.services.jobs import attempts
-from cluster.services.leases import HeldLease, LeaseLost, acquire_lease, release_lease
+from cluster.services.leases import HeldLease, LeaseLost, acquire_lease, release_lease, renew_lease
 from cluster.services.queue.dispatch import place_waiting_jobs
 from cluster.store.jobs import Attempt
 from tests.builders import a_job, a_node, a_training, a_workspace
@@ -18,9 +18,11 @@ from tests.store.conftest import FINISHED, LASTS, job_of
 @pytest.mark.parametrize(
     "change",
     [
-        lambda cluster, held, attempt: attempts.record_starting(cluster, held, attempt),
-        lambda cluster, held, attempt: attempts.record_running(cluster, held, attempt, {}),
-        lambda cluster, held, attempt: attempts.record_end(cluster, held, attempt, FINISHED),
+        lambda cluster, held, attempt: attempts.record_starting(cluster, held, {attempt: None}),
+        lambda cluster, held, attempt: attempts.record_running(cluster, held, {attempt: {}}),
+        lambda cluster, held, attempt: attempts.record_end(
+            cluster, held, attempts.AttemptEnd(attempt, FINISHED)
+        ),
         lambda cluster, held, attempt: attempts.record_interruption(
             cluster, held, attempt, "interrupted.x", {}
         ),
@@ -56,6 +58,19 @@ def test_a_lease_has_one_holder_until_its_time_is_over(cluster: Cluster, clock: 
     assert acquire_lease(cluster, "x", "one", LASTS) is None
     release_lease(cluster, two)
     assert acquire_lease(cluster, "x", "one", LASTS) == HeldLease("x", "one", 3)
+
+
+def test_only_the_holder_renews_a_lease(cluster: Cluster, clock: Clock) -> None:
+    one = acquire_lease(cluster, "x", "one", LASTS)
+    assert one
+    clock.move(seconds=9)
+    assert renew_lease(cluster, one, LASTS)
+    clock.move(seconds=9)
+    assert acquire_lease(cluster, "x", "two", LASTS) is None
+    clock.move(seconds=2)
+    assert acquire_lease(cluster, "x", "two", LASTS)
+    assert not renew_lease(cluster, one, LASTS)
+    assert not renew_lease(cluster, HeldLease("x", "two", 1), LASTS)
 
 
 def test_a_dead_holder_is_not_waited_for(cluster: Cluster) -> None:

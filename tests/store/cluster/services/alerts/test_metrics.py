@@ -17,7 +17,7 @@ from cluster.services.alerts.metrics import (
 from cluster.services.context import Cluster
 from cluster.services.operations.lifecycle import request_operation
 from cluster.store.operations import Operation
-from cluster.store.queue_totals import QueueTotal
+from cluster.store.queue import QueueTotal
 from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, add, an_administrator, holding
 from tests.conftest import Clock
 

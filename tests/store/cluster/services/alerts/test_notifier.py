@@ -15,7 +15,7 @@ from cluster.services.alerts.notifier import notify_people
 from cluster.services.audit import entries as audit
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
-from cluster.services.people import users
+from cluster.services.notifications.choices import set_choices
 from cluster.store.alerts import AlertOccurrence, Notification
 from cluster.store.nodes import Node
 from cluster.store.operations import Operation
@@ -36,7 +36,7 @@ def lab(cluster: Cluster) -> Cluster:
     )
     lab = replace(cluster, settings=settings)
     chief = actor_of(an_administrator(lab, name="minji"))
-    users.set_email(lab, chief, ADDRESS)
+    set_choices(lab, chief, [], 4, "", ADDRESS)
     an_administrator(lab, name="no-address")
     a_node(lab, 2, name="gpu07")
     return lab
@@ -160,8 +160,8 @@ def test_old_occurrences_go_with_their_messages(lab: Cluster, held: HeldLease) -
 
 def test_an_address_is_kept_and_taken_away_by_its_owner(cluster: Cluster) -> None:
     person = actor_of(an_administrator(cluster))
-    assert users.set_email(cluster, person, f" {ADDRESS} ").email == ADDRESS
-    assert users.set_email(cluster, person, "").email is None
+    assert set_choices(cluster, person, [], 4, "", f" {ADDRESS} ").email == ADDRESS
+    assert set_choices(cluster, person, [], 4, "", "").email == ""
     entries = audit.list_audit_entries(cluster, person, action="user.mail_set")
     assert [entry.data for entry in entries] == [{"is_set": False}, {"is_set": True}]
 

@@ -14,7 +14,7 @@ from cluster.services.alerts.current_alerts import list_alerts
 from cluster.services.alerts.notifier import channels_for_alert, notify_people
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, acquire_lease
-from cluster.services.people import users
+from cluster.services.notifications.choices import set_choices
 from tests.builders import a_node, actor_of, an_administrator
 
 ADDRESS = "minji@lab.example"
@@ -32,7 +32,7 @@ def lab(cluster: Cluster) -> Cluster:
     )
     lab = replace(cluster, settings=settings)
     chief = actor_of(an_administrator(lab, name="minji"))
-    users.set_email(lab, chief, ADDRESS)
+    set_choices(lab, chief, [], 4, "", ADDRESS)
     an_administrator(lab, name="no-address")
     a_node(lab, 2, name="gpu07")
     return lab

@@ -22,9 +22,10 @@ from cluster.services.images.gpu_support import (
     read_job_environment,
     read_no_gpu_reason,
 )
-from cluster.services.jobs import preview, queries
+from cluster.services.jobs import queries
 from cluster.services.jobs import submission as jobs
 from cluster.services.leases import HeldLease, acquire_lease
+from cluster.services.queue import submission_preview
 from cluster.services.queue.dispatch import place_waiting_jobs
 from cluster.services.sweeps import submission as sweeps
 from cluster.store.environments import Environment
@@ -80,10 +81,10 @@ def test_it_is_refused_wherever_it_is_asked_for(cluster: Cluster, lab: Lab) -> N
     script = JobRequest(name="own", units=1, command=("train.py",))
     sweep = SweepRequest(lab.request, {"batch_size": "32, 64"})
     for ask in (
-        lambda: preview.preview_submission(cluster, lab.actor, lab.training.id, lab.request),
+        lambda: submission_preview.preview_submission(cluster, lab.actor, lab.training.id, lab.request),
         lambda: jobs.submit_job(cluster, lab.actor, lab.training.id, lab.request),
         lambda: jobs.submit_job(cluster, lab.actor, own.id, script),
-        lambda: sweeps.preview_sweep(cluster, lab.actor, lab.training.id, sweep),
+        lambda: submission_preview.preview_sweep(cluster, lab.actor, lab.training.id, sweep),
         lambda: sweeps.submit_sweep(cluster, lab.actor, lab.training.id, sweep),
     ):
         with pytest.raises(Refused) as refusal:
@@ -137,7 +138,9 @@ def test_on_kubernetes_the_images_decide(cluster: Cluster, lab: Lab) -> None:
 
     def code_of(of: Cluster) -> str | None:
         try:
-            warnings = preview.preview_submission(of, lab.actor, lab.training.id, lab.request).warnings
+            warnings = submission_preview.preview_submission(
+                of, lab.actor, lab.training.id, lab.request
+            ).warnings
         except Refused as refusal:
             assert refusal.data["image"] == refusal.data["name"]
             return refusal.code
@@ -159,7 +162,7 @@ def test_in_docker_an_own_program_may_come_with_the_image(cluster: Cluster, lab:
     docker = by(cluster, "docker", docker_image="site:1")
     own = a_training(cluster, lab.workspace, kind=TrainingKind.ADVANCED)
     request = JobRequest(name="own", units=1, command=("/opt/conda/bin/python", "train.py"))
-    (warned,) = preview.preview_submission(docker, lab.actor, own.id, request).warnings
+    (warned,) = submission_preview.preview_submission(docker, lab.actor, own.id, request).warnings
     assert (warned.code, warned.data["image"]) == ("job.gpus_by_image", "site:1")
     with pytest.raises(Refused, match=r"job\.no_gpu_environment"):
         jobs.submit_job(docker, lab.actor, lab.training.id, lab.request)

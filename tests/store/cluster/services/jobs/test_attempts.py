@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from cluster.domain.jobs.exits import AttemptOutcome, ExitRecord
+from cluster.domain.jobs.headline_metric import HeadlineMetric, Objective
 from cluster.domain.jobs.resume_points import ResumePoint
 from cluster.domain.states import DesiredState, JobState
 from cluster.services.context import Cluster
@@ -13,7 +14,7 @@ from cluster.services.jobs import attempts
 from cluster.services.jobs.live_attempts import list_live_attempts
 from cluster.services.leases import HeldLease, acquire_lease
 from cluster.services.queue.dispatch import place_waiting_jobs
-from cluster.store.jobs import Attempt, Job, JobEvent, Sweep
+from cluster.store.jobs import Attempt, Job, JobEvent, Sweep, headline_columns
 from cluster.store.nodes import Allocation
 from tests.builders import a_job, a_node, a_training, a_workspace, add
 from tests.conftest import Clock
@@ -24,8 +25,8 @@ FAILED = AttemptOutcome(JobState.FAILED, "exit.error", {"exit_code": 1}, 1)
 
 def a_run(cluster: Cluster, held: HeldLease, job: Job) -> int:
     (attempt_id,) = place_waiting_jobs(cluster, held)
-    attempts.record_starting(cluster, held, attempt_id)
-    attempts.record_running(cluster, held, attempt_id, {"pid": 7})
+    attempts.record_starting(cluster, held, {attempt_id: None})
+    attempts.record_running(cluster, held, {attempt_id: {"pid": 7}})
     return attempt_id
 
 
@@ -37,12 +38,14 @@ def a_job_with_tries(cluster: Cluster, retries: int, **columns: object) -> Job:
 def test_a_failed_job_is_tried_again_until_its_tries_are_used_up(cluster: Cluster, held: HeldLease) -> None:
     job = a_job_with_tries(cluster, retries=1)
     resume = ResumePoint(1, "epoch-0003.weights.h5", 3, 120)
-    assert attempts.record_end(cluster, held, a_run(cluster, held, job), FAILED, resume=resume)
+    assert attempts.record_end(
+        cluster, held, attempts.AttemptEnd(a_run(cluster, held, job), FAILED, resume=resume)
+    )
     waiting = job_of(cluster, job)
     assert (waiting.state, waiting.retries_used, waiting.ended_at) == (JobState.WAITING, 1, None)
     assert waiting.resume_from == "1/epoch-0003.weights.h5"
     assert waiting.waiting_code == "waiting.tried_again"
-    attempts.record_end(cluster, held, a_run(cluster, held, job), FAILED)
+    attempts.record_end(cluster, held, attempts.AttemptEnd(a_run(cluster, held, job), FAILED))
     ended = job_of(cluster, job)
     assert (ended.state, ended.exit_code, ended.retries_used) == (JobState.FAILED, 1, 1)
     with cluster.store.read() as session:
@@ -64,7 +67,7 @@ def test_a_stop_wins_over_tries_that_are_left(cluster: Cluster, held: HeldLease)
     with cluster.store.write() as session:
         row = session.get_one(Job, job.id)
         row.desired, row.state = DesiredState.STOP, JobState.STOPPING
-    attempts.record_end(cluster, held, attempt_id, FAILED)
+    attempts.record_end(cluster, held, attempts.AttemptEnd(attempt_id, FAILED))
     assert job_of(cluster, job).state is JobState.FAILED
 
 
@@ -80,7 +83,7 @@ def test_what_it_goes_on_from_stands_in_the_attempt_and_in_the_history(
 ) -> None:
     job = a_job_with_tries(cluster, retries=0)
     (attempt_id,) = place_waiting_jobs(cluster, held)
-    attempts.record_starting(cluster, held, attempt_id, ResumePoint(1, "epoch-0002.weights.h5", 2))
+    attempts.record_starting(cluster, held, {attempt_id: ResumePoint(1, "epoch-0002.weights.h5", 2)})
     with cluster.store.read() as session:
         assert session.get_one(Attempt, attempt_id).resumed_from == "1/epoch-0002.weights.h5"
         event = session.scalars(select(JobEvent).where(JobEvent.code == "job.resumed")).one()
@@ -98,7 +101,7 @@ def test_use_is_summed_over_attempts(cluster: Cluster, held: HeldLease, clock: C
     truth = ExitRecord(
         job.id, 2, 2, 0, cpu_seconds=2.5, max_rss_bytes=900, average_rss_bytes=300, unit_seconds_used=2.0
     )
-    attempts.record_end(cluster, held, second, FINISHED, truth)
+    attempts.record_end(cluster, held, attempts.AttemptEnd(second, FINISHED, truth))
     ended = job_of(cluster, job)
     assert (ended.cpu_seconds, ended.unit_seconds_used, ended.max_memory_bytes) == (12.5, 10.0, 900)
     assert ended.average_memory_bytes == 150
@@ -114,7 +117,7 @@ def test_what_a_fenced_attempt_says_later_changes_nothing(
     lost = a_run(cluster, held, job)
     attempts.record_interruption(cluster, held, lost, "interrupted.node_lost", {"attempt": 1})
     second = a_run(cluster, held, job)
-    assert not attempts.record_end(cluster, held, lost, late)
+    assert not attempts.record_end(cluster, held, attempts.AttemptEnd(lost, late))
     assert job_of(cluster, job).state is JobState.RUNNING
     assert [living.attempt_id for living in list_live_attempts(cluster)] == [second]
     assert acquire_lease(cluster, "scheduler", "one", timedelta(seconds=10))
@@ -142,3 +145,17 @@ def test_a_sweep_is_stopped_once_by_its_first_trouble(
         assert (row.stop_code, row.stop_data, row.stopped_at, row.stopping) == (
             stopped if stops_on_trouble else (None, None, None, False)
         )
+
+
+def test_the_end_records_the_headline_metric_and_keeps_a_known_one(cluster: Cluster, held: HeldLease) -> None:
+    a_node(cluster, units=2)
+    training = a_training(cluster, a_workspace(cluster))
+    job = a_job(cluster, training)
+    truth = ExitRecord(results={"loss/train": (1, 3, 2), "bleu": (10, 30, 20)}, objective=Objective("bleu"))
+    attempts.record_end(cluster, held, attempts.AttemptEnd(a_run(cluster, held, job), FINISHED, truth))
+    assert job_of(cluster, job).headline == HeadlineMetric("bleu", 30, is_best=True)
+    known = a_job(cluster, training, **headline_columns(HeadlineMetric("bleu", 12, is_best=True)))
+    attempts.record_end(
+        cluster, held, attempts.AttemptEnd(a_run(cluster, held, known), FINISHED, ExitRecord())
+    )
+    assert job_of(cluster, known).headline == HeadlineMetric("bleu", 12, is_best=True)

@@ -9,12 +9,11 @@ from cluster.domain.errors import Conflict, Forbidden, Gone, NotFound
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
 from cluster.services.jobs import file_deletions
-from cluster.services.leases import LeaseLost, acquire_lease
+from cluster.services.leases import SCHEDULER_LEASE, SCHEDULER_LEASE_DURATION, LeaseLost, acquire_lease
 from cluster.store.audit import AuditEntry
 from cluster.store.jobs import Job, JobEvent
 from cluster.store.users import User
 from tests.builders import a_job, a_training, a_user, a_workspace, actor_of, an_administrator
-from worker.scheduling.scheduler_lease import LEASE, LEASE_DURATION
 
 
 @dataclass
@@ -100,7 +99,7 @@ def test_row_history_and_numbers_stay(shelf: Shelf) -> None:
     with pytest.raises(Gone) as going:
         file_deletions.require_files(shelf.read(shelf.ended))
     assert going.value.code == "job.files_going"
-    held = acquire_lease(shelf.cluster, LEASE, "a scheduler", LEASE_DURATION)
+    held = acquire_lease(shelf.cluster, SCHEDULER_LEASE, "a scheduler", SCHEDULER_LEASE_DURATION)
     assert held is not None
     assert file_deletions.record_files_deleted(shelf.cluster, held, shelf.ended.id)
     assert not file_deletions.record_files_deleted(shelf.cluster, held, shelf.ended.id)
@@ -117,9 +116,11 @@ def test_row_history_and_numbers_stay(shelf: Shelf) -> None:
 
 def test_who_has_lost_the_lease_notes_nothing(shelf: Shelf) -> None:
     shelf.ask("user", shelf.ended)
-    held = acquire_lease(shelf.cluster, LEASE, "a scheduler", LEASE_DURATION)
+    held = acquire_lease(shelf.cluster, SCHEDULER_LEASE, "a scheduler", SCHEDULER_LEASE_DURATION)
     assert held is not None
-    assert acquire_lease(shelf.cluster, LEASE, "another", LEASE_DURATION, is_dead=lambda holder: True)
+    assert acquire_lease(
+        shelf.cluster, SCHEDULER_LEASE, "another", SCHEDULER_LEASE_DURATION, is_dead=lambda holder: True
+    )
     with pytest.raises(LeaseLost):
         file_deletions.record_files_deleted(shelf.cluster, held, shelf.ended.id)
     assert shelf.read(shelf.ended).files_deleted_at is None

@@ -19,8 +19,8 @@ from tests.conftest import Clock
 
 def a_run(cluster: Cluster, held: HeldLease, job: Job) -> int:
     (attempt_id,) = place_waiting_jobs(cluster, held)
-    attempts.record_starting(cluster, held, attempt_id)
-    attempts.record_running(cluster, held, attempt_id, {"pid": 7})
+    attempts.record_starting(cluster, held, {attempt_id: None})
+    attempts.record_running(cluster, held, {attempt_id: {"pid": 7}})
     return attempt_id
 
 

@@ -4,11 +4,13 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from cluster.domain.jobs.headline_metric import HeadlineMetric
 from cluster.domain.jobs.progress import ProgressEstimate
 from cluster.domain.queue.start_estimate import EstimateSource
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
-from cluster.services.jobs.progress import record_progress
+from cluster.services.jobs.progress import AttemptReport, record_reports
+from cluster.services.jobs.queries import list_jobs
 from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
 from cluster.services.nodes import drains
 from cluster.services.queue import queries
@@ -17,6 +19,7 @@ from cluster.store.nodes import Node
 from cluster.words import sentence as say
 from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, an_administrator, holding
 from tests.conftest import Clock, RecordingBell
+from tests.queue_reports import report_queue
 from tests.store.conftest import LASTS
 
 
@@ -45,32 +48,37 @@ def test_the_start_of_who_waits_follows_from_the_progress_of_who_runs(
 ) -> None:
     node, running, attempt, waiting = a_full_node(cluster)
     person = actor_of(an_administrator(cluster))
-    assert queries.read_waiting_explanation(cluster, waiting)[0].estimate.starts_at is None
-    assert record_progress(cluster, held, {attempt.id: told(clock.now, 30)}) == 1
-    standing, _nodes = queries.read_waiting_explanation(cluster, waiting)
-    outlook = standing.estimate
-    assert outlook.starts_at == clock.now + timedelta(minutes=30)
-    assert outlook.earliest_at == clock.now + timedelta(minutes=24)
-    assert outlook.latest_at == clock.now + timedelta(minutes=45)
-    assert outlook.source is EstimateSource.PROGRESS
+    report_queue(cluster)
+    assert queries.read_waiting_explanation(cluster, waiting).starts_at is None
+    assert record_reports(cluster, held, {attempt.id: AttemptReport(told(clock.now, 30))}) == 1
+    report_queue(cluster)
+    standing = queries.read_waiting_explanation(cluster, waiting)
+    assert standing.starts_at == clock.now + timedelta(minutes=30)
+    assert standing.earliest_at == clock.now + timedelta(minutes=24)
+    assert standing.latest_at == clock.now + timedelta(minutes=45)
+    assert standing.data["source"] == EstimateSource.PROGRESS
     sentence = say(standing.code or "", standing.data, "en", cluster.settings.zone, clock.now)
     assert f"job-{running.id} ends, about 14:30" in sentence
     assert "progress of the running jobs it is between 14:24 and 14:45" in sentence
     (row,) = queries.read_queue(cluster, person).running
-    assert (row.ends_at, row.share_done) == (outlook.starts_at, 0.5)
+    assert (row.ends_at, row.share_done) == (standing.starts_at, 0.5)
     (affected,) = drains.read_drain_effect(cluster, person, node.id).running
-    assert affected.ends_at == outlook.starts_at
+    assert affected.ends_at == standing.starts_at
 
 
 def test_an_end_that_has_passed_is_none(cluster: Cluster, held: HeldLease, clock: Clock) -> None:
     node, _running, attempt, waiting = a_full_node(cluster)
-    record_progress(cluster, held, {attempt.id: told(clock.now, 30)})
+    record_reports(cluster, held, {attempt.id: AttemptReport(told(clock.now, 30))})
     later(cluster, clock, node, 40)
-    assert queries.read_waiting_explanation(cluster, waiting)[0].estimate.starts_at == clock.now + timedelta(
-        minutes=5
-    )
+    report_queue(cluster)
+    shown = queries.read_waiting_explanation(cluster, waiting)
+    assert shown.starts_at == clock.now + timedelta(minutes=5)
     later(cluster, clock, node, 10)
-    assert queries.read_waiting_explanation(cluster, waiting)[0].estimate.starts_at is None
+    shown = queries.read_waiting_explanation(cluster, waiting)
+    assert (shown.starts_at, shown.code) == (None, "waiting.quota_used")
+    assert "freed_by" not in shown.data
+    report_queue(cluster)
+    assert queries.read_waiting_explanation(cluster, waiting).starts_at is None
 
 
 def test_only_news_is_written_and_only_a_moved_end_is_rung(
@@ -78,14 +86,14 @@ def test_only_news_is_written_and_only_a_moved_end_is_rung(
 ) -> None:
     _node, _running, attempt, _waiting = a_full_node(cluster)
     first = told(clock.now, 30)
-    assert record_progress(cluster, held, {attempt.id: first}) == 1
+    assert record_reports(cluster, held, {attempt.id: AttemptReport(first)}) == 1
     assert bell.rung[-1] == ("queue", 0)
     bell.rung.clear()
-    assert record_progress(cluster, held, {attempt.id: first}) == 0
+    assert record_reports(cluster, held, {attempt.id: AttemptReport(first)}) == 0
     further = ProgressEstimate(0.55, first.ends_at, first.earliest_at, first.latest_at)
-    assert record_progress(cluster, held, {attempt.id: further}) == 1
+    assert record_reports(cluster, held, {attempt.id: AttemptReport(further)}) == 1
     assert not bell.rung
-    assert record_progress(cluster, held, {attempt.id: told(clock.now, 40)}) == 1
+    assert record_reports(cluster, held, {attempt.id: AttemptReport(told(clock.now, 40))}) == 1
     assert bell.rung
 
 
@@ -94,4 +102,22 @@ def test_who_lost_the_lease_writes_nothing(cluster: Cluster, held: HeldLease, cl
     clock.move(hours=1)
     assert acquire_lease(cluster, "scheduler", "another", LASTS)
     with pytest.raises(LeaseLost):
-        record_progress(cluster, held, {attempt.id: told(clock.now, 30)})
+        record_reports(cluster, held, {attempt.id: AttemptReport(told(clock.now, 30))})
+
+
+def test_the_headline_metric_of_a_running_job_is_in_its_row(
+    cluster: Cluster, held: HeldLease, clock: Clock
+) -> None:
+    _node, running, attempt, _waiting = a_full_node(cluster)
+    person = actor_of(an_administrator(cluster))
+
+    def record(value: float) -> int:
+        headline = HeadlineMetric("loss/validation", value, is_best=True, lower_is_better=True)
+        return record_reports(cluster, held, {attempt.id: AttemptReport(None, headline)})
+
+    assert record(0.5) == 1
+    assert record(0.50001) == 0
+    assert record(0.25) == 1
+    (line,) = [line for line in list_jobs(cluster, person) if line.id == running.id]
+    assert line.headline == HeadlineMetric("loss/validation", 0.25, is_best=True, lower_is_better=True)
+    assert line.headline_score == -0.25

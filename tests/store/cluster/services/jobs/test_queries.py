@@ -16,7 +16,8 @@ from cluster.domain.states import (
     Visibility,
 )
 from cluster.services.context import Cluster
-from cluster.services.jobs import preview, queries, state_counts, submission
+from cluster.services.jobs import queries, state_counts, submission
+from cluster.services.queue import submission_preview
 from cluster.services.queue.queries import read_queue
 from cluster.store.jobs import Attempt
 from cluster.store.trainings import TrainingMember
@@ -31,6 +32,7 @@ from tests.builders import (
     holding,
 )
 from tests.conftest import Clock
+from tests.queue_reports import report_queue
 from tests.store.job_setup import Lab, a_lab
 
 
@@ -96,16 +98,16 @@ def test_lists_name_what_a_job_belongs_to_by_one_statement(cluster: Cluster, lab
     (listed,) = queries.list_jobs(cluster, lab.actor)
     event.remove(cluster.store.engine, "before_cursor_execute", note)
     assert len([each for each in statements if each.startswith("SELECT")]) == 1
-    names = (listed.workspace.name, listed.training.name, listed.user.name, listed.dataset)
-    assert names == (lab.workspace.name, lab.training.name, lab.member.name, None)
+    names = (listed.workspace_name, listed.training_name, listed.user_name)
+    assert names == (lab.workspace.name, lab.training.name, lab.member.name)
 
 
 def test_the_estimate_says_now_or_why_not(cluster: Cluster, lab: Lab) -> None:
     def check(units: int) -> tuple[bool, str | None]:
         launcher = Launcher.HOROVOD if units > 1 else Launcher.PLAIN
         request = replace(lab.request, units=units, launcher=launcher)
-        estimate = preview.preview_submission(cluster, lab.actor, lab.training.id, request)
-        return estimate.starts_now, estimate.reason.code if estimate.reason else estimate.node
+        estimate = submission_preview.preview_submission(cluster, lab.actor, lab.training.id, request)
+        return estimate.starts_now, estimate.explanation.code if estimate.explanation else estimate.node
 
     assert check(2) == (True, lab.node.name)
     running = a_job(cluster, lab.training, state=JobState.RUNNING)
@@ -135,6 +137,7 @@ def test_the_queue_keeps_the_place_of_jobs_that_the_reader_may_not_see(
     holding(cluster, running, lab.node.units)
     hidden = a_job(cluster, private, units=1)
     mine = a_job(cluster, lab.training, lab.member, units=1)
+    report_queue(cluster)
     view = read_queue(cluster, lab.actor)
     assert [(row.id, row.job is not None) for row in view.waiting] == [(hidden.id, False), (mine.id, True)]
     assert view.running[0].job is not None and view.running[0].job.id == running.id

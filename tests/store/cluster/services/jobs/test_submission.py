@@ -14,7 +14,8 @@ from cluster.domain.states import (
     TrainingKind,
 )
 from cluster.services.context import Cluster
-from cluster.services.jobs import preview, queries, stop_requests, submission
+from cluster.services.jobs import queries, stop_requests, submission
+from cluster.services.queue import submission_preview
 from cluster.store.audit import AuditEntry
 from cluster.store.jobs import Job
 from tests.builders import (
@@ -60,7 +61,7 @@ def test_own_code_keeps_its_arguments_byte_for_byte(cluster: Cluster, lab: Lab) 
     request = JobRequest(name="", units=1, command=command)
     job = submission.submit_job(cluster, lab.actor, training.id, request)
     assert (tuple(job.command), job.code_version, job.name) == (command, 2, training.name)
-    estimate = preview.preview_submission(cluster, lab.actor, training.id, request)
+    estimate = submission_preview.preview_submission(cluster, lab.actor, training.id, request)
     assert [warned.data["argument"] for warned in estimate.warnings] == ["data/x.csv"]
     with pytest.raises(Refused) as refusal:
         submission.submit_job(cluster, lab.actor, training.id, replace(request, variables={"epochs": "1"}))

@@ -12,7 +12,8 @@ from cluster.domain.states import (
     Launcher,
 )
 from cluster.services.context import Cluster
-from cluster.services.jobs import preview, queries, submission
+from cluster.services.jobs import queries, submission
+from cluster.services.queue import submission_preview
 from cluster.store.jobs import Job
 from tests.builders import (
     a_dataset,
@@ -56,7 +57,7 @@ def test_what_can_never_run_is_refused_by_name_and_leaves_no_row(
     cluster: Cluster, lab: Lab, changes: dict[str, Any], field: str, code: str
 ) -> None:
     request = replace(lab.request, **changes)
-    for attempt in (submission.submit_job, preview.preview_submission):
+    for attempt in (submission.submit_job, submission_preview.preview_submission):
         with pytest.raises(Refused) as refusal:
             attempt(cluster, lab.actor, lab.training.id, request)
         assert (refusal.value.field, refusal.value.code) == (field, code)

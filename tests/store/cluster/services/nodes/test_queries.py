@@ -10,6 +10,7 @@ from cluster.domain.states import JobState, NodeState, UnitKind, UnitState
 from cluster.services.context import Cluster
 from cluster.services.nodes import heartbeats, queries
 from cluster.services.nodes.heartbeats import ReportedUnit
+from cluster.services.nodes.summaries import list_troubled_nodes
 from cluster.store.nodes import Node
 from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, holding
 from tests.conftest import Clock
@@ -104,19 +105,18 @@ def test_of_many_nodes_only_those_in_trouble_are_listed(
     holding(cluster, job, [nodes[0].units[0], nodes[1].units[0]])
     with cluster.store.write() as session:
         change(session.get_one(Node, nodes[1].id), clock)
-    troubled = queries.list_troubled_nodes(cluster, actor_of(a_user(cluster)))
+    troubled = list_troubled_nodes(cluster)
     assert [(view.id, view.job_ids) for view in troubled] == (
         [(nodes[1].id, [job.id])] if is_troubled else []
     )
 
 
 def test_a_heartbeat_with_room_on_the_disk_ends_the_trouble(cluster: Cluster) -> None:
-    reader = actor_of(a_user(cluster))
     for free, count in ((5, 1), (500, 0)):
         heartbeats.record_heartbeat(
             cluster, "gpu01", "boot", {"disk_bytes": 1000, "disk_free_bytes": free}, SLOTS
         )
-        assert len(queries.list_troubled_nodes(cluster, reader)) == count
+        assert len(list_troubled_nodes(cluster)) == count
 
 
 def test_states_are_listed_by_name_without_units(cluster: Cluster, clock: Clock) -> None:

@@ -13,7 +13,7 @@ from cluster.services.people.first_administrator import (
     needs_first_administrator,
 )
 from cluster.store.users import User
-from tests.audit_entries import actions
+from tests.audit_entries import actions, entries
 from tests.conftest import Clock, RecordingBell
 from tests.simultaneous_calls import at_once
 from tests.store.user_setup import HOME, PASSWORD, first_administrator, sign_in
@@ -103,3 +103,12 @@ def test_the_service_user_is_made_once_and_cannot_sign_in(cluster: Cluster) -> N
     for act in (users.read_user, users.disable_user, users.enable_user, passwords.issue_password_link):
         with pytest.raises(NotFound):
             act(cluster, administrator, first.user_id)
+
+
+def test_a_wrong_first_secret_leaves_an_entry_without_what_was_typed(cluster: Cluster) -> None:
+    issue_first_administrator_secret(cluster)
+    with pytest.raises(Refused):
+        create_first_administrator(cluster, "GUESS-GUESS-GUESS", "minji", PASSWORD, HOME, "r-1")
+    entry = entries(cluster)[-1]
+    assert (entry.action, entry.outcome) == ("user.first_secret_refused", "refused")
+    assert (entry.address, entry.request_id, entry.actor_name, entry.data) == (HOME, "r-1", "", {})

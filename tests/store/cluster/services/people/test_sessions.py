@@ -81,6 +81,7 @@ class TestSigningIn:
         )  # fmt: skip
         entry = entries(cluster)[-1]
         assert (entry.action, entry.outcome) == ("session.refused", "refused")
+        assert entry.object_kind == "user", "there is no session"
         assert entry.actor_name == ("minji" if name == "minji" else "")
 
     def test_an_old_hash_is_renewed_at_the_next_sign_in(
@@ -224,7 +225,15 @@ def test_the_tokens_that_live_are_those_whose_session_is_found(cluster: Cluster,
     users.disable_user(cluster, actor_of(an_administrator(cluster)), people[1].id)
     clock.now += 2 * sessions.TOUCH_EVERY
     asked = [idle, *tokens, "no token"]
-    found = {token for token in asked if sessions.find_session(cluster, token) is not None}
-    assert sessions.filter_live_tokens(cluster, asked) == found
-    assert found == {tokens[1], *tokens[4:]}
-    assert sessions.filter_live_tokens(cluster, []) == set()
+    found = {token: row for token in asked if (row := sessions.find_session(cluster, token)) is not None}
+    assert sessions.read_signed_in_people(cluster, asked) == {
+        token: sessions.SignedInPerson(
+            row.user.id, row.user.name, row.user.is_administrator, row.user.language
+        )
+        for token, row in found.items()
+    }
+    assert found.keys() == {tokens[1], *tokens[4:]}
+    assert found.keys() == {
+        token for token in asked if sessions.authenticate_session(cluster, token) is not None
+    }
+    assert sessions.read_signed_in_people(cluster, []) == {}

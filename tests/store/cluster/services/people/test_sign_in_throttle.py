@@ -4,7 +4,8 @@ import pytest
 
 from cluster.domain.errors import Refused
 from cluster.services.context import Cluster
-from cluster.services.people import credentials, sessions, sign_in_throttle
+from cluster.services.people import credentials, known_browsers, sessions, sign_in_throttle
+from cluster.services.people.password_slots import SlowLane
 from cluster.store.users import FailedSignIn, User
 from tests.audit_entries import actions
 from tests.builders import a_user
@@ -21,10 +22,20 @@ def with_password(cluster: Cluster, name: str = "minji") -> User:
     return a_user(cluster, name, password_hash=credentials.hash_password(PASSWORD))
 
 
-def code_of(cluster: Cluster, name: str, password: str = "wrong", address: str = ELSEWHERE) -> str:
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """For how many seconds tries were held back; none is."""
+    waited: list[float] = []
+    monkeypatch.setattr(sign_in_throttle, "SLOW_LANE", SlowLane(waited.append))
+    return waited
+
+
+def code_of(
+    cluster: Cluster, name: str, password: str = "wrong", address: str = ELSEWHERE, browser_token: str = ""
+) -> str:
     """What comes of it."""
     try:
-        sessions.sign_in(cluster, name, password, address, "Firefox")
+        sessions.sign_in(cluster, name, password, address, "Firefox", browser_token=browser_token)
     except Refused as refusal:
         return refusal.code
     return "in"
@@ -72,12 +83,40 @@ class TestThrottling:
         codes = [code_of(cluster, "minji", address=HOME) for _ in range(6)]
         assert codes[-1] == "sign_in.throttled"
 
-    def test_one_address_tries_many_names_only_so_often(self, cluster: Cluster) -> None:
+    def test_one_address_that_tries_many_names_is_answered_later_and_keeps_nobody_out(
+        self, cluster: Cluster, waits: list[float]
+    ) -> None:
         with_password(cluster)
-        codes = [code_of(cluster, f"name-{number}") for number in range(31)]
-        assert codes == ["sign_in.wrong"] * 30 + ["sign_in.throttled"]
-        assert code_of(cluster, "minji", PASSWORD, ELSEWHERE) == "sign_in.throttled"
+        codes = [code_of(cluster, f"name-{number}") for number in range(41)]
+        assert codes == ["sign_in.wrong"] * 41
+        assert waits == [1.0] * 10 + [2.0]
+        assert code_of(cluster, "minji", PASSWORD, ELSEWHERE) == "in"
+        assert waits[11:] == [2.0]
         assert code_of(cluster, "minji", PASSWORD, HOME) == "in"
+        assert len(waits) == 12
+
+    def test_a_known_browser_is_kept_out_by_nobody_at_its_address(
+        self, cluster: Cluster, waits: list[float]
+    ) -> None:
+        """On one machine every job has the address of everybody."""
+        with_password(cluster)
+        assert code_of(cluster, "minji", PASSWORD, HOME) == "in"
+        known = known_browsers.issue_browser_token(cluster, "minji")
+        for number in range(40):
+            code_of(cluster, f"name-{number}", address=HOME)
+            code_of(cluster, "minji", address=HOME)
+        waits.clear()
+        assert code_of(cluster, "minji", PASSWORD, HOME) == "sign_in.throttled"
+        assert sessions.sign_in(cluster, "minji", PASSWORD, HOME, "", browser_token=known)
+        assert waits == []
+
+    def test_a_known_browser_has_its_own_tries(self, cluster: Cluster, clock: Clock) -> None:
+        with_password(cluster)
+        known = known_browsers.issue_browser_token(cluster, "minji")
+        codes = [code_of(cluster, "minji", browser_token=known) for _ in range(6)]
+        assert codes == ["sign_in.wrong"] * 5 + ["sign_in.throttled"]
+        other = known_browsers.issue_browser_token(cluster, "minji")
+        assert code_of(cluster, "minji", PASSWORD, browser_token=other) == "in"
 
     def test_good_sign_ins_never_add_up_to_a_lock(self, cluster: Cluster) -> None:
         with_password(cluster)

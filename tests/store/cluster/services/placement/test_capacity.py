@@ -7,12 +7,12 @@ import pytest
 from cluster.domain.placement.types import NodeUnits
 from cluster.domain.states import JobState, NodeState, UnitKind
 from cluster.services.context import Cluster
-from cluster.services.jobs import preview
 from cluster.services.placement.capacity import (
     count_free_units,
     read_placement_context,
     read_units_in_use,
 )
+from cluster.services.queue import submission_preview
 from cluster.services.queue.queries import read_queue
 from tests.builders import a_job, a_workspace, holding
 from tests.conftest import Clock
@@ -26,8 +26,8 @@ def lab(cluster: Cluster) -> Lab:
 
 def test_a_silent_node_offers_nothing(cluster: Cluster, lab: Lab, clock: Clock) -> None:
     clock.move(seconds=60)
-    estimate = preview.preview_submission(cluster, lab.actor, lab.training.id, lab.request)
-    assert estimate.reason is not None and estimate.reason.code == "waiting.node_unreachable"
+    estimate = submission_preview.preview_submission(cluster, lab.actor, lab.training.id, lab.request)
+    assert estimate.explanation is not None and estimate.explanation.code == "waiting.node_unreachable"
 
 
 def test_the_time_limit_is_the_expected_end_where_nothing_else_is_known(

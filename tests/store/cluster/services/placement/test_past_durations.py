@@ -8,7 +8,7 @@ from cluster.domain.jobs.progress import ProgressEstimate
 from cluster.domain.queue.start_estimate import EstimateSource
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
-from cluster.services.jobs.progress import record_progress
+from cluster.services.jobs.progress import AttemptReport, record_reports
 from cluster.services.leases import HeldLease
 from cluster.services.placement.past_durations import (
     RUNS_PER_KIND,
@@ -24,6 +24,7 @@ from cluster.store.nodes import Node
 from cluster.store.trainings import Training
 from tests.builders import a_job, a_node, a_training, a_workspace, holding
 from tests.conftest import Clock
+from tests.queue_reports import report_queue
 
 
 def a_full_node(cluster: Cluster, **columns: object) -> tuple[Node, Job, Attempt, Job]:
@@ -43,9 +44,10 @@ def test_a_time_limit_ends_a_job_before_its_progress_does(
     cluster: Cluster, held: HeldLease, clock: Clock
 ) -> None:
     _node, _running, attempt, waiting = a_full_node(cluster, time_limit_seconds=1200)
-    record_progress(cluster, held, {attempt.id: told(clock.now, 30)})
-    outlook = queries.read_waiting_explanation(cluster, waiting)[0].estimate
-    assert (outlook.starts_at, outlook.source) == (
+    record_reports(cluster, held, {attempt.id: AttemptReport(told(clock.now, 30))})
+    report_queue(cluster)
+    shown = queries.read_waiting_explanation(cluster, waiting)
+    assert (shown.starts_at, shown.data["source"]) == (
         clock.now + timedelta(minutes=20),
         EstimateSource.TIME_LIMITS,
     )
@@ -68,12 +70,13 @@ def test_earlier_runs_of_different_lengths_make_a_range(
             )  # fmt: skip
     second = a_job(cluster, a_training_of(cluster, waiting), units=2)
     place_waiting_jobs(cluster, held)
-    first, behind = (queries.read_waiting_explanation(cluster, job)[0].estimate for job in (waiting, second))
+    report_queue(cluster)
+    first, behind = (queries.read_waiting_explanation(cluster, job) for job in (waiting, second))
     minutes = [round((moment - clock.now).total_seconds() / 60) for moment in
                (first.starts_at, first.earliest_at, first.latest_at,
                 behind.starts_at, behind.earliest_at, behind.latest_at) if moment]  # fmt: skip
     assert minutes == [20, 10, 40, 40, 20, 80]
-    assert first.source is behind.source is EstimateSource.HISTORY
+    assert first.data["source"] == behind.data["source"] == EstimateSource.HISTORY
 
 
 def a_training_of(cluster: Cluster, job: Job) -> Training:

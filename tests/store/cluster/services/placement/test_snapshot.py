@@ -1,5 +1,6 @@
 """A job lies on several nodes only with executors that can do it, at its submission as well as at its placement."""
 
+import random
 from dataclasses import replace
 from datetime import timedelta
 
@@ -8,12 +9,17 @@ from sqlalchemy import insert, select, update
 
 from cluster import words
 from cluster.domain.executors import ExecutorKind
-from cluster.domain.states import DesiredState, JobState, Launcher
+from cluster.domain.placement.types import Placement
+from cluster.domain.states import AttemptState, DesiredState, JobState, Launcher
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, acquire_lease
-from cluster.services.placement.snapshot import read_placement_snapshot
+from cluster.services.placement.snapshot import (
+    PlacementSnapshot,
+    read_placement_snapshot,
+    read_startable_snapshot,
+)
 from cluster.services.queue.dispatch import place_waiting_jobs
-from cluster.store.jobs import Job, JobEvent
+from cluster.store.jobs import Attempt, Job, JobEvent
 from cluster.store.nodes import Allocation, Unit
 from cluster.store.trainings import Training
 from tests.builders import (
@@ -72,3 +78,62 @@ def test_a_line_is_read_as_deep_as_its_quota_lets_it_start(cluster: Cluster, hel
     with cluster.store.read() as session:
         looked_at = read_placement_snapshot(cluster, session).jobs.values()
     assert sorted(job.workspace_id for job in looked_at) == [full.workspace_id] * 2 + [wide.workspace_id] * 2
+
+
+def placements_of(snapshot: PlacementSnapshot | None) -> set[Placement]:
+    return {each for each in snapshot.decisions if isinstance(each, Placement)} if snapshot else set()
+
+
+def end_a_run(cluster: Cluster, chance: random.Random) -> None:
+    with cluster.store.write() as session:
+        living = session.scalars(select(Attempt).where(Attempt.ended_at.is_(None)).order_by(Attempt.id)).all()
+        attempt, now = chance.choice(living), cluster.clock()
+        attempt.state, attempt.ended_at = AttemptState.ENDED, now
+        attempt.job.state, attempt.job.ended_at = JobState.FINISHED, now
+        for allocation in attempt.allocations:
+            allocation.ended_at = now
+
+
+def test_what_can_start_is_found_without_the_lines_that_decide_nothing(
+    cluster: Cluster, held: HeldLease
+) -> None:
+    """Quotas of twice the units, so that turns and promises of full workspaces decide too."""
+    chance = random.Random(7)
+    for _ in range(2):
+        a_node(cluster, units=4)
+    trainings = [a_training(cluster, a_workspace(cluster, units=chance.randint(1, 4))) for _ in range(6)]
+    for _ in range(80):
+        a_job(
+            cluster,
+            chance.choice(trainings),
+            units=chance.choice([1, 1, 1, 2]),
+            time_limit_seconds=chance.choice([None, None, 60, 600]),
+            launcher=Launcher.PLAIN,
+        )
+    place_waiting_jobs(cluster, held)
+    started = smaller = 0
+    for _ in range(30):
+        end_a_run(cluster, chance)
+        with cluster.store.read() as session:
+            whole = read_placement_snapshot(cluster, session)
+            part = read_startable_snapshot(cluster, session)
+        assert placements_of(part) == placements_of(whole)
+        smaller += part is None or len(part.jobs) < len(whole.jobs)
+        started += len(place_waiting_jobs(cluster, held, has_freed=True))
+    assert started > 20 and smaller > 10
+
+
+def test_nothing_is_read_of_lines_if_all_quotas_are_used_up(cluster: Cluster, held: HeldLease) -> None:
+    a_node(cluster, 2)
+    training = a_training(cluster, a_workspace(cluster, units=1))
+    many(cluster, training, 3)
+    assert len(place_waiting_jobs(cluster, held, is_rung=True)) == 1
+    with cluster.store.read() as session:
+        assert read_startable_snapshot(cluster, session) is None
+    assert place_waiting_jobs(cluster, held, is_rung=True) == []
+    many(cluster, training, 1, priority=1)
+    place_waiting_jobs(cluster, held, is_rung=True)
+    place_waiting_jobs(cluster, held)
+    with cluster.store.read() as session:
+        foremost = session.scalars(select(Job).where(Job.priority == 1)).one()
+    assert foremost.waiting_code == "waiting.quota_used"

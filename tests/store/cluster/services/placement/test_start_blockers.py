@@ -18,7 +18,6 @@ from cluster.domain.queue.reasons import (
 from cluster.domain.states import DatasetState, JobState
 from cluster.services.context import Cluster
 from cluster.services.images import environments
-from cluster.services.jobs import preview
 from cluster.services.operations import lifecycle
 from cluster.services.placement.start_blockers import (
     StartBlockers,
@@ -28,6 +27,7 @@ from cluster.services.placement.start_blockers import (
     read_slots_within,
     read_sweep_slots,
 )
+from cluster.services.queue import submission_preview
 from cluster.services.queue.queries import read_queue
 from cluster.store.jobs import Sweep
 from tests.builders import (
@@ -41,6 +41,7 @@ from tests.builders import (
     add,
 )
 from tests.conftest import Clock
+from tests.queue_reports import report_queue
 from tests.store.job_setup import Lab, a_lab
 
 
@@ -58,7 +59,9 @@ def test_a_job_waits_for_the_environment_and_for_its_data(cluster: Cluster) -> N
     request = JobRequest(name="one", units=1, dataset_id=preparing.id)
 
     def reason() -> str | None:
-        found = preview.preview_submission(cluster, actor_of(manager), training.id, request).reason
+        found = submission_preview.preview_submission(
+            cluster, actor_of(manager), training.id, request
+        ).explanation
         return found.code if found else None
 
     assert reason() == "waiting.dataset_not_ready"
@@ -76,8 +79,10 @@ def test_a_job_waits_for_the_environment_and_for_its_data(cluster: Cluster) -> N
 def test_jobs_of_a_workspace_outside_its_term_say_so(cluster: Cluster, lab: Lab, clock: Clock) -> None:
     a_job(cluster, lab.training, lab.member)
     clock.move(days=60)
+    report_queue(cluster)
     assert read_queue(cluster, lab.actor).waiting[0].explanation.code == "waiting.workspace_expired"
     clock.move(days=-61)
+    report_queue(cluster)
     assert read_queue(cluster, lab.actor).waiting[0].explanation.code == "waiting.workspace_not_started"
 
 

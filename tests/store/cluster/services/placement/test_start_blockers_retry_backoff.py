@@ -18,6 +18,7 @@ from cluster.store.jobs import Job
 from cluster.store.nodes import Node
 from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, an_administrator
 from tests.conftest import Clock
+from tests.queue_reports import report_queue
 from tests.store.conftest import job_of
 
 CAUSE = "interrupted.node_rebooted"
@@ -32,7 +33,7 @@ def a_row(cluster: Cluster, held: HeldLease, clock: Clock, times: int, lasts: fl
             clock.move(seconds=1 if times < 5 else 300)
             with cluster.store.write() as session:
                 session.execute(update(Node).values(heartbeat_at=clock.now))
-        attempts.record_running(cluster, held, placed[0], {"pid": 7})
+        attempts.record_running(cluster, held, {placed[0]: {"pid": 7}})
         clock.move(seconds=lasts)
         assert attempts.record_interruption(cluster, held, placed[0], CAUSE, {})
     return waited
@@ -61,9 +62,11 @@ def test_then_it_waits_longer_each_time_and_says_until_when(
     data = row.waiting_data or {}
     assert (data["cause"], data["node"], data["attempt"], data["in_a_row"]) == (CAUSE, "alpha", 4, 4)
     assert data["until"] == (clock.now + timedelta(seconds=4)).isoformat()
+    report_queue(cluster)
     view = queue.read_queue(cluster, actor_of(an_administrator(cluster)), QueueFilters())
     assert [(each.code, each.count) for each in view.reasons] == [("waiting.tried_later", 1)]
     clock.move(seconds=4)
+    report_queue(cluster)
     over = queue.read_queue(cluster, actor_of(an_administrator(cluster)), QueueFilters())
     assert "waiting.tried_later" not in [each.code for each in over.reasons]
     assert len(place_waiting_jobs(cluster, held)) == 1

@@ -141,8 +141,8 @@ def running(cluster: Cluster, held: HeldLease, units: int = 1) -> tuple[Job, int
     a_node(cluster, units=2)
     job = a_job(cluster, a_training(cluster, a_workspace(cluster)), units=units)
     (attempt_id,) = place_waiting_jobs(cluster, held)
-    assert attempts.record_starting(cluster, held, attempt_id)
-    assert attempts.record_running(cluster, held, attempt_id, {"pid": 7})
+    assert attempts.record_starting(cluster, held, {attempt_id: None})
+    assert attempts.record_running(cluster, held, {attempt_id: {"pid": 7}})
     return job, attempt_id
 
 
@@ -157,7 +157,7 @@ def test_an_attempt_goes_from_placed_to_its_end(cluster: Cluster, held: HeldLeas
     truth = ExitRecord(
         job.id, 1, 1, 0, ended_at=clock.now - timedelta(seconds=1), cpu_seconds=2.5, max_rss_bytes=9
     )
-    assert attempts.record_end(cluster, held, attempt_id, FINISHED, truth)
+    assert attempts.record_end(cluster, held, attempts.AttemptEnd(attempt_id, FINISHED, truth))
     ended = job_of(cluster, job)
     assert (ended.state, ended.exit_code, ended.end_code) == (JobState.FINISHED, 0, "exit.finished")
     assert (ended.started_at, ended.ended_at) == (began, clock.now - timedelta(seconds=1))
@@ -168,9 +168,9 @@ def test_an_attempt_goes_from_placed_to_its_end(cluster: Cluster, held: HeldLeas
 
 def test_an_end_is_recorded_once(cluster: Cluster, held: HeldLease) -> None:
     job, attempt_id = running(cluster, held)
-    assert attempts.record_end(cluster, held, attempt_id, FINISHED)
+    assert attempts.record_end(cluster, held, attempts.AttemptEnd(attempt_id, FINISHED))
     failed = AttemptOutcome(JobState.FAILED, "exit.error", {}, 1)
-    assert not attempts.record_end(cluster, held, attempt_id, failed)
+    assert not attempts.record_end(cluster, held, attempts.AttemptEnd(attempt_id, failed))
     assert job_of(cluster, job).state is JobState.FINISHED
 
 
@@ -180,7 +180,7 @@ def test_a_forged_end_in_the_future_or_past_is_brought_back(
     job, attempt_id = running(cluster, held)
     clock.move(seconds=5)
     truth = ExitRecord(job.id, 1, 1, 0, ended_at=clock.now + timedelta(days=9))
-    attempts.record_end(cluster, held, attempt_id, FINISHED, truth)
+    attempts.record_end(cluster, held, attempts.AttemptEnd(attempt_id, FINISHED, truth))
     assert job_of(cluster, job).ended_at == clock.now
 
 
@@ -195,7 +195,7 @@ def test_an_interrupted_job_waits_again_and_gets_a_new_fence(cluster: Cluster, h
     assert held_units(cluster) == 0
     assert len(place_waiting_jobs(cluster, held)) == 1
     assert job_of(cluster, job).fence == 2
-    assert not attempts.record_end(cluster, held, attempt_id, FINISHED)
+    assert not attempts.record_end(cluster, held, attempts.AttemptEnd(attempt_id, FINISHED))
 
 
 def test_an_interrupted_job_that_was_to_stop_is_stopped(cluster: Cluster, held: HeldLease) -> None:
@@ -229,12 +229,14 @@ def test_a_stop_and_an_end_at_the_same_moment_leave_one_final_state(
     for _ in range(8):
         job = a_job(cluster, training)
         (attempt_id,) = place_waiting_jobs(cluster, held)
-        attempts.record_running(cluster, held, attempt_id, {})
+        attempts.record_running(cluster, held, {attempt_id: {}})
         stopped, ended = at_once(
             lambda job=job: stop_job(cluster, actor_of(manager), job.id),
-            lambda attempt_id=attempt_id: attempts.record_end(cluster, held, attempt_id, FINISHED),
+            lambda attempt_id=attempt_id: attempts.record_end(
+                cluster, held, attempts.AttemptEnd(attempt_id, FINISHED)
+            ),
         )
-        assert ended is True
+        assert ended == [attempt_id]
         assert isinstance(stopped, Job | Conflict)
         row = job_of(cluster, job)
         assert (row.state, row.end_code) == (JobState.FINISHED, "exit.finished")

@@ -71,7 +71,7 @@ def test_a_manager_holds_a_job_and_lets_it_go(cluster: Cluster, held: HeldLease)
     for _ in range(2):
         holds_and_moves.hold_job(cluster, manager, job.id)
     assert place_waiting_jobs(cluster, held) == []
-    standing, _ = queries.read_waiting_explanation(cluster, job_queries.read_job(cluster, manager, job.id))
+    standing = queries.read_waiting_explanation(cluster, job_queries.read_job(cluster, manager, job.id))
     assert standing.code == "waiting.on_hold"
     assert standing.data["by"] == manager.name and "since" in standing.data
     with pytest.raises(Forbidden):

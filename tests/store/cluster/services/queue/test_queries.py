@@ -27,6 +27,7 @@ from tests.builders import (
     first_positions,
     holding,
 )
+from tests.queue_reports import report_queue
 from tests.store.conftest import line
 
 
@@ -62,6 +63,7 @@ def test_everybodys_queue_begins_with_the_fronts_of_all_lines(cluster: Cluster, 
     mine = [a_job(cluster, first) for _ in range(3)]
     theirs = a_job(cluster, second)
     person = actor_of(an_administrator(cluster))
+    report_queue(cluster)
     view = queue.read_queue(cluster, person)
     assert [row.id for row in view.waiting][0] == mine[0].id
     assert {row.id for row in view.waiting} == {theirs.id, *(job.id for job in mine)}
@@ -129,7 +131,7 @@ def test_no_statement_of_the_hot_path_reads_jobs_without_an_index(cluster: Clust
         many(cluster, training, 200, state=JobState.FINISHED)
     with cluster.store.engine.connect() as connection:
         outside = connection.execution_options(isolation_level="AUTOCOMMIT")
-        outside.execute(text("ANALYZE" if cluster.store.is_sqlite else "VACUUM ANALYZE"))
+        outside.execute(text("ANALYZE"))  # Not vacuumed: a table in use is not always.
     said: list[tuple[str, object]] = []
     listener = lambda _c, _cursor, statement, parameters, _x, _m: said.append((statement, parameters))  # noqa: E731
     event.listen(cluster.store.engine, "before_cursor_execute", listener)
@@ -139,7 +141,7 @@ def test_no_statement_of_the_hot_path_reads_jobs_without_an_index(cluster: Clust
               QueueFilters(reason="waiting.on_hold"), QueueFilters(after=(1 << 21, 1))]  # fmt: skip
     for one in wanted:
         queue.read_queue(cluster, actor_of(person), one)
-    queue.read_queue_summary(cluster, [])
+    queue.read_queue_summary(cluster)
     queries.list_jobs(cluster, actor_of(person), [JobState.RUNNING, JobState.STARTING])
     drains.read_drain_effect(cluster, actor_of(person), 1)
     event.remove(cluster.store.engine, "before_cursor_execute", listener)

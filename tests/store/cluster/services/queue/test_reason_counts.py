@@ -1,5 +1,6 @@
 """Waiting jobs are counted by their reasons."""
 
+from cluster.domain.queue.reasons import DatasetFailed, DatasetNotReady
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease
@@ -16,6 +17,7 @@ from tests.builders import (
     an_administrator,
     holding,
 )
+from tests.queue_reports import report_queue
 
 
 def test_reasons_are_counted_and_chosen(cluster: Cluster, held: HeldLease) -> None:
@@ -29,13 +31,14 @@ def test_reasons_are_counted_and_chosen(cluster: Cluster, held: HeldLease) -> No
     preparing = a_dataset(cluster, workspace, state="preparing")
     data = a_job(cluster, training, dataset_id=preparing.id)
     person = actor_of(an_administrator(cluster))
+    report_queue(cluster)
     expected = {
         "waiting.quota_used": [front.id],
         "waiting.ahead_in_queue": [job.id for job in behind],
         "waiting.on_hold": [on_hold.id],
         "waiting.dataset_not_ready": [data.id],
     }
-    counts = {one.code: one.count for one in queue.read_queue_summary(cluster, []).counts}
+    counts = {one.code: one.count for one in queue.read_queue_summary(cluster).counts}
     assert counts == {code: len(ids) for code, ids in expected.items()}
     for code, ids in expected.items():
         view = queue.read_queue(cluster, person, QueueFilters(reason=code))
@@ -54,6 +57,6 @@ def test_a_dataset_or_a_sweep_is_a_reason_only_while_somebody_waits_for_it(clust
     a_job(cluster, training, dataset_id=idle.id, state=JobState.FINISHED, ended_at=cluster.clock())
     with cluster.store.read() as session:
         assert read_unready_datasets(session) == {
-            "waiting.dataset_failed": [broken.id],
-            "waiting.dataset_not_ready": [late.id],
+            broken.id: DatasetFailed(broken.name),
+            late.id: DatasetNotReady(late.name),
         }

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
-from cluster.services.placement.snapshot import read_placement_snapshot
+from cluster.services.placement.capacity import read_running_on_nodes
 from cluster.services.queue.running_jobs import NO_KNOWN_END, read_running_jobs, running_cursor
 from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, an_administrator, holding
 
@@ -18,9 +18,9 @@ def test_the_soonest_known_ends_come_first_and_pages_join_without_a_gap(cluster:
         running[limit] = job.id
     person = actor_of(an_administrator(cluster))
     with cluster.store.read() as session:
-        board = read_placement_snapshot(cluster, session)
-        first, cursor = read_running_jobs(session, person, board, 2)
-        rest, end = read_running_jobs(session, person, board, 2, after=cursor)
+        running_now = read_running_on_nodes(session, cluster.clock())
+        first, cursor = read_running_jobs(session, person, running_now, 2)
+        rest, end = read_running_jobs(session, person, running_now, 2, after=cursor)
     assert [run.id for run in (*first, *rest)] == [running[600], running[7200], running[None]]
     assert end is None
     assert first[0].ends_at == cluster.clock() + timedelta(seconds=600) and rest[0].ends_at is None
@@ -33,9 +33,11 @@ def test_who_may_not_see_a_job_sees_its_units_alone(cluster: Cluster) -> None:
     holding(cluster, job, a_node(cluster, units=2).units)
     stranger = actor_of(a_user(cluster))
     with cluster.store.read() as session:
-        board = read_placement_snapshot(cluster, session)
-        (run,), _ = read_running_jobs(session, stranger, board, 9)
-        elsewhere, _ = read_running_jobs(session, stranger, board, 9, workspace_id=training.workspace_id + 1)
+        running_now = read_running_on_nodes(session, cluster.clock())
+        (run,), _ = read_running_jobs(session, stranger, running_now, 9)
+        elsewhere, _ = read_running_jobs(
+            session, stranger, running_now, 9, workspace_id=training.workspace_id + 1
+        )
     assert (run.job, run.units) == (None, 2)
     assert elsewhere == []
 

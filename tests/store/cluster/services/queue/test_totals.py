@@ -35,6 +35,7 @@ def test_totals_tell_how_much_waits(cluster: Cluster, held: HeldLease) -> None:
     assert not refresh_queue_totals(cluster, held)
     with cluster.store.read() as session:
         totals = {
-            (one.units, one.count, one.seconds) for one in read_queue_totals(session, training.workspace_id)
+            (one.units, one.count, one.seconds)
+            for one in read_queue_totals(session, [training.workspace_id])[training.workspace_id]
         }
     assert totals == {(1, 3, 60.0), (2, 2, None)}

@@ -13,6 +13,7 @@ from cluster.domain.states import DatasetState, JobState, Launcher, TrainingKind
 from cluster.domain.sweeps.plan import MAX_SWEEP_JOBS, SweepKind, SweepRequest
 from cluster.services.context import Cluster
 from cluster.services.jobs import submission as jobs
+from cluster.services.queue.submission_preview import preview_sweep
 from cluster.services.sweeps import submission as sweeps
 from cluster.store.audit import AuditEntry
 from cluster.store.jobs import Job, JobEvent, Sweep, first_position
@@ -116,7 +117,7 @@ def test_the_same_key_gets_the_same_sweep(lab: Lab) -> None:
 def test_a_preview_says_how_many_and_how_long_and_makes_nothing(lab: Lab) -> None:
     actor = actor_of(lab.member)
     request = lab.request({"seed": "1..6"})
-    found = sweeps.preview_sweep(lab.cluster, actor, lab.training.id, request)
+    found = preview_sweep(lab.cluster, actor, lab.training.id, request)
     assert (found.plan.size, found.unit_hours, found.first.starts_now) == (6, None, True)
     assert found.names[0] == "lenet-seed=1"
     now = lab.cluster.clock()
@@ -127,7 +128,7 @@ def test_a_preview_says_how_many_and_how_long_and_makes_nothing(lab: Lab) -> Non
         started_at=now - timedelta(hours=2),
         ended_at=now - timedelta(hours=1, minutes=30),
     )
-    found = sweeps.preview_sweep(lab.cluster, actor, lab.training.id, request)
+    found = preview_sweep(lab.cluster, actor, lab.training.id, request)
     assert (found.seconds, found.unit_hours, found.is_limit) == (1800, 3.0, False)
     with lab.cluster.store.read() as session:
         assert session.scalar(select(func.count(Sweep.id))) == 0

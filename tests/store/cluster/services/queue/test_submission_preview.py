@@ -9,7 +9,7 @@ from cluster.domain.errors import Refused
 from cluster.domain.queue.reasons import DatasetNotReady, NotEnoughUnits
 from cluster.domain.states import DatasetState, JobState
 from cluster.services.context import Cluster
-from cluster.services.jobs.preview import preview_submission
+from cluster.services.queue.submission_preview import preview_submission
 from cluster.store.jobs import Job
 from tests.builders import a_dataset, a_job, a_training, a_workspace, holding
 from tests.store.job_setup import Lab, a_lab
@@ -22,7 +22,7 @@ def lab(cluster: Cluster) -> Lab:
 
 def test_a_job_that_would_start_says_where(cluster: Cluster, lab: Lab) -> None:
     preview = preview_submission(cluster, lab.actor, lab.training.id, lab.request)
-    assert (preview.units, preview.node, preview.reason) == (1, lab.node.name, None)
+    assert (preview.units, preview.node, preview.explanation) == (1, lab.node.name, None)
     with cluster.store.read() as session:
         assert session.scalar(select(func.count(Job.id))) == 0
 
@@ -33,7 +33,7 @@ def test_a_job_that_would_wait_says_for_what(cluster: Cluster, lab: Lab) -> None
     holding(cluster, job, lab.node.units)
     preview = preview_submission(cluster, lab.actor, lab.training.id, lab.request)
     assert not preview.node
-    assert isinstance(preview.reason, NotEnoughUnits)
+    assert preview.explanation and preview.explanation.code == NotEnoughUnits.code
 
 
 def test_a_dataset_that_is_not_ready_comes_first(cluster: Cluster, lab: Lab) -> None:
@@ -41,7 +41,7 @@ def test_a_dataset_that_is_not_ready_comes_first(cluster: Cluster, lab: Lab) -> 
     preview = preview_submission(
         cluster, lab.actor, lab.training.id, replace(lab.request, dataset_id=late.id)
     )
-    assert isinstance(preview.reason, DatasetNotReady)
+    assert preview.explanation and preview.explanation.code == DatasetNotReady.code
 
 
 def test_what_submit_would_refuse_is_refused(cluster: Cluster, lab: Lab) -> None:

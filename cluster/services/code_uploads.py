@@ -1,0 +1,124 @@
+"""Uploads files or an archive as a new version of a training's code."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from cluster.domain import code_files
+from cluster.domain.code_files import CodeChange, CodeFile, CodeUpload
+from cluster.domain.errors import Conflict, Refused
+from cluster.domain.names import check_file_name
+from cluster.domain.people.actor import Actor
+from cluster.domain.people.permissions import is_allowed, require_permission
+from cluster.domain.states import CodeSource, TrainingKind
+from cluster.services import code_version_rows, code_versions
+from cluster.services.code_imports import request_import
+from cluster.services.context import Cluster
+from cluster.services.people.access import require_active_workspace, training_relation
+from cluster.services.storage import disk_space, staged_code
+from cluster.settings import Settings
+from cluster.store.trainings import CodeVersion, Training
+
+CodeFiles = Sequence[tuple[str, bytes]]
+"""[(relative path, content), …]; one archive alone is unpacked."""
+UPLOADS_TRIED = 10
+"""So many uploads that overtake each other begin again with the version that was faster."""
+
+
+def check_code_upload(cluster: Cluster, code: CodeFiles) -> CodeUpload:
+    """Names by the file-name rule (NFC); caches and folders of version control are left out.
+
+    Raises Refused on `code`, and Unavailable while the disk is full.
+    """
+    unicode_names = cluster.settings.unicode_file_names
+    disk_space.require_disk_space(cluster.settings, sum(len(content) for _, content in code))
+    archives = [name for name, _ in code if code_files.is_archive_name(name)]
+    if archives and len(code) > 1:
+        raise Refused("code", "code.archive_alone", name=archives[0])
+    if archives:
+        name, content = code[0]
+        return CodeUpload((), check_file_name(name, unicode_names, "code"), content)
+    kept = [(path, content) for path, content in code if not code_files.is_ignored(path)]
+    return CodeUpload([(code_files.check_code_path(path, unicode_names), content) for path, content in kept])
+
+
+def plan_upload(upload: CodeUpload, before: Sequence[CodeFile], removed: Collection[str]) -> CodeChange:
+    """Raises Refused on `code`."""
+    change = code_files.plan_code_change(
+        [file.path for file in before], [path for path, _ in upload.files], removed
+    )
+    sizes = {path: len(content) for path, content in upload.files}
+    kept = set(change.kept)
+    code_files.check_code_size(sizes | {file.path: file.size for file in before if file.path in kept})
+    return change
+
+
+def can_upload_code(actor: Actor, training: Training) -> bool:
+    return is_allowed("training.upload_code", training_relation(actor, training))
+
+
+def upload_code(
+    cluster: Cluster,
+    actor: Actor,
+    training: Training,
+    code: CodeFiles,
+    removed: Collection[str] = (),
+    base: int | None = None,
+) -> CodeVersion:
+    """A new version beside the old ones, which jobs that name them keep. The owner and managers may.
+
+    It begins with the files of version `base`, the newest if None. Raises Refused on `code`, and Conflict if `base` is
+    not the newest any more.
+    """
+    require_permission("training.upload_code", training_relation(actor, training), training.id)
+    require_active_workspace(cluster, training.workspace, "code")
+    if training.kind is not TrainingKind.ADVANCED:
+        raise Refused("code", "code.built_in_has_none", name=training.name)
+    if training.archived_at is not None:
+        raise Refused("code", "training.archived", name=training.name)
+    upload = check_code_upload(cluster, code)
+    for _ in range(UPLOADS_TRIED):
+        newest = code_versions.read_newest_number(cluster, training.id)
+        if base is not None and base != newest:
+            break
+        version = try_upload(cluster, actor, training, upload, removed, newest)
+        if version is not None:
+            cluster.events.publish("trainings", training.id)
+            return version
+    raise Conflict("code.changed_since", base=base or 0, newest=newest)
+
+
+def try_upload(
+    cluster: Cluster,
+    actor: Actor,
+    training: Training,
+    upload: CodeUpload,
+    removed: Collection[str],
+    newest: int,
+) -> CodeVersion | None:
+    """None if another upload was faster: nothing has been written then."""
+    if upload.archive_name:
+        return request_import(cluster, actor, training.id, upload, newest)
+    before = code_versions.read_base(cluster, training, newest)
+    change = plan_upload(upload, before, removed)
+    files = iterate_files(cluster.settings, training, newest, upload.files, change)
+    # Two at once would take the same number; only the files are written outside the lock.
+    with (
+        staged_code.staged_code(cluster.settings, training.workspace_id, files) as staged,
+        cluster.store.write(lock=f"code of training {training.id}") as session,
+    ):
+        row = session.get_one(Training, training.id)
+        if row.code_version != newest:
+            return None
+        version = code_version_rows.new_version(
+            session, actor, row, CodeSource.FILES, newest or None, cluster.clock()
+        )
+        code_version_rows.place_version(session, row, version, staged)
+        code_version_rows.add_upload_entry(session, actor, version)
+    return version
+
+
+def iterate_files(
+    settings: Settings, training: Training, base: int, files: CodeFiles, change: CodeChange
+) -> Iterator[tuple[str, bytes]]:
+    yield from files
+    for path in change.kept:
+        yield path, code_versions.read_code_content(settings, training, base, path)

@@ -1,0 +1,155 @@
+"""The runs table: jobs that match filters and a search, in one of several orders, page by page."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Select, String, func, or_, select, tuple_, type_coerce
+from sqlalchemy.orm import InstrumentedAttribute
+
+from cluster.domain.jobs.parameters import job_parameters
+from cluster.domain.people.actor import Actor
+from cluster.domain.states import JobState
+from cluster.services.context import Cluster
+from cluster.services.jobs.queries import (
+    JobLine,
+    JobRecord,
+    page_of_job_ids,
+    select_job_lines,
+    select_job_records,
+)
+from cluster.store.jobs import Job, JobTag
+from cluster.store.sql.visibility import can_see_job
+from cluster.store.trainings import Training
+from cluster.store.users import User
+
+SEARCHED_JOBS = 50_000
+"""A search looks at the newest ones: no index finds a part of a name."""
+JOB_NUMBER = re.compile(r"(?:job-)?([0-9]{1,9})")
+
+
+class JobOrder(StrEnum):
+    """Each has an index for all jobs and one for those of a workspace."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    BEST = "best"
+    """The best headline metric first; jobs without one are left out."""
+    WORST = "worst"
+    ENDED = "ended"
+    """Those that ended last come first; jobs that have not ended are left out."""
+
+
+@dataclass(frozen=True)
+class JobFilter:
+    """Empty: every job that the person may see."""
+
+    states: Sequence[JobState] = ()
+    of: Mapping[str, int | None] = field(default_factory=dict)
+    """Columns of a job with the values that are wanted."""
+    tag: str = ""
+    metric: str = ""
+    """The headline metric."""
+    search: str = ""
+    """A part of the name, of the training's name or of the note; a whole tag or person's name; or the job's number."""
+
+
+class ListedRun(NamedTuple):
+    job: JobLine
+    parameters: dict[str, str]
+
+
+def list_runs(
+    cluster: Cluster,
+    actor: Actor,
+    wanted: JobFilter,
+    order: JobOrder = JobOrder.NEWEST,
+    after_id: int | None = None,
+    limit: int = 50,
+) -> list[ListedRun]:
+    """One keyset page: those that come after the job `after_id` in this order."""
+    page = page_of_runs(actor, wanted, order, after_id).limit(limit)
+    query = select_job_lines(Job.variables, Job.command)
+    with cluster.store.read() as session:
+        rows = session.execute(query.where(Job.id.in_(page)).order_by(*sort_columns(order))).all()
+    return [ListedRun(JobLine(*line), job_parameters(values, command)) for *line, values, command in rows]
+
+
+def list_run_records(
+    cluster: Cluster, actor: Actor, wanted: JobFilter, order: JobOrder, after_id: int | None, limit: int
+) -> list[JobRecord]:
+    """As `list_runs`, with what REST says of a job."""
+    page = page_of_runs(actor, wanted, order, after_id).limit(limit)
+    rows = select_job_records().where(Job.id.in_(page)).order_by(*sort_columns(order))
+    with cluster.store.read() as session:
+        return [JobRecord(*row) for row in session.execute(rows)]
+
+
+def page_of_runs(actor: Actor, wanted: JobFilter, order: JobOrder, after_id: int | None) -> Select[int]:
+    """The ids alone, from an index of the order."""
+    if order is JobOrder.NEWEST:
+        query = page_of_job_ids(actor, wanted.states, wanted.of, after_id)
+    else:
+        query = select(Job.id).where(can_see_job(actor, is_found_otherwise=True))
+        query = query.where(*state_conditions(wanted.states, order))
+        query = query.where(
+            *(getattr(Job, name) == key for name, key in wanted.of.items() if key is not None)
+        )
+        if after_id is not None:
+            query = query.where(comes_after(order, after_id))
+        query = query.order_by(*sort_columns(order)).correlate(None)
+    if wanted.tag:
+        query = query.where(Job.id.in_(select(JobTag.job_id).where(JobTag.tag == wanted.tag)))
+    if wanted.metric:
+        query = query.where(Job.headline_metric == wanted.metric)
+    return query.where(search_condition(wanted.search)) if wanted.search else query
+
+
+def state_conditions(states: Sequence[JobState], order: JobOrder) -> list[ColumnElement[bool]]:
+    """SQLite uses a partial index only if the query repeats its condition. It would rather sort all jobs of a state
+    than walk along the order, so it does not see the bare column."""
+    if order is JobOrder.OLDEST:
+        return [Job.state.in_(states)] if states else []
+    values = [state.value for state in states]
+    found = [type_coerce(Job.state, String).concat("").in_(values)] if values else []
+    return [*found, Job.ended_at.is_not(None) if order is JobOrder.ENDED else Job.headline_score.is_not(None)]
+
+
+def sort_columns(order: JobOrder) -> list[ColumnElement[Any]]:
+    match order:
+        case JobOrder.NEWEST:
+            return [Job.id.desc()]
+        case JobOrder.OLDEST:
+            return [Job.id.asc()]
+        case JobOrder.WORST:
+            return [Job.headline_score.asc(), Job.id.asc()]
+        case JobOrder.BEST:
+            return [Job.headline_score.desc(), Job.id.desc()]
+        case JobOrder.ENDED:
+            return [Job.ended_at.desc(), Job.id.desc()]
+
+
+def comes_after(order: JobOrder, after_id: int) -> ColumnElement[bool]:
+    """Whether a row comes after that job. Nothing does if the job is not in this order."""
+    if order is JobOrder.OLDEST:
+        return Job.id > after_id
+    column: InstrumentedAttribute[Any] = Job.ended_at if order is JobOrder.ENDED else Job.headline_score
+    place = tuple_(select(column).where(Job.id == after_id).correlate(None).scalar_subquery(), after_id)
+    row = tuple_(column, Job.id)
+    return row > place if order is JobOrder.WORST else row < place
+
+
+def search_condition(text: str) -> ColumnElement[bool]:
+    number = JOB_NUMBER.fullmatch(text.strip().lower())
+    found = [
+        Job.name.icontains(text, autoescape=True),
+        Job.note.icontains(text, autoescape=True),
+        Job.training_id.in_(select(Training.id).where(Training.name.icontains(text, autoescape=True))),
+        Job.user_id.in_(select(User.id).where(User.name == text.lower())),
+        Job.id.in_(select(JobTag.job_id).where(JobTag.tag == text.lower())),
+    ]
+    newest = select(func.max(Job.id)).correlate(None).scalar_subquery()
+    among_newest = or_(*found) & (Job.id > newest - SEARCHED_JOBS)
+    return among_newest | (Job.id == int(number[1])) if number else among_newest

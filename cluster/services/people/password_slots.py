@@ -1,0 +1,35 @@
+"""How many passwords are hashed at a time, and how tries from a suspicious address are held back.
+
+Each portal process counts for itself; portal/gunicorn.py starts at most two.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+HASHES_PER_PROCESS = 2
+"""Four in an installation: each takes 19 MiB and a processor."""
+HASHING = threading.BoundedSemaphore(HASHES_PER_PROCESS)
+MOST_HELD_BACK = 32
+"""Tries that wait in a process; each holds a thread."""
+
+
+class SlowLane:
+    """Holds tries back and refuses none. A try that finds no place here is judged at once, so that a flood keeps nobody
+    out. A flood gains little, because tries with one name are refused after a few.
+    """
+
+    def __init__(self, wait: Callable[[float], None] = time.sleep, places: int = MOST_HELD_BACK) -> None:
+        self.wait = wait
+        self.places = threading.BoundedSemaphore(places)
+
+    def hold_back(self, delay: timedelta) -> None:
+        if delay and self.places.acquire(blocking=False):
+            try:
+                self.wait(delay.total_seconds())
+            finally:
+                self.places.release()
+
+
+SLOW_LANE = SlowLane()

@@ -1,0 +1,294 @@
+"""Writes what a scheduling pass says of the jobs that wait, so that pages, REST and command only read it.
+
+One row for each job that something of its own keeps or whose start is forecast, and one overview for all others.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlalchemy import delete, insert, select
+from sqlalchemy.orm import Session
+
+from cluster.domain.placement.deep_queue_estimate import QueuedShapeTotal, measure_line
+from cluster.domain.placement.start_forecast import MAX_FORECAST_JOBS, StartForecast, forecast_in_steps
+from cluster.domain.placement.types import NotPlaced, Placement, PlacementDecision
+from cluster.domain.queue.explanations import WaitingExplanation
+from cluster.domain.queue.line_work import LineWork
+from cluster.domain.queue.overview import (
+    MAX_IN_ORDER,
+    FreeBlock,
+    QueueOverview,
+    overview_to_data,
+    parse_overview,
+)
+from cluster.domain.queue.reasons import AheadInQueue, WaitingReason, to_waiting_data
+from cluster.domain.queue.start_estimate import UNKNOWN_START, StartEstimate
+from cluster.services.context import Cluster
+from cluster.services.leases import HeldLease, check_lease
+from cluster.services.placement.snapshot import PlacementSnapshot
+from cluster.services.queue.reason_counts import (
+    read_backed_off_jobs,
+    read_full_sweeps,
+    read_unready_datasets,
+)
+from cluster.services.queue.totals import read_queue_totals
+from cluster.store.facts import InstallationFact
+from cluster.store.queue import QueueExplanation
+
+QUEUE_OVERVIEW_FACT = "queue_overview"
+DECISIONS_PER_STEP = 20
+MAX_WRITTEN = 1000
+"""Jobs of which a row is kept: those whose turn comes first."""
+
+
+@dataclass(frozen=True)
+class JobExplanation:
+    """What is written of one job; `fence` says before which of its attempts."""
+
+    fence: int
+    explanation: WaitingExplanation
+
+
+@dataclass(frozen=True)
+class WrittenQueue:
+    overview: QueueOverview = field(default_factory=QueueOverview)
+    jobs: Mapping[int, JobExplanation] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LineReport:
+    """What is found out about one workspace's line besides the pass."""
+
+    starts: Mapping[int, StartForecast]
+    """By job."""
+    fences: Mapping[int, int]
+    """Of the jobs that were looked at."""
+    waiting: Sequence[NotPlaced] = ()
+    """What placement decides on each of them, in the order of the line, with what would let it start now."""
+    front: NotPlaced | None = None
+    """The first of them that nothing of its own keeps."""
+
+
+def report_line(board: PlacementSnapshot, line: int) -> Generator[None, None, LineReport]:
+    """Can be paused: a long line takes a second."""
+    report = yield from decide_line(board, line)
+    starts = yield from forecast_in_steps(board, line)
+    return replace(report, starts=starts)
+
+
+def decide_line(board: PlacementSnapshot, line: int) -> Generator[None, None, LineReport]:
+    """Without starts."""
+    blocked = {head.job_id for head in board.jobs_to_place if head.blocked_by}
+    mine: list[PlacementDecision] = []
+    for number, decision in enumerate(board.decide_line(line)):
+        if board.jobs[decision.job_id].workspace_id == line:
+            mine.append(decision)
+        if number % DECISIONS_PER_STEP == 0:
+            yield
+    fences = {job_id: job.fence for job_id, job in board.jobs.items() if job.workspace_id == line}
+    first = next((one for one in mine if one.job_id not in blocked), None)
+    return LineReport(
+        {},
+        fences,
+        [one for one in mine if isinstance(one, NotPlaced)],
+        first if isinstance(first, NotPlaced) else None,
+    )
+
+
+def load_queue_overview(session: Session) -> QueueOverview:
+    """An empty one before the scheduler's first pass."""
+    value = session.scalar(select(InstallationFact.value).where(InstallationFact.name == QUEUE_OVERVIEW_FACT))
+    return parse_overview(value) if value else QueueOverview()
+
+
+def read_queue_overview(cluster: Cluster) -> QueueOverview:
+    with cluster.store.read() as session:
+        return load_queue_overview(session)
+
+
+def read_written_queue(cluster: Cluster) -> WrittenQueue:
+    rows = select(
+        QueueExplanation.job_id, QueueExplanation.fence, QueueExplanation.code, QueueExplanation.data
+    )
+    with cluster.store.read() as session:
+        jobs = {
+            job_id: JobExplanation(fence, WaitingExplanation(code, data))
+            for job_id, fence, code, data in session.execute(rows)
+        }
+        return WrittenQueue(load_queue_overview(session), jobs)
+
+
+def describe_queue(
+    session: Session,
+    snapshot: PlacementSnapshot,
+    reports: Mapping[int, LineReport],
+    new_jobs: Mapping[int, QueuedShapeTotal] | None = None,
+) -> WrittenQueue:
+    """What is to be written after a pass that has decided on `snapshot`; `reports` are by workspace, and so are
+    `new_jobs`, which are only thought of."""
+    waiting = [decision for decision in snapshot.decisions if isinstance(decision, NotPlaced)]
+    overview = describe_overview(session, snapshot, waiting, reports, new_jobs or {})
+    starts = {job_id: start for report in reports.values() for job_id, start in report.starts.items()}
+    fences = {job_id: fence for report in reports.values() for job_id, fence in report.fences.items()}
+    fences |= {job_id: job.fence for job_id, job in snapshot.jobs.items()}
+    jobs: dict[int, JobExplanation] = {}
+    for decision in merge_decisions(waiting, reports):
+        told = explain_decision(decision, starts.get(decision.job_id))
+        if told is not None and not is_said_by_overview(overview, snapshot, decision):
+            jobs[decision.job_id] = JobExplanation(fences[decision.job_id], told)
+            if len(jobs) == MAX_WRITTEN:
+                break
+    return WrittenQueue(overview, jobs)
+
+
+def merge_decisions(waiting: Sequence[NotPlaced], reports: Mapping[int, LineReport]) -> Iterable[NotPlaced]:
+    """The pass's own decisions, because they are the newest; the reports add jobs that it has not looked at, and what
+    would help those behind others. These come last."""
+    of_lines = {one.job_id: one for report in reports.values() for one in report.waiting}
+    merged = dict(of_lines)
+    for one in waiting:
+        line_says = of_lines.get(one.job_id)
+        is_same = line_says is not None and is_behind(line_says) and is_behind(one)
+        merged[one.job_id] = line_says if line_says is not None and is_same else one
+    return sorted(merged.values(), key=is_behind)
+
+
+def is_behind(decision: NotPlaced) -> bool:
+    return isinstance(decision.reason, AheadInQueue)
+
+
+def describe_overview(
+    session: Session,
+    snapshot: PlacementSnapshot,
+    waiting: Sequence[NotPlaced],
+    reports: Mapping[int, LineReport],
+    new_jobs: Mapping[int, QueuedShapeTotal],
+) -> QueueOverview:
+    blocked = {head.job_id for head in snapshot.jobs_to_place if head.blocked_by}
+    workspace_of = {job_id: job.workspace_id for job_id, job in snapshot.jobs.items()}
+    reasons_of_heads: dict[str, list[int]] = defaultdict(list)
+    fronts: dict[int, int] = {}
+    for decision in waiting:
+        if decision.job_id not in blocked:
+            fronts.setdefault(workspace_of[decision.job_id], decision.job_id)
+            if not isinstance(decision.reason, AheadInQueue):
+                reasons_of_heads[decision.reason.code].append(decision.job_id)
+    for workspace_id, report in reports.items():
+        if report.front and workspace_id not in fronts:
+            fronts[workspace_id] = report.front.job_id
+            reasons_of_heads[report.front.reason.code].append(report.front.job_id)
+    for decision in waiting:
+        fronts.setdefault(workspace_of[decision.job_id], decision.job_id)
+    blockers = snapshot.blockers
+    everybody = blockers.environment or blockers.disk
+    return QueueOverview(
+        [decision.job_id for decision in waiting[:MAX_IN_ORDER]],
+        fronts,
+        dict(reasons_of_heads),
+        explain_each(blockers.terms),
+        explain_each(read_unready_datasets(session)),
+        WaitingExplanation.of(everybody) if everybody else None,
+        explain_each(read_full_sweeps(session)),
+        read_backed_off_jobs(session, snapshot.now),
+        measure_lines(session, snapshot, set(fronts), new_jobs, MAX_FORECAST_JOBS),
+        find_largest_free_block(snapshot),
+    )
+
+
+def find_largest_free_block(snapshot: PlacementSnapshot) -> FreeBlock | None:
+    """After the placements of this pass."""
+    taken: Counter[int] = Counter()
+    for decision in snapshot.decisions:
+        if isinstance(decision, Placement):
+            taken.update({node_id: len(units) for node_id, units in decision.nodes})
+    blocks = [
+        FreeBlock(len(node.free) - taken[node.node_id], node.name)
+        for node in snapshot.nodes
+        if node.takes_jobs
+    ]
+    best = max(blocks, key=lambda block: block.units, default=None)
+    return best if best and best.units > 0 else None
+
+
+def explain_each(reasons: Mapping[int, WaitingReason]) -> dict[int, WaitingExplanation]:
+    return {key: WaitingExplanation.of(reason) for key, reason in reasons.items()}
+
+
+def measure_lines(
+    session: Session,
+    snapshot: PlacementSnapshot,
+    workspace_ids: set[int],
+    new_jobs: Mapping[int, QueuedShapeTotal],
+    longer_than: int,
+) -> dict[int, LineWork]:
+    """Of the lines in which more jobs wait than that: behind those whose starts are forecast."""
+    totals: dict[int, list[QueuedShapeTotal]] = read_queue_totals(session, workspace_ids)
+    for workspace_id, total in new_jobs.items():
+        totals.setdefault(workspace_id, []).append(total)
+    found: dict[int, LineWork] = {}
+    for workspace_id, line in totals.items():
+        if sum(total.count for total in line) > longer_than:
+            running = [run for run in snapshot.running if run.workspace_id == workspace_id]
+            work = measure_line(line, running, snapshot.quotas[workspace_id].limit)
+            if work is not None:
+                found[workspace_id] = work
+    return found
+
+
+def explain_decision(decision: NotPlaced, start: StartForecast | None) -> WaitingExplanation | None:
+    """None of a job behind others of which nothing else is known: who they are is counted when somebody asks."""
+    outlook = start.added_to_estimate(decision.outlook) if start else decision.outlook
+    if not is_behind(decision):
+        return WaitingExplanation.of(decision.reason, outlook)
+    outlook = replace(outlook, ahead=0, first_ahead=None)
+    return explain_behind_others(outlook) if outlook != UNKNOWN_START else None
+
+
+def explain_behind_others(outlook: StartEstimate) -> WaitingExplanation:
+    """Without who they are."""
+    data = to_waiting_data(AheadInQueue(0, 0), outlook)
+    return WaitingExplanation(
+        AheadInQueue.code, {key: value for key, value in data.items() if key not in ("count", "job_id")}
+    )
+
+
+def is_said_by_overview(overview: QueueOverview, snapshot: PlacementSnapshot, decision: NotPlaced) -> bool:
+    job = snapshot.jobs.get(decision.job_id)
+    if job is None:
+        return False
+    shared = overview.shared_reason(job.workspace_id, job.dataset_id, job.sweep_id)
+    return shared is not None and shared.code == decision.reason.code
+
+
+def write_queue(cluster: Cluster, held: HeldLease, before: WrittenQueue, after: WrittenQueue) -> bool:
+    """Writes what differs and publishes it; whether anything did. Raises LeaseLost."""
+    gone = [job_id for job_id in before.jobs if job_id not in after.jobs]
+    new = {job_id: one for job_id, one in after.jobs.items() if before.jobs.get(job_id) != one}
+    is_new_overview = after.overview != before.overview
+    if not gone and not new and not is_new_overview:
+        return False
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        check_lease(session, held)
+        if gone or new:
+            session.execute(
+                delete(QueueExplanation).where(QueueExplanation.job_id.in_([*gone, *new])),
+                execution_options={"synchronize_session": False},
+            )
+        if new:
+            rows = [
+                {
+                    "job_id": job_id,
+                    "fence": one.fence,
+                    "code": one.explanation.code,
+                    "data": dict(one.explanation.data),
+                    "written_at": now,
+                }
+                for job_id, one in new.items()
+            ]
+            session.execute(insert(QueueExplanation), rows)
+        if is_new_overview:
+            session.merge(InstallationFact(name=QUEUE_OVERVIEW_FACT, value=overview_to_data(after.overview)))
+    cluster.events.publish("queue", 0)
+    return True

@@ -1,0 +1,143 @@
+"""Finds jobs, trainings, datasets, workspaces, nodes and people by the beginning of their names, as far as the reader
+may see them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Select, case, func, or_, select
+from sqlalchemy.orm import Session, aliased
+
+from cluster.domain.people.actor import Actor
+from cluster.domain.search import SearchQuery
+from cluster.domain.states import JobState, UserState
+from cluster.services.context import Cluster
+from cluster.store.datasets import Dataset
+from cluster.store.jobs import Job
+from cluster.store.nodes import Node
+from cluster.store.sql.name_prefix import name_begins_with
+from cluster.store.sql.visibility import (
+    can_see_dataset,
+    can_see_job,
+    can_see_training,
+    can_see_workspace,
+)
+from cluster.store.trainings import Training
+from cluster.store.users import User
+from cluster.store.workspaces import Workspace, WorkspaceMember
+
+MOST_OF_A_KIND = 5
+Place = aliased(Workspace)
+"""The workspace that is named; what a reader may see asks for workspaces of its own."""
+MOST_CANDIDATES = 500
+"""Jobs that are called so, in the order of their index, of which the newest that the reader may see are shown."""
+
+
+@dataclass(frozen=True)
+class SearchHit:
+    """`name` is the thing's own; `place` is the workspace that it is in, or a person's full name."""
+
+    id: int
+    name: str
+    place: str = ""
+    job_state: JobState | None = None
+
+
+@dataclass(frozen=True)
+class SearchResults:
+    """At most MOST_OF_A_KIND of each. A job with the number that was typed is the first one."""
+
+    jobs: tuple[SearchHit, ...] = ()
+    trainings: tuple[SearchHit, ...] = ()
+    datasets: tuple[SearchHit, ...] = ()
+    workspaces: tuple[SearchHit, ...] = ()
+    nodes: tuple[SearchHit, ...] = ()
+    people: tuple[SearchHit, ...] = ()
+
+    @property
+    def all_hits(self) -> tuple[SearchHit, ...]:
+        return (*self.jobs, *self.trainings, *self.datasets, *self.workspaces, *self.nodes, *self.people)
+
+
+def search(cluster: Cluster, actor: Actor, query: SearchQuery) -> SearchResults:
+    """One statement for each kind, and none if nothing was typed."""
+    if not query.text:
+        return SearchResults()
+    with cluster.store.read() as session:
+        people = tuple(find_people(session, actor, query))
+        if not query.prefix:
+            return SearchResults(people=people)
+        return SearchResults(
+            tuple(find_jobs(session, actor, query)),
+            tuple(read_hits(session, trainings_query(actor, query))),
+            tuple(read_hits(session, datasets_query(actor, query))),
+            tuple(read_hits(session, workspaces_query(actor, query))),
+            tuple(read_hits(session, nodes_query(query))),
+            people,
+        )
+
+
+def read_hits(session: Session, query: Select[*tuple[Any, ...]]) -> Iterator[SearchHit]:
+    for row in session.execute(query.limit(MOST_OF_A_KIND)):
+        yield SearchHit(*row)
+
+
+def find_jobs(session: Session, actor: Actor, query: SearchQuery) -> Iterator[SearchHit]:
+    """The job with that number, those that are called so, then those whose name only begins so; the newest first."""
+    is_called_so = Job.name == query.prefix
+    exact = select(Job.id).where(is_called_so).order_by(Job.id.desc()).limit(MOST_CANDIDATES)
+    begun = select(Job.id).where(name_begins_with(Job.name, query)).limit(MOST_CANDIDATES)
+    has_number = Job.id == (query.job_number or 0)
+    yield from read_hits(
+        session,
+        select(Job.id, Job.name, Place.name, Job.state)
+        .join(Place, Place.id == Job.workspace_id)
+        .where(or_(has_number, Job.id.in_(exact), Job.id.in_(begun)))
+        .where(can_see_job(actor, is_found_otherwise=True))
+        .order_by(case((has_number, 0), (is_called_so, 1), else_=2), Job.id.desc()),
+    )
+
+
+def trainings_query(actor: Actor, query: SearchQuery) -> Select[*tuple[Any, ...]]:
+    return (
+        select(Training.id, Training.name, Place.name)
+        .join(Place, Place.id == Training.workspace_id)
+        .where(name_begins_with(Training.name, query), can_see_training(actor))
+        .order_by(Training.name, Training.id)
+    )
+
+
+def datasets_query(actor: Actor, query: SearchQuery) -> Select[*tuple[Any, ...]]:
+    return (
+        select(Dataset.id, Dataset.name, Place.name)
+        .join(Place, Place.id == Dataset.workspace_id)
+        .where(name_begins_with(Dataset.name, query), Dataset.deleted_at.is_(None), can_see_dataset(actor))
+        .order_by(Dataset.name, Dataset.id)
+    )
+
+
+def workspaces_query(actor: Actor, query: SearchQuery) -> Select[*tuple[Any, ...]]:
+    return (
+        select(Workspace.id, Workspace.name)
+        .where(name_begins_with(Workspace.name, query), can_see_workspace(actor))
+        .order_by(Workspace.name)
+    )
+
+
+def nodes_query(query: SearchQuery) -> Select[*tuple[Any, ...]]:
+    """Every person sees all nodes."""
+    return select(Node.id, Node.name).where(name_begins_with(Node.name, query)).order_by(Node.name)
+
+
+def find_people(session: Session, actor: Actor, query: SearchQuery) -> Iterator[SearchHit]:
+    """By name or any part of the full name: administrators find all, others those of their workspaces."""
+    is_meant = [func.lower(User.full_name).contains(query.text.lower(), autoescape=True)]
+    if query.prefix:
+        is_meant.append(name_begins_with(User.name, query))
+    found = select(User.id, User.name, User.full_name).where(or_(*is_meant), User.state != UserState.SERVICE)
+    if not actor.is_administrator:
+        own = aliased(WorkspaceMember)
+        own_workspaces = select(own.workspace_id).where(own.user_id == actor.user_id)
+        colleagues = select(WorkspaceMember.user_id).where(WorkspaceMember.workspace_id.in_(own_workspaces))
+        found = found.where(User.id.in_(colleagues))
+    yield from read_hits(session, found.order_by(User.name))

@@ -1,0 +1,84 @@
+"""Invites a person: the account, its workspaces and its link are made in one transaction."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from sqlalchemy.orm.attributes import flag_modified
+
+from cluster.domain.errors import Refused
+from cluster.domain.people.actor import Actor
+from cluster.domain.refusals import Refusals
+from cluster.domain.states import UserRole, WorkspaceState
+from cluster.domain.workspace_terms import workspace_state
+from cluster.services.context import Cluster
+from cluster.services.people import users
+from cluster.services.workspaces.queries import WorkspaceSummary, list_workspace_summaries
+from cluster.store.audit import add_audit_entry
+from cluster.store.users import User
+from cluster.store.workspaces import Workspace
+
+
+def invite_user(
+    cluster: Cluster,
+    actor: Actor,
+    name: str,
+    full_name: str = "",
+    role: UserRole | str = UserRole.USER,
+    email: str = "",
+    workspace_ids: Sequence[int] = (),
+    refusals: Refusals | None = None,
+) -> tuple[User, str]:
+    """The user, and the secret of a link (72 h) with which they choose their password.
+
+    Raises Refused for every field that is wrong; `refusals` are those of the form.
+    """
+    refusals = refusals or Refusals()
+    with cluster.store.read() as session:
+        refusals.check(load_open_workspaces, cluster, session, workspace_ids)
+
+    def add_to_workspaces(session: Session, user: User) -> None:
+        for workspace in load_open_workspaces(cluster, session, workspace_ids):
+            add_member(session, actor, workspace, user)
+
+    invited = users.create_user(cluster, actor, name, full_name, role, email, refusals, add_to_workspaces)
+    for workspace_id in workspace_ids:
+        cluster.events.publish("workspaces", workspace_id)
+    return invited
+
+
+def list_open_workspaces(cluster: Cluster, actor: Actor) -> list[WorkspaceSummary]:
+    """Those of which a person can become a member: they have not ended. By name."""
+    now, zone = cluster.clock(), cluster.settings.zone
+    return [
+        workspace
+        for workspace in list_workspace_summaries(cluster, actor)
+        if workspace_state(workspace, now, zone) is not WorkspaceState.EXPIRED
+    ]
+
+
+def load_open_workspaces(cluster: Cluster, session: Session, workspace_ids: Sequence[int]) -> list[Workspace]:
+    """Workspaces that have not ended, by name. Raises Refused on `workspaces`."""
+    rows = session.scalars(
+        select(Workspace)
+        .where(Workspace.id.in_(set(workspace_ids)))
+        .order_by(Workspace.name)
+        .with_for_update()
+    ).all()
+    if len(rows) < len(set(workspace_ids)):
+        raise Refused("workspaces", "workspace.unknown")
+    for workspace in rows:
+        if workspace_state(workspace, cluster.clock(), cluster.settings.zone) is WorkspaceState.EXPIRED:
+            raise Refused("workspaces", "workspace.ended", workspace=workspace.name)
+    return list(rows)
+
+
+def add_member(session: Session, actor: Actor, workspace: Workspace, user: User) -> None:
+    """Adds a person who is not a member yet; the workspace has a new version."""
+    before = sorted(member.name for member in workspace.members)
+    workspace.members.append(user)
+    flag_modified(workspace, "name")
+    add_audit_entry(
+        session, user.created_at, actor, "workspace.edited", workspace.id,
+        members=[before, sorted([*before, user.name])],
+    )  # fmt: skip
