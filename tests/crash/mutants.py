@@ -1,6 +1,6 @@
 """Rules broken on purpose, each by a patch in the child process: the harness has to find every one."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,8 +24,8 @@ def ring_before_commit(ground: Ground) -> None:
     write = Store.write
 
     @contextmanager
-    def early(self: Store, lock: str | None = None) -> Iterator[Session]:
-        with write(self, lock) as session:
+    def early(self: Store, lock: str | None = None, is_long: bool = False) -> Iterator[Session]:
+        with write(self, lock, is_long) as session:
             yield session
             session.flush()
             for row in list(session.identity_map.values()):
@@ -38,10 +38,10 @@ def ring_before_commit(ground: Ground) -> None:
 def drop_fence_check(ground: Ground) -> None:
     """Whoever once held the lease goes on writing, whatever became of the attempt meanwhile."""
 
-    def load(session: Session, attempt_id: int) -> Attempt | None:
-        return session.get(Attempt, attempt_id)
+    def load(session: Session, attempt_ids: Collection[int]) -> list[Attempt]:
+        return [session.get_one(Attempt, each) for each in attempt_ids]
 
-    attempts.load_current_attempt = load
+    attempts.load_current_attempts = load
     for module in (attempts, dispatch):
         module.check_lease = lambda session, held: None  # type: ignore[attr-defined]
 
@@ -54,7 +54,7 @@ def free_units_before_the_end(ground: Ground) -> None:
         act(self, held, attempt, sight, truth, action)
         if isinstance(action, StopAttempt):
             outcome = AttemptOutcome(JobState.STOPPED, "exit.stopped", {})
-            attempts.record_end(self.cluster, held, attempt.attempt_id, outcome)
+            attempts.record_end(self.cluster, held, attempts.AttemptEnd(attempt.attempt_id, outcome))
 
     worker.scheduling.reconciler.Reconciler.act = hasty  # type: ignore[method-assign]
 

@@ -148,7 +148,9 @@ class Cloud:
             api = PortalClient(f"http://{self.links[node].address}:{PORT}", None, token)
             units = [ReportedUnit(f"cpu-{number}", UnitKind.CPU_SLOT, number) for number in range(SLOTS)]
             plain = [{**vars(unit), "kind": unit.kind.value, "state": unit.state.value} for unit in units]
-            worker.commands.agent.run_agent(lambda: api.post_heartbeat(boot, {}, plain))
+            worker.commands.agent.run_agent(
+                lambda: api.post_heartbeat(boot, {}, plain), (httpx.HTTPError, OSError)
+            )
 
         self.start(node, report)
 

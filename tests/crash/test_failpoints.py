@@ -12,7 +12,9 @@ from tests.builders import a_user
 
 ROOT = Path(__file__).resolve().parents[2]
 STORE = ROOT / "cluster" / "store"
-OWN_TRANSACTIONS = {STORE / "engine.py", STORE / "migrate.py", STORE / "sqlite.py"}
+OWN_TRANSACTIONS = {
+    STORE / name for name in ("engine.py", "migrate.py", "sqlite.py", "sql/sqlite_writers.py")
+}
 LISTED = [
     *(ROOT / "cluster" / "services").rglob("*.py"),
     *(ROOT / "worker" / "tasks").rglob("*.py"),
@@ -56,7 +58,8 @@ WITHIN = {
     ("folders.py", "take_over_folders"): "called within make_workspace_folder alone",
     ("folders.py", "hand_over_dataset"): "called within make_workspace_folder alone",
     ("folders.py", "give_to_group"): "of a tree that is not in its place yet",
-    ("folders.py", "write_version"): "called within write_code's own points alone",
+    ("staged_code.py", "write"): "called within staged_code's own points alone",
+    ("staged_code.py", "write_code_file"): "called within staged_code's own points alone",
     ("log_files.py", "append_entries"): "called within append_sealed_entries' own points alone",
     ("rq_worker.py", "main"): "starts the task worker itself",
 }

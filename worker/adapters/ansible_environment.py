@@ -9,14 +9,14 @@ from pathlib import Path
 from cluster.domain.errors import Unavailable
 
 AT_LEAST = (2, 19)
-"""As the sources map of the playbooks says, which read the same version's syntax."""
+"""The oldest version that can read the playbooks. The sources map of the playbooks has the same one."""
 ANSWERS_WITHIN = 60
 """Seconds."""
 VERSION = re.compile(r"^ansible-playbook \[core (\d{1,4})\.(\d{1,4})[^\]]*\]")
 
 
 def check_ansible(programs: Path) -> Path:
-    """The `ansible-playbook` of this folder. Raises Unavailable where it does not answer or is too old."""
+    """Returns the folder's `ansible-playbook`. Raises Unavailable if it does not answer or is too old."""
     program = programs / "ansible-playbook"
     with suppress(OSError):
         found = program.stat()
@@ -26,7 +26,9 @@ def check_ansible(programs: Path) -> Path:
 
 @lru_cache(maxsize=8)
 def check_ansible_program(program: Path, inode: int, changed: int) -> Path:
-    """Asked once of each program as it is: to answer takes it a third of a second, and a refusal is not kept."""
+    """Asks the program for its version, which takes a third of a second. A good answer is kept until the file
+    changes.
+    """
     found = VERSION.match(read_ansible_version(program))
     if found is None:
         raise Unavailable("ansible.missing", path=str(program.parent))

@@ -9,13 +9,13 @@ from pathlib import Path
 PKI_FOLDER = Path("/etc/kubernetes/pki")
 PATIENCE = 10.0
 _known: dict[tuple[str, int, int], str] = {}
-"""By path, time and size of the file; an agent asks every few seconds."""
+"""Dates by path, time and size of the file, because an agent asks every few seconds."""
 
 
 def read_expiry_dates(folder: Path = PKI_FOLDER) -> dict[str, str]:
-    """By name, as apiserver or etcd-server: aware ISO moments. Empty where there is no control plane.
+    """ISO moments with their zone, by name, as apiserver or etcd-server. Empty if there is no control plane.
 
-    What cannot be read is left out: keys are root's, certificates are everybody's.
+    Files that cannot be read are left out: keys can be read by root only, certificates by everybody.
     """
     found = {}
     for path in list_certificates(folder):
@@ -33,7 +33,7 @@ def list_certificates(folder: Path) -> Iterator[Path]:
 
 
 def read_expiry(path: Path) -> str:
-    """Empty where it cannot be read."""
+    """Empty if the certificate cannot be read."""
     try:
         about = path.stat()
         key = str(path), about.st_mtime_ns, about.st_size
@@ -45,7 +45,9 @@ def read_expiry(path: Path) -> str:
 
 
 def read_expiry_by_openssl(path: Path) -> str:
-    """`notAfter=Nov 21 10:00:00 2027 GMT` as ISO. Raises ValueError, OSError, CalledProcessError."""
+    """Converts openssl's `notAfter=Nov 21 10:00:00 2027 GMT` to ISO. Raises ValueError,
+    OSError, CalledProcessError.
+    """
     command = ["openssl", "x509", "-noout", "-enddate", "-in", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
     told = done.stdout.strip().removeprefix("notAfter=")

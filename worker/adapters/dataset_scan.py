@@ -14,13 +14,13 @@ FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 VALIDATION_FOLDERS = ("validation", "val", "test")
 SAMPLED_PER_CLASS = 20
 LARGEST_IMAGE = 200_000_000
-"""Pixels; what says that it is larger is taken for no image."""
+"""Pixels. A file that claims to be larger does not count as an image."""
 MOST_CLASSES = 10_000
 
 
 @dataclass(frozen=True)
 class DatasetContents:
-    """`size` in bytes; `classes` as (label, images), None where it is no folder per class."""
+    """`size` is in bytes. `classes` are (label, images), or None if there is no folder per class."""
 
     files: int
     size: int
@@ -28,7 +28,7 @@ class DatasetContents:
 
 
 def scan_dataset(folder: Path, told: Callable[[int], None] = lambda files: None) -> DatasetContents:
-    """Follows no link. `told` is called with the number of files so far. Raises OSError."""
+    """Counts without following links. `told` is called with the number of files so far. Raises OSError."""
     files = size = 0
     for entry in walk_files(folder):
         files += 1
@@ -39,7 +39,7 @@ def scan_dataset(folder: Path, told: Callable[[int], None] = lambda files: None)
 
 
 def walk_files(folder: str | Path) -> Iterator["os.DirEntry[str]"]:
-    """Every regular file below, depth first; what vanishes meanwhile is passed over."""
+    """Every regular file below the folder, depth first. A file that disappears in between is skipped."""
     to_visit = [str(folder)]
     while to_visit:
         with os.scandir(to_visit.pop()) as entries:
@@ -51,8 +51,11 @@ def walk_files(folder: str | Path) -> Iterator["os.DirEntry[str]"]:
 
 
 def find_classes(folder: Path) -> list[tuple[str, int]] | None:
-    """The layouts that the built-in models read: classes at the top, inside one single folder, or `train`
-    beside `validation`. At least two classes with an image that can be opened in each."""
+    """The classes of a layout that the built-in models can read: folders of classes at the top, inside one single
+    folder, or in `train` beside `validation`.
+
+    There must be at least two classes, each with an image that can be opened.
+    """
     top = inside_single_folder(folder)
     if (top / "train").is_dir() and any((top / name).is_dir() for name in VALIDATION_FOLDERS):
         own_split = next(name for name in VALIDATION_FOLDERS if (top / name).is_dir())
@@ -94,7 +97,7 @@ def is_image_name(name: str) -> bool:
 
 
 def is_image(path: str) -> bool:
-    """By its header alone, nothing is decoded: the file comes from a stranger."""
+    """Checks only the header and decodes nothing, because the file is untrusted."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as file, Image.open(file, formats=FORMATS) as image:

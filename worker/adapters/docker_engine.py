@@ -15,19 +15,21 @@ from cluster.domain.errors import Unavailable
 
 START_SECONDS = 20.0
 CONNECT_SECONDS = 5.0
-"""How long one answer may take; the scheduler waits for it, and holds a lease of 10 s meanwhile."""
+"""Seconds that one answer may take. The scheduler waits for it and holds a lease of 10 s meanwhile."""
 REST_SECONDS = 5.0
-"""After one that did not come nobody is asked: the next ones would not come either, and each wait is long."""
+"""Seconds without requests after one that got no answer. The next ones would get none either,
+and each wait is long.
+"""
 CONFLICT, NOT_MODIFIED = 409, 304
 LOG_LINES = 5
 
 
 class EngineUnreachable(Unavailable):
-    """It does not answer, or answers that it cannot."""
+    """The engine does not answer, or answers that it cannot do so now."""
 
 
 class EngineRefused(Exception):
-    """It answers that this request cannot be done: the reason in its own words."""
+    """The engine refuses a request. The message is its reason."""
 
 
 class ContainerExists(EngineRefused):
@@ -35,11 +37,11 @@ class ContainerExists(EngineRefused):
 
 
 class ImageMissing(EngineRefused):
-    """The image is not on this machine; nothing here pulls it."""
+    """The image is not on this machine. No code here pulls it."""
 
 
 class DockerEngine:
-    """Connects when it is first asked, so that a service starts while the engine is down."""
+    """The client. It connects at the first request, so that a service can start while the engine is down."""
 
     def __init__(self, path: str, ask_seconds: float = CONNECT_SECONDS) -> None:
         self.socket = path
@@ -67,7 +69,7 @@ class DockerEngine:
             raise EngineUnreachable("engine.silent", socket=self.socket) from error
 
     def _connect(self) -> Any:
-        """Several starts ask at once, and one that fails closes the client under the others' feet."""
+        """Connects once, although several threads may ask: one that fails would close the client of the others."""
         client = self._client
         if client is not None:
             return client
@@ -80,13 +82,15 @@ class DockerEngine:
         return client
 
     def _knock(self) -> None:
-        """Raises OSError where nobody listens: the package would leave its socket open then."""
+        """Raises OSError if nobody listens. The docker package would then leave its socket open."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             probe.settimeout(self.ask_seconds)
             probe.connect(self.socket)
 
     def create(self, name: str, request: Mapping[str, Any]) -> str:
-        """The new container's id; not started. Raises ContainerExists, ImageMissing, EngineRefused."""
+        """Creates the container without starting it and returns its id. Raises ContainerExists, ImageMissing,
+        EngineRefused.
+        """
         try:
             with self._answering(START_SECONDS) as client:
                 return cast(str, client.create_container_from_config(dict(request), name)["Id"])
@@ -98,7 +102,7 @@ class DockerEngine:
             ) from error
 
     def start(self, container: str) -> None:
-        """Safe to repeat. Raises EngineRefused."""
+        """Starts the container; can be repeated. Raises EngineRefused."""
         try:
             with self._answering(START_SECONDS) as client:
                 client.start(container)
@@ -106,7 +110,7 @@ class DockerEngine:
             raise EngineRefused(error_text(error)) from error
 
     def inspect(self, container: str) -> dict[str, Any] | None:
-        """By id or name; None where there is none."""
+        """The container with this id or name, or None."""
         try:
             with self._answering() as client:
                 return cast(dict[str, Any], client.inspect_container(container))
@@ -116,7 +120,7 @@ class DockerEngine:
             raise EngineUnreachable("engine.silent", socket=self.socket) from error
 
     def list_containers(self, label: str) -> list[dict[str, Any]]:
-        """Every container with this label, whatever its state; `Id`, `State`, `Labels`."""
+        """Every container with this label, in any state: `Id`, `State` and `Labels`."""
         try:
             with self._answering() as client:
                 return cast(list[dict[str, Any]], client.containers(all=True, filters={"label": label}))
@@ -124,7 +128,7 @@ class DockerEngine:
             raise EngineUnreachable("engine.silent", socket=self.socket) from error
 
     def signal(self, container: str, name: str) -> None:
-        """To its first process; nothing where it does not run any more."""
+        """Signals the container's first process. Does nothing if it does not run."""
         try:
             with self._answering() as client:
                 client.kill(container, name)
@@ -133,7 +137,7 @@ class DockerEngine:
                 raise EngineUnreachable("engine.silent", socket=self.socket) from error
 
     def remove(self, container: str) -> None:
-        """One that does not run, with its anonymous volumes; safe to repeat."""
+        """Removes a container that does not run and its anonymous volumes; can be repeated."""
         try:
             with self._answering() as client:
                 client.remove_container(container, v=True)
@@ -142,7 +146,7 @@ class DockerEngine:
                 raise EngineUnreachable("engine.silent", socket=self.socket) from error
 
     def read_last_log_lines(self, container: str) -> str:
-        """What its first process printed last, on one line."""
+        """The last output of the container's first process, on one line."""
         try:
             with self._answering() as client:
                 text = client.logs(container, tail=LOG_LINES)
@@ -151,7 +155,7 @@ class DockerEngine:
         return " ".join(text.decode(errors="replace").split())[-400:]
 
     def ensure_network(self, name: str, labels: Mapping[str, str]) -> None:
-        """A bridge of its own, which reaches outside and no other container. Raises EngineRefused."""
+        """Creates a bridge that reaches the outside but no other container. Raises EngineRefused."""
         try:
             with self._answering() as client:
                 if not client.networks(names=[name]):
@@ -168,7 +172,7 @@ class DockerEngine:
             raise EngineUnreachable("engine.silent", socket=self.socket) from error
 
     def remove_network(self, network: str) -> None:
-        """Safe to repeat; one that is in use stays."""
+        """Removes the network unless it is in use; can be repeated."""
         try:
             with self._answering() as client:
                 client.remove_network(network)
@@ -184,7 +188,7 @@ class DockerEngine:
 
 
 def is_timeout(error: BaseException | None) -> bool:
-    """Also where the package has wrapped it into something else."""
+    """Whether the error is a timeout, even if the docker package has wrapped it."""
     while error is not None:
         if isinstance(error, requests.Timeout | TimeoutError):
             return True

@@ -21,7 +21,7 @@ LONGEST_ERROR = 200
 
 
 def redis_problem(settings: Settings) -> str:
-    """Empty where it answers."""
+    """The error of Redis; empty if it answers."""
     connection = redis.Redis.from_url(
         settings.redis_url,
         socket_connect_timeout=TIMEOUT_SECONDS,
@@ -38,7 +38,7 @@ def redis_problem(settings: Settings) -> str:
 
 
 def database_problem(settings: Settings) -> str:
-    """Why no transaction that may write can begin; empty where one can. Makes no file where there is none."""
+    """The reason why no writing transaction can begin; empty if one can. A missing database file is not created."""
     store = Store(settings.database_url, TIMEOUT_SECONDS)
     if store.is_sqlite and not Path(store.url.database or "").is_file():
         return f"{store.url.database} is not there"
@@ -53,14 +53,14 @@ def database_problem(settings: Settings) -> str:
 
 
 def portal_status(settings: Settings) -> int | None:
-    """What /health answers; None: nothing."""
+    """The HTTP status of /health, or None without an answer."""
     scheme = "http" if settings.tls_dir is None else "https"
     url = f"{scheme}://{settings.host}:{settings.port}"
     if settings.repair_broker is not None:
-        # On servers nginx shows the site under its public name alone.
+        # On servers nginx serves the site only under its public name.
         url = settings.public_url
     try:
-        # Whether it answers is all that is asked: nothing is sent, and an expired certificate is another matter.
+        # Only the answer matters: no secret is sent, and an expired certificate has its own check.
         return httpx.get(
             f"{url}{HEALTH}", timeout=PORTAL_SECONDS, verify=False, follow_redirects=True, trust_env=False
         ).status_code

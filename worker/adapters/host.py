@@ -24,7 +24,7 @@ def read_boot_id() -> str:
 
 
 def read_facts(storage: Path) -> dict[str, Any]:
-    """Sizes in bytes; the disk is the one that holds `storage`."""
+    """The facts of this machine. Sizes are in bytes; the disk is the one that contains `storage`."""
     disk = read_disk_usage(storage if storage.exists() else Path("/"))
     return {
         "system": read_system(),
@@ -45,7 +45,7 @@ def read_system() -> str:
 
 
 def read_interfaces() -> list[dict[str, Any]]:
-    """Those with an address, but no loopback and no ends of containers; Mbit/s, 0 where the card does not tell."""
+    """The interfaces with an address, without loopback and ends of containers. Speeds are in Mbit/s, 0 if unknown."""
     states = psutil.net_if_stats()
     found = []
     for name, addresses in sorted(psutil.net_if_addrs().items()):
@@ -69,12 +69,12 @@ def read_interfaces() -> list[dict[str, Any]]:
 
 
 def is_container_end(name: str, network: Path = NETWORK) -> bool:
-    """A port of a bridge behind which there is no card: one per container or pod of this machine."""
+    """Whether the interface is a port of a bridge without a card, as each container or pod has one."""
     return (network / name / "brport").exists() and not (network / name / "device").exists()
 
 
 def interface_kind(name: str) -> str:
-    """`infiniband` by the kernel's ARPHRD type 32, else `ethernet`."""
+    """`infiniband` if the kernel's ARPHRD type is 32, else `ethernet`."""
     try:
         return "infiniband" if (NETWORK / name / "type").read_text().strip() == "32" else "ethernet"
     except OSError:
@@ -82,9 +82,9 @@ def interface_kind(name: str) -> str:
 
 
 def read_fabric(devices: Path = INFINIBAND) -> str | None:
-    """The InfiniBand fabric by its subnet prefix, the upper half of any address on it; None without one.
+    """The InfiniBand fabric by its subnet prefix, the upper half of each address. None if there is none.
 
-    Separate fabrics that all keep the standard's default prefix look like one: a preference, not a promise.
+    Separate fabrics that all have the standard's default prefix look like one, so placement only prefers one fabric.
     """
     for port in sorted(devices.glob("*/ports/*")):
         try:

@@ -9,7 +9,9 @@ MANIFEST = "MANIFEST"
 
 
 def check_installed_playbooks(folder: Path, owner: int = 0) -> None:
-    """Raises Unavailable with the first file that is missing, added, changed, or that others than root may change."""
+    """Raises Unavailable with the first file that is missing, added or changed, or that
+    others than root may change.
+    """
     manifest = folder / MANIFEST
     wanted = parse_playbook_manifest(manifest.read_text()) if manifest.is_file() else {}
     found = {str(path.relative_to(folder)): path for path in folder.rglob("*") if not path.is_dir()}
@@ -27,6 +29,6 @@ def check_installed_playbooks(folder: Path, owner: int = 0) -> None:
 
 
 def parse_playbook_manifest(text: str) -> dict[str, str]:
-    """Lines as sha256sum writes them."""
+    """Parses lines in the format of sha256sum."""
     lines = [line.split("  ", 1) for line in text.splitlines() if "  " in line]
     return {name: digest for digest, name in lines}

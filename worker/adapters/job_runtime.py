@@ -1,5 +1,6 @@
 """Installs the job runtime (shim, `groundcrew_job`, built-in models) once beside the state, so that no job reads the
-clone."""
+clone.
+"""
 
 import fcntl
 import hashlib
@@ -15,19 +16,19 @@ WORKER = Path(__file__).resolve().parents[1]
 INSIDE_FOLDER = WORKER / "inside"
 PACKAGES = {"groundcrew_models": WORKER / "models"}
 SHARED_FILES = (Path(safe_files.__file__),)
-"""What the shim and the services use alike."""
+"""Files of the services that the shim uses too."""
 JOB_IDS_FILE = Path("job-ids.json")
-"""The numbers as which jobs may run: the shim, which runs as root, becomes nobody else."""
+"""The file with the uids and gids that jobs may have. A shim that runs as root becomes no other user."""
 LOCK, COPYING = ".lock", ".copying"
 Contents = Mapping[Path, bytes]
-"""Path in the installed folder to what stands there."""
+"""The content of each file, by its path in the installed folder."""
 
 
 def install_runtime(runtime_dir: Path, job_ids: JobUnixIds = DEFAULT_UNIX_IDS) -> Path:
     """Install the shim, ``groundcrew_job`` and the built-in models in ``<runtime_dir>/<hash of what they say>``.
 
-    Returns that folder, readable by every user; it goes on a job's PYTHONPATH. Safe to repeat and to
-    interrupt: the copy is made beside its place and renamed, and what running jobs read stays.
+    Returns that folder, which every user can read and which is on a job's PYTHONPATH. The call can be repeated and
+    interrupted: the copy is made beside its final path and renamed. Folders that running jobs use are kept.
     """
     contents = runtime_contents(job_ids)
     target = runtime_dir / runtime_digest(contents)
@@ -48,7 +49,7 @@ def install_runtime(runtime_dir: Path, job_ids: JobUnixIds = DEFAULT_UNIX_IDS) -
 
 
 def write_contents(parent: int, name: str, contents: Contents) -> None:
-    """Folders for all to enter and files for all to read, whatever the umask is."""
+    """Writes folders that everybody may enter and files that everybody may read, whatever the umask is."""
     made = {Path(): safe_files.make_folder(parent, name, 0o755)}
     try:
         for path, content in contents.items():
@@ -62,7 +63,7 @@ def write_contents(parent: int, name: str, contents: Contents) -> None:
 
 
 def runtime_folder(runtime_dir: Path, job_ids: JobUnixIds) -> Path:
-    """Where this code's runtime is, or would be installed."""
+    """The folder of this code's runtime, whether it is installed or not."""
     return runtime_dir / runtime_digest(runtime_contents(job_ids))
 
 
@@ -73,7 +74,7 @@ def runtime_contents(job_ids: JobUnixIds) -> Contents:
 
 
 def runtime_sources() -> dict[Path, Path]:
-    """What is installed: the path in the runtime folder and the file of the clone."""
+    """The file of the clone for each path in the runtime folder."""
     found = {
         Path(file.name): file for file in sorted(INSIDE_FOLDER.glob("*.py")) if file.name != "__init__.py"
     }

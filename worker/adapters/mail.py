@@ -13,8 +13,14 @@ TIMEOUT_SECONDS = 20.0
 PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 
 
+class MailAddressRefused(Unavailable):
+    """The server works and refuses the recipient, as for a mistyped address."""
+
+
 def write_mail(sender: str, receiver: str, subject: str, text: str, number: str) -> EmailMessage:
-    """`number` makes the same mail known as the same when it comes twice. Raises ValueError for a line break."""
+    """`number` makes the message id, so that a mail that arrives twice can be recognised. Raises ValueError for a
+    line break.
+    """
     mail = EmailMessage()
     mail["From"], mail["To"], mail["Subject"] = sender, receiver, subject
     mail["Message-ID"] = f"<{number}>"
@@ -24,7 +30,7 @@ def write_mail(sender: str, receiver: str, subject: str, text: str, number: str)
 
 
 def send_mail(url: str, mail: EmailMessage) -> None:
-    """Raises Unavailable with what the server said, without the password."""
+    """Raises Unavailable with the server's error, without the password; MailAddressRefused for this recipient alone."""
     parts = urlsplit(url)
     password = unquote(parts.password or "")
     try:
@@ -35,13 +41,17 @@ def send_mail(url: str, mail: EmailMessage) -> None:
                 server.login(unquote(parts.username), password)
             server.send_message(mail)
             with suppress(OSError, smtplib.SMTPException):
-                # It has been taken: whatever the server says to our leaving, it must not come twice.
+                # The server has accepted the mail. An error in its answer to QUIT must not cause a second delivery.
                 server.quit()
+    except smtplib.SMTPRecipientsRefused as error:
+        code, answer = next(iter(error.recipients.values()))
+        failure = MailAddressRefused if code >= 500 else Unavailable
+        raise failure("mail.not_sent", error=f"{code} {answer.decode(errors='replace')}"[:300]) from error
     except (OSError, smtplib.SMTPException) as error:
         said = f"{type(error).__name__}: {error}"
         raise Unavailable("mail.not_sent", error=hide_secret(said, password)[:300]) from error
     except ValueError as error:
-        # Of a host or a password that is not ASCII; it may quote it.
+        # The error of a host or password that is not ASCII may quote it.
         raise Unavailable("mail.not_sent", error=type(error).__name__) from error
 
 

@@ -10,9 +10,9 @@ STATM = Path("/proc/self/statm")
 
 @contextmanager
 def limited_memory(more: int) -> Iterator[None]:
-    """At most `more` bytes of address space on top of what is taken; beyond that allocations raise MemoryError.
+    """Allows at most `more` bytes of additional address space. Further allocations raise MemoryError.
 
-    A limit that is there and stricter stays.
+    A stricter limit that exists already is kept.
     """
     before, most = resource.getrlimit(resource.RLIMIT_AS)
     limit = used_bytes() + more
@@ -25,5 +25,5 @@ def limited_memory(more: int) -> Iterator[None]:
 
 
 def used_bytes() -> int:
-    """Address space of this process: the first number of proc(5) statm, in pages."""
+    """The address space of this process in bytes, from the first number (pages) of statm in proc(5)."""
     return int(STATM.read_text().split()[0]) * resource.getpagesize()

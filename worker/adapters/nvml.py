@@ -1,4 +1,4 @@
-"""Reads this node's GPUs through NVML; without the driver there are none."""
+"""Reads this node's GPUs through NVML. Without the driver there are none."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,12 +13,14 @@ from cluster.domain.nodes.gpu_topology import LinkedPair, find_gpu_islands
 
 PCI_DEVICES = Path("/sys/bus/pci/devices")
 NVIDIA, DISPLAY_CLASSES = "0x10de", ("0x0300", "0x0302")
-"""PCI vendor, and the classes of VGA and 3D controllers (a GPU's audio function is none)."""
+"""The PCI vendor, and the classes of VGA and 3D controllers. A GPU's audio function has another class."""
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """Memory in bytes, utilisation in percent, temperature in °C, power in watts; None: not told."""
+    """Memory is in bytes, utilisation in percent, temperature in °C and power in watts. None: the GPU does not report
+    it.
+    """
 
     uuid: str
     position: int
@@ -30,21 +32,21 @@ class Gpu:
     temperature: int | None = None
     power: float | None = None
     island: str | None = None
-    """GPUs with the same word reach each other over NVLink or one PCIe switch."""
+    """GPUs with the same value reach each other over NVLink or one PCIe switch."""
     minor: int | None = None
-    """The number in the name of its device file, which need not be its position."""
+    """The number in the name of its device file, which may differ from its position."""
 
 
 @dataclass(frozen=True)
 class GpuInventory:
-    """`is_hardware_there`: a card sits in the machine, whether or not the driver speaks to it."""
+    """`is_hardware_there`: the machine has a card, even if the driver does not find it."""
 
     gpus: tuple[Gpu, ...] = ()
     driver: str | None = None
     problem: str | None = None
     is_hardware_there: bool = False
     is_simulated: bool = field(default=False)
-    """The stand-in library says so in its driver version; nothing else may claim it."""
+    """Whether NVML is the simulated library, which says so in its driver version."""
 
 
 def read_gpus() -> GpuInventory:
@@ -61,7 +63,7 @@ def read_gpus() -> GpuInventory:
 
 @contextmanager
 def nvml_session() -> Iterator[None]:
-    """Opened for each look: a driver that comes back after a restart is seen without restarting the agent."""
+    """Opens NVML for each reading, so that a driver that comes back is found without a restart of the agent."""
     pynvml.nvmlInit()
     try:
         yield
@@ -70,7 +72,7 @@ def nvml_session() -> Iterator[None]:
 
 
 def read_gpu(index: int) -> Gpu | None:
-    """None where not even its UUID can be read: a GPU without a name is `gone` for the rows."""
+    """Returns None if not even the UUID can be read. Rows then show the GPU as `gone`."""
     try:
         handle = pynvml.nvmlDeviceGetHandleByIndex(index)
         uuid = as_str(pynvml.nvmlDeviceGetUUID(handle))
@@ -109,7 +111,7 @@ def with_islands(gpus: Sequence[Gpu]) -> tuple[Gpu, ...]:
 
 
 def query_or_none(question: Any, *arguments: Any) -> Any:
-    """None where this GPU does not answer it."""
+    """Returns None if the GPU does not support the question."""
     try:
         return question(*arguments)
     except pynvml.NVMLError:
@@ -117,7 +119,7 @@ def query_or_none(question: Any, *arguments: Any) -> Any:
 
 
 def as_str(value: str | bytes) -> str:
-    """Older releases of pynvml answer in bytes."""
+    """Converts the bytes that older releases of pynvml return."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 

@@ -20,7 +20,7 @@ from typing import Any
 PR_SET_CHILD_SUBREAPER = 36
 LOCKED, RAN = "locked", "ran"
 KILL_AFTER_SECONDS = 3.0
-"""Seconds that what is left of the playbook has to end by itself."""
+"""Seconds that leftovers of the playbook have to end by themselves."""
 
 
 REPLY, ALIVE = "GROUNDCREW_REPAIR_REPLY", "GROUNDCREW_REPAIR_ALIVE"
@@ -46,7 +46,9 @@ def main(arguments: list[str]) -> int:
 
 
 def reply_started() -> None:
-    """To whoever waits at the socket; the lock by which this process is found to live is none of its children's."""
+    """Answers the client that waits at the socket. The lock that shows that this process is alive is not inherited by
+    children.
+    """
     alive, reply = os.environ.pop(ALIVE, ""), os.environ.pop(REPLY, "")
     if alive:
         os.set_inheritable(int(alive), False)
@@ -57,7 +59,7 @@ def reply_started() -> None:
 
 
 def inventory_files(folder: Path) -> list[str] | None:
-    """The installation's own hosts first, then those of this run; None: the run's folder alone."""
+    """The installation's own inventory, then that of this run. None: only the run's folder."""
     keys = os.environ.get("CREDENTIALS_DIRECTORY")
     return [f"{keys}/inventory.yml", str(folder / "inventory" / "hosts.yml")] if keys else None
 
@@ -83,28 +85,30 @@ def run_ansible(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def prepare_artifacts(folder: Path) -> None:
-    """ansible-runner makes all of it for its own user alone; on servers whoever asked reads it as another one."""
+    """Creates the folders that ansible-runner would create for its own user alone. On servers another user reads
+    them.
+    """
     artifacts = folder / "artifacts" / "run"
     (artifacts / "job_events").mkdir(parents=True)
     (artifacts / "stdout").touch()
 
 
 def handle_event(folder: Path, event: dict[str, Any]) -> bool:
-    """As ansible-runner would, under the same name; False: it has nothing more to do."""
+    """Writes the event's file as ansible-runner would. False: ansible-runner has nothing more to do."""
     name = f"{event['counter']}-{event['uuid']}"
     write_json_file(folder / "artifacts" / "run" / "job_events" / f"{name}.json", event, is_last=False)
     return False
 
 
 def become_subreaper() -> None:
-    """What the playbook leaves behind becomes our child, not the machine's."""
+    """Makes this process the parent of orphans, so that what the playbook leaves behind is not adopted by init."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
 
 
 def end_descendants() -> None:
-    """Asks first, then ends: the lock is not given back while anything of the run is alive."""
+    """Sends SIGTERM, then SIGKILL. The lock is held while any process of the run is alive."""
     for pid in child_pids(os.getpid()):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
@@ -124,7 +128,7 @@ def child_pids(pid: int) -> list[int]:
 
 
 def reap_children() -> bool:
-    """True while there is a child that has not ended."""
+    """Returns whether there are children that have not ended."""
     with suppress(ChildProcessError):
         while True:
             pid, _ = os.waitpid(-1, os.WNOHANG)
@@ -134,7 +138,7 @@ def reap_children() -> bool:
 
 
 def write_json_file(path: Path, value: dict[str, Any], is_last: bool = True) -> None:
-    """What is written last outlives the machine's own end too."""
+    """Writes a file. With `is_last` it is synced, so that it survives a crash of the machine."""
     unfinished = path.with_suffix(".unfinished")
     with unfinished.open("w") as file:
         json.dump(value, file)

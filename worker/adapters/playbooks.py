@@ -1,5 +1,4 @@
-"""Starts a playbook by ansible-runner in a process of its own and reads its events; all Ansible runs go through
-here."""
+"""Starts a playbook by ansible-runner in a process of its own and reads its events. All Ansible runs start here."""
 
 import fcntl
 import json
@@ -17,44 +16,47 @@ CLONE = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).with_name("playbook_process.py")
 RUN_VARIABLE = "GROUNDCREW_REPAIR"
 EVENT_FILE = re.compile(r"\d+-[0-9a-f-]{36}\.json")
-"""An event's file once it is whole; before, it is named after its uuid alone."""
+"""The name of an event's complete file. An incomplete one is named after its uuid alone."""
 ALIVE, ALIVE_DESCRIPTOR = "alive", "GROUNDCREW_REPAIR_ALIVE"
-"""A file in the run's folder, whose descriptor its process inherits locked and keeps: on servers it is another user's,
-and everywhere what /proc says of a process is nothing at all while it becomes another program."""
+"""The file in a run's folder whose lock its process inherits and holds. On servers the process belongs to another
+user, and while a process executes another program /proc shows nothing of it.
+"""
 SSH = "-o StrictHostKeyChecking=yes -o IdentitiesOnly=yes -o UserKnownHostsFile={keys}/known_hosts"
 PASSED_VARIABLES = ("HOME", "LANG", "TZ")
 
 
 @dataclass(frozen=True)
 class PlaybookRequest:
-    """One run: `folder` is its own and new, `variables` are ours alone (paths and ids, no text of a person)."""
+    """One run. Its `folder` is new, and its `variables` contain only paths and ids, no text of a person."""
 
     folder: Path
     playbook: Path
     hosts: Sequence[str]
     variables: Mapping[str, str]
     python: Path
-    """Of the Ansible environment."""
+    """The Python of the Ansible environment."""
     locks: Sequence[Path]
-    """All of them are held by the run, or it does not begin."""
+    """The locks that the run must hold all at once before it begins."""
     timeout: int
     is_check: bool = False
     config: Path = CLONE / "ansible" / "repairs.cfg"
     keys: Path | None = None
-    """The folder with the key of the hosts, their pinned keys and the inventory; None: on this machine."""
+    """The folder with the key of the hosts, their pinned keys and the inventory. None: the
+    run works on this machine.
+    """
 
 
 @dataclass(frozen=True)
 class PlaybookEnd:
-    """How a run ended; `rc` is None where no playbook ran."""
+    """How a run ended. `rc` is None if no playbook ran."""
 
     rc: int | None
     status: str
-    """`successful`, `failed`, `canceled`, `timeout`, `locked`, or `vanished` where its process was killed."""
+    """`successful`, `failed`, `canceled`, `timeout`, `locked`, or `vanished` if the run's process was killed."""
 
 
 def start_playbook_process(play: PlaybookRequest) -> None:
-    """Harmless where it has begun already: the folder says so."""
+    """Starts the process. Does nothing if it has been started, which the folder shows."""
     play.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
         (play.folder / "started").touch(exist_ok=False)
@@ -65,7 +67,7 @@ def start_playbook_process(play: PlaybookRequest) -> None:
 
 
 def write_request(play: PlaybookRequest) -> None:
-    """What the run's process reads."""
+    """Writes the request that the run's process reads."""
     write_inventory(play)
     for lock in play.locks:
         lock.parent.mkdir(parents=True, exist_ok=True)
@@ -82,8 +84,8 @@ def write_request(play: PlaybookRequest) -> None:
 def start_detached(play: PlaybookRequest) -> None:
     with (play.folder / "process.log").open("wb") as log, (play.folder / ALIVE).open("wb") as alive:
         fcntl.flock(alive, fcntl.LOCK_EX)
-        # Twice forked by the shell's own `&`: nobody here has to wait for it, and nobody's end ends it. Isolated (-I):
-        # where our packages lie among those of the portal, Ansible must never import the portal's versions.
+        # The shell's `&` forks twice: nobody here has to wait for the process, and it outlives this one. It is
+        # isolated (-I) because Ansible must never import the portal's versions of packages.
         subprocess.run(
             ["/bin/sh", "-c", 'setsid "$@" &', "sh", str(play.python), "-I", "-B", str(PROGRAM), str(play.folder)],
             env=playbook_environment(play) | {ALIVE_DESCRIPTOR: str(alive.fileno())},
@@ -93,7 +95,7 @@ def start_detached(play: PlaybookRequest) -> None:
 
 
 def write_inventory(play: PlaybookRequest) -> None:
-    """JSON is YAML; the tag keeps a value from ever being read as a template."""
+    """Writes the inventory as JSON, which is YAML. The tag keeps values from being read as templates."""
     folder = play.folder / "inventory"
     folder.mkdir()
     local = {"ansible_connection": "local", "ansible_python_interpreter": "/usr/bin/python3"}
@@ -105,7 +107,7 @@ def write_inventory(play: PlaybookRequest) -> None:
 
 
 def playbook_environment(play: PlaybookRequest) -> dict[str, str]:
-    """Nothing of the task worker's own: neither its settings nor its secrets."""
+    """The environment of the run, which contains neither the task worker's settings nor its secrets."""
     passed = {name: os.environ[name] for name in PASSED_VARIABLES if name in os.environ}
     return (
         passed
@@ -132,14 +134,14 @@ def key_environment(keys: Path | None) -> dict[str, str]:
 
 
 class EventReader:
-    """Reads each of ansible-runner's events of one run once."""
+    """Reads each event of one run once."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "artifacts" / "run" / "job_events"
         self.read_names: set[str] = set()
 
     def read_new_events(self) -> list[dict[str, Any]]:
-        """Those that have come since the last call, in their order; one that cannot be read yet comes the next time."""
+        """The events since the last call, in their order. One that cannot be read yet comes with the next call."""
         found = []
         files = (path for path in self.folder.glob("*.json") if path.name not in self.read_names)
         for path in sorted((path for path in files if EVENT_FILE.fullmatch(path.name)), key=event_number):
@@ -162,7 +164,7 @@ def has_playbook_started(folder: Path) -> bool:
 
 
 def read_playbook_end(folder: Path) -> PlaybookEnd | None:
-    """None while it runs. Where its process was killed, what it left is ended before this says so."""
+    """Returns None while the run is in progress. If its process was killed, its leftovers are ended first."""
     said = folder / "exit.json"
     if not said.exists():
         if is_locked(folder / ALIVE):
@@ -175,7 +177,7 @@ def read_playbook_end(folder: Path) -> PlaybookEnd | None:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a living process holds this file's lock; whoever may read the file may ask."""
+    """Whether a living process holds this file's lock. Everybody who may read the file may ask."""
     try:
         with path.open() as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -187,7 +189,7 @@ def is_locked(path: Path) -> bool:
 
 
 def list_run_processes(folder: Path) -> list[int]:
-    """Every living process of this run, by the mark in its environment."""
+    """The pids of this run's living processes, found by the mark in their environment."""
     wanted = f"{RUN_VARIABLE}={folder}".encode()
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
@@ -204,5 +206,5 @@ def kill_run_processes(folder: Path) -> None:
 
 
 def request_cancel(folder: Path) -> None:
-    """ansible-runner looks for it several times a second; the task at work is not waited for."""
+    """Requests the cancellation that ansible-runner checks several times a second, also while a task runs."""
     (folder / "cancel").touch()

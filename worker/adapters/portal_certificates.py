@@ -1,6 +1,6 @@
 """Makes the installation's certificate authority and the portal's certificate with the machine's openssl.
 
-A browser that has been given the authority once trusts every certificate that it signs from then on.
+A browser that trusts the authority trusts every certificate that it signs.
 """
 
 import os
@@ -15,17 +15,17 @@ from cluster.files.atomic import write_atomically
 
 AUTHORITY_DURATION = timedelta(days=3650)
 CERTIFICATE_DURATION = timedelta(days=397)
-"""The longest that browsers accept of a server's certificate."""
+"""The longest validity that browsers accept."""
 RENEW_BEFORE = timedelta(days=60)
 CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 
 
 class CertificateFailed(OSError):
-    """openssl's own last words."""
+    """openssl has failed. The message is the end of its output."""
 
 
 def ensure_authority(folder: Path, name: str) -> bool:
-    """`authority.pem` and `authority.key` in the folder; whether they had to be made."""
+    """Ensures `authority.pem` and `authority.key` in the folder. Returns whether they were made now."""
     certificate, key = folder / "authority.pem", folder / "authority.key"
     if certificate.exists() and key.exists() and is_valid_for(certificate, timedelta()):
         return False
@@ -39,9 +39,9 @@ def ensure_authority(folder: Path, name: str) -> bool:
 
 
 def ensure_certificate(folder: Path, names: Sequence[str]) -> bool:
-    """`portal.pem` (with the authority behind it) and `portal.key` for exactly these names and addresses.
+    """Ensures `portal.pem` (with the authority's certificate) and `portal.key` for exactly these names and addresses.
 
-    Made anew two months before its end, when a name has changed, and when the authority is another one.
+    They are made again two months before they expire, if the names have changed, and if the authority is another one.
     """
     certificate, key = folder / "portal.pem", folder / "portal.key"
     if key.exists() and certificate.exists() and is_certificate_valid(folder, certificate, names):
@@ -57,7 +57,7 @@ def ensure_certificate(folder: Path, names: Sequence[str]) -> bool:
 
 
 def make_certificate(key: Path, certificate: Path, words: Sequence[str], chain: bytes = b"") -> None:
-    """A new key with its certificate, and the certificates of `chain` behind that. Raises CertificateFailed."""
+    """Makes a key and its certificate, followed by the certificates of `chain`. Raises CertificateFailed."""
     with TemporaryDirectory(dir=key.parent, prefix=".openssl-") as place:
         made_key, made = Path(place, "key"), Path(place, "certificate")
         run_openssl(["req", "-x509", *CURVE, "-keyout", str(made_key), "-out", str(made), *words])
@@ -66,7 +66,7 @@ def make_certificate(key: Path, certificate: Path, words: Sequence[str], chain: 
 
 
 def read_certificate_names(folder: Path) -> list[str]:
-    """Those of the certificate that is there, the public one first. Raises CertificateFailed."""
+    """The names in the existing certificate, the public one first. Raises CertificateFailed."""
     shown = run_openssl(
         ["x509", "-in", str(folder / "portal.pem"), "-noout", "-ext", "subjectAltName"]
     ).stdout
@@ -91,7 +91,7 @@ def subject_alternative_names(names: Sequence[str]) -> str:
 
 
 def comparable_name(name: str) -> str:
-    """openssl writes out each group of an IPv6 address."""
+    """The name in the form of openssl, which writes out each group of an IPv6 address."""
     return str(ip_address(name)) if is_address(name) else name
 
 
@@ -112,7 +112,9 @@ def is_valid_for(certificate: Path, longer: timedelta) -> bool:
 
 
 def run_openssl(words: Sequence[str], must: bool = True) -> "subprocess.CompletedProcess[str]":
-    """Raises CertificateFailed where `must` and it fails. Files are made for nobody else to read."""
+    """Runs openssl with a umask that lets nobody else read new files. Raises CertificateFailed if it fails and `must`
+    is set.
+    """
     before = os.umask(0o077)
     try:
         done = subprocess.run(["openssl", *words], capture_output=True, text=True, check=False)

@@ -13,7 +13,7 @@ PATIENCE_SECONDS = 10.0
 
 
 class PortalClient:
-    """`authority` is the certificate authority to trust; None: those that the machine trusts."""
+    """The client. `authority` is the certificate authority to trust; None: those that the machine trusts."""
 
     def __init__(self, url: str, authority: Path | None, token_file: Path) -> None:
         context = ssl.create_default_context(cafile=str(authority) if authority else None)
@@ -23,7 +23,7 @@ class PortalClient:
     def post_heartbeat(
         self, boot_id: str, facts: Mapping[str, Any], units: Sequence[Mapping[str, Any]]
     ) -> None:
-        """Raises httpx.HTTPError. The token is read each time, so that a new one counts at once."""
+        """Raises httpx.HTTPError. The token is read for each request, so that a new one takes effect at once."""
         token = self.token_file.read_text().strip()
         self.client.post(
             HEARTBEATS,

@@ -13,7 +13,7 @@ DIGIT_IMAGES = 1797
 
 
 class SampleDigitsFailed(Unavailable):
-    """`line` is the last thing that the program said."""
+    """The program that writes the images has failed. `line` is the last line of its output."""
 
 
 def write_sample_digits(
@@ -21,9 +21,8 @@ def write_sample_digits(
 ) -> int:
     """Write 1797 PNG files into one folder per digit, and a README.txt beside them; returns how many images.
 
-    `environment` is a built training environment. The folder appears at once and whole; where it already
-    has something in it, nothing happens. The same environment writes the same bytes. What `report` raises
-    ends the writing.
+    `environment` is a built training environment. The folder appears only when it is complete. If it is not empty,
+    nothing is written. The same environment writes the same bytes. An exception of `report` ends the writing.
     """
     if folder.exists() and any(folder.iterdir()):
         return DIGIT_IMAGES

@@ -24,13 +24,15 @@ BROKEN = (
     *(EOFError, NotImplementedError, RecursionError),
 )
 HEADER_BYTES = 64 * 1024
-"""Of one header that carries a long name or other facts; tarfile reads each of them whole."""
+"""The largest header with a long name or other attributes. tarfile reads such a header as a whole."""
 MOST_HEADER_BYTES = 2 * 1024**3
-"""A kilobyte for each of a million entries is half of it."""
+"""The largest sum of all headers: twice a kilobyte for each of a million entries."""
 MOST_GLOBAL_HEADERS = 1000
-"""tarfile keeps them all, and each entry gets a copy."""
+"""tarfile keeps all global headers and copies them into each entry."""
 ZIP_ENTRIES = 250_000
-"""zipfile keeps about 600 bytes of each for as long as the archive is open; tar needs none of it."""
+"""The largest number of entries. zipfile keeps about 600 bytes per entry while the archive is open; tarfile needs
+none.
+"""
 ZIP_TABLE_BYTES = 64 * 1024 * 1024
 HEADER_KINDS = frozenset(
     (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
@@ -39,11 +41,11 @@ HEADER_KINDS = frozenset(
 GNU_SPARSE_GOES_ON = 482
 """https://www.gnu.org/software/tar/manual/html_node/Standard.html: `isextended` of the old GNU header."""
 END_ENTRIES, END_SIZE, END_PLACE = 4, 5, 9
-"""Of the end record as zipfile reads it: entries in all, bytes of the table, where the record stands."""
+"""Positions in the end record as zipfile reads it: number of entries, size of the table, position of the record."""
 LARGE_END_BYTES = 56 + 20
-"""A large archive's own end record and what points to it stand between the table and the end record."""
+"""The size of a large archive's own end record and its locator, which are between the table and the end record."""
 TABLE_RECORD = struct.Struct("<4s24xHHH12x")
-"""PKWARE's APPNOTE 4.3.12: signature, then the lengths of name, extra field and comment; 46 bytes."""
+"""The record of PKWARE's APPNOTE 4.3.12: signature, then the lengths of name, extra field and comment; 46 bytes."""
 TAR_KINDS = {
     tarfile.REGTYPE: ArchiveEntryKind.FILE,
     tarfile.AREGTYPE: ArchiveEntryKind.FILE,
@@ -55,12 +57,12 @@ TAR_KINDS = {
 }
 
 ReportShare = Callable[[float], None]
-"""Called with the share of the archive that has been read, 0 to 1."""
+"""The callback gets the share of the archive that has been read, 0 to 1."""
 
 
 @dataclass(frozen=True)
 class ArchiveMember:
-    """An entry and how to read it; `read` is None for a folder."""
+    """An entry. `read` reads it and is None for a folder."""
 
     entry: ArchiveEntry
     read: Callable[[], IO[bytes]] | None
@@ -75,17 +77,17 @@ def unpack_upload_archive(
     told: ReportShare,
     memory: int = MEMORY_BYTES,
 ) -> int:
-    """Into the empty folder `target`; the number of files.
+    """Unpacks into the empty folder `target` and returns the number of files.
 
-    `name` is what the user called it: its ending says the kind. Raises Refused; then `target` holds a part
-    that the caller throws away. Files get no rights but reading and writing by us, no owner, no links.
-    It takes at most `memory` bytes on top of what the process has.
+    `name` is the user's name of the archive, whose ending decides the format. Raises Refused; the caller then deletes
+    `target`. Files can only be read and written by us, and keep neither owner nor links. The call uses at most
+    `memory` additional bytes.
     """
     try:
         with limited_memory(memory), open_archive(archive, name) as contents:
             for content in contents:
-                path = verdict.check(content.entry)
-                if path:
+                path = check_member(content.entry, verdict)
+                if path and not verdict.has_bad_names:
                     write_member(target / path, content, verdict)
                 told(content.share)
     except MemoryError as error:
@@ -93,8 +95,20 @@ def unpack_upload_archive(
     return verdict.finish()
 
 
+def check_member(entry: ArchiveEntry, verdict: ArchiveChecker) -> str:
+    """The path to write; "" also for a bad name, because all of them are to be known. Raises Refused."""
+    try:
+        return verdict.check(entry)
+    except Refused as refusal:
+        if verdict.note_bad_names(entry, refusal):
+            return ""
+        raise
+
+
 def write_member(path: Path, content: ArchiveMember, verdict: ArchiveChecker) -> None:
-    """Folders of the path were checked with it; O_EXCL: nothing that stands there is written through."""
+    """Writes one file. The folders of its path were checked before; O_EXCL refuses to write
+    through an existing file.
+    """
     if content.read is None:
         path.mkdir(parents=True, exist_ok=True)
         return
@@ -113,7 +127,7 @@ def read_member_chunk(source: IO[bytes]) -> bytes:
 
 @contextmanager
 def open_archive(archive: Path, name: str) -> Iterator[Iterator[ArchiveMember]]:
-    """Raises Refused where it is not what its ending says, here or while it is read."""
+    """Opens the archive. Raises Refused, here or while it is read, if its format is not that of its ending."""
     with refusing_damage(name):
         if name.lower().endswith(".zip"):
             check_zip_table(archive)
@@ -127,7 +141,7 @@ def open_archive(archive: Path, name: str) -> Iterator[Iterator[ArchiveMember]]:
 
 @contextmanager
 def refusing_damage(name: str = "") -> Iterator[None]:
-    """Errors of the formats, told apart from errors of the disk: those have a number."""
+    """Turns errors of the formats into Refused. Errors of the disk have an errno and stay as they are."""
     try:
         yield
     except BROKEN as error:
@@ -141,7 +155,7 @@ def refusing_damage(name: str = "") -> Iterator[None]:
 def check_zip_table(archive: Path) -> None:
     """Counts the entries of a zip before zipfile makes an object of each. Raises Refused."""
     with archive.open("rb") as file:
-        # The very record that zipfile goes by: another reading of it could be led to another number.
+        # This is the end record that zipfile uses. An own reading of it could be misled to another number.
         end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
         if not end:
             raise zipfile.BadZipFile
@@ -159,7 +173,7 @@ def check_zip_table(archive: Path) -> None:
 
 
 def count_records(file: IO[bytes], size: int) -> int:
-    """Of the table of `size` bytes that begins here; stops behind the most that are allowed."""
+    """Counts the records in the table of `size` bytes. It stops after the largest allowed number."""
     count = read = 0
     while read < size and count <= ZIP_ENTRIES:
         record = file.read(TABLE_RECORD.size)
@@ -175,7 +189,7 @@ def count_records(file: IO[bytes], size: int) -> int:
 
 
 def bounded_tar_headers() -> type[tarfile.TarInfo]:
-    """Entries of one archive that refuse, before tarfile reads it, what would be read into memory as a whole."""
+    """A class of entries that refuses headers which tarfile would otherwise read into memory as a whole."""
     read = 0
 
     class ShortHeaders(tarfile.TarInfo):
@@ -199,7 +213,7 @@ def bounded_tar_headers() -> type[tarfile.TarInfo]:
             return found
 
         def _proc_gnusparse_10(self, following: tarfile.TarInfo, *_: object) -> None:
-            """tarfile would collect as many numbers as the archive says that there are."""
+            """Without this check tarfile would collect as many numbers as the archive claims."""
             raise Refused("archive", "archive.sparse", entry=display_name(following.name))
 
     return ShortHeaders
@@ -229,7 +243,7 @@ def open_zip_member(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]
 
 
 def kind_of_mode(mode: int) -> ArchiveEntryKind:
-    """By the file type in the Unix half of a zip entry's attributes; archivers elsewhere leave it 0."""
+    """The file type in the Unix half of a zip entry's attributes, which is 0 if another system made the archive."""
     kind = stat.S_IFMT(mode)
     if kind in (0, stat.S_IFREG):
         return ArchiveEntryKind.FILE
@@ -239,7 +253,7 @@ def kind_of_mode(mode: int) -> ArchiveEntryKind:
 
 
 def tar_members(unrolled: tarfile.TarFile, raw: IO[bytes], size: int) -> Iterator[ArchiveMember]:
-    """One after another as they stand in the file; the share is how far the packed file has been read."""
+    """The entries in the order of the file. The share is how much of the packed file has been read."""
     while True:
         with refusing_damage():
             member = unrolled.next()

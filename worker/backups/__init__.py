@@ -1,1 +1,1 @@
-"""Back up the database as readable SQL, restore every backup once as a drill, and put one back."""
+"""Back up the database as readable SQL, verify every backup by a drill, and restore a backup."""

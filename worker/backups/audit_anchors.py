@@ -1,5 +1,6 @@
 """Anchors are copies of the access log's newest seal outside the database: in the manifests of backups and in the
-scheduler's log."""
+scheduler's log.
+"""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -18,31 +19,31 @@ SEAL_EVENT = "the audit is sealed"
 
 
 def log_seal(seal: AuditSeal) -> None:
-    """A line of the scheduler's log: the journal has it, and whatever machine the journal is sent to."""
+    """Writes the seal into the scheduler's log, from which the journal and its receivers get a copy."""
     log.info(SEAL_EVENT, seal=seal.id, entries=seal.entries, mac=seal.mac)
 
 
 def anchors_in_backups(settings: Settings) -> list[SealAnchor]:
-    """What the manifests of backups have written down."""
+    """The anchors in the manifests of backups."""
     backups = read_backups(settings.backups)
     return [SealAnchor(each.name, *each.anchor, each.made_at) for each in backups if each.anchor is not None]
 
 
 def anchors_in_log(file: Path) -> list[SealAnchor]:
-    """Those in a log: of the scheduler, of the journal, of syslog; whatever stands before a line's JSON is skipped."""
+    """The anchors in a log of the scheduler, the journal or syslog. Text before a line's JSON is skipped."""
     with file.open(encoding="utf-8", errors="replace") as lines:
         return [SealAnchor(str(file), *seal) for seal in parse_seal_lines(lines)]
 
 
 def parse_seal_lines(lines: Iterable[str]) -> Iterator[tuple[int, str, datetime | None]]:
-    """Number, mac, and when the line says that it was written."""
+    """Yields number and mac of each seal, and the time at which the line says that it was written."""
     for line in lines:
         if SEAL_EVENT not in line:
             continue
         try:
             told = json.loads(line[line.index("{") :])
         except ValueError:
-            continue  # Half a line, or somebody else's.
+            continue  # The line is incomplete or was written by another program.
         if (
             told.get("event") == SEAL_EVENT
             and isinstance(told.get("seal"), int)
@@ -52,7 +53,7 @@ def parse_seal_lines(lines: Iterable[str]) -> Iterator[tuple[int, str, datetime 
 
 
 def parse_timestamp(text: object) -> datetime | None:
-    """None also for a time without its zone: it names no moment."""
+    """Returns None also for a time without a zone."""
     try:
         found = datetime.fromisoformat(str(text))
     except ValueError:

@@ -1,5 +1,6 @@
-"""Summarise what a database holds, so that a restored copy can be compared with the original, and check what must be
-true of every database of this product."""
+"""Summarise what a database contains, so that a restored copy can be compared with the original, and check what must
+be true of every database of this product.
+"""
 
 from dataclasses import dataclass
 
@@ -8,7 +9,7 @@ from sqlalchemy import Connection, inspect
 from worker.backups.errors import BackupBroken
 
 APPEND_ONLY_TABLES = ("audit_entries", "audit_seals")
-"""The second one is younger than the oldest backups."""
+"""The second table does not exist in the oldest backups."""
 TRIGGER_QUERIES = {
     "sqlite": (3, "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = '{table}'"),
     "postgresql": (
@@ -17,7 +18,7 @@ TRIGGER_QUERIES = {
         " AND NOT tgisinternal AND tgenabled <> 'D'",
     ),
 }
-"""How many triggers keep each of the audit's tables append-only, and how they are counted."""
+"""The number of triggers that keep each of the audit's tables append-only, and the query that counts them."""
 LIVES = "EXISTS (SELECT 1 FROM attempts WHERE attempts.job_id = jobs.id AND attempts.ended_at IS NULL)"
 INVARIANTS = {
     "broken.unit_twice": (
@@ -41,12 +42,12 @@ INVARIANTS = {
         " AND (ended_at IS NULL OR end_code IS NULL)"
     ),
 }
-"""By the code of what is broken then; each asks for the ids of those that break it."""
+"""A query per code. It selects the ids of the rows that violate the invariant."""
 
 
 @dataclass(frozen=True)
 class DatabaseSummary:
-    """Migration, rows by table, and the newest entry of the audit; None: it has none yet."""
+    """The migration, the number of rows by table, and the newest entry of the audit; None if there is no entry."""
 
     revision: str
     rows: dict[str, int]
@@ -54,7 +55,7 @@ class DatabaseSummary:
 
 
 def read_summary(connection: Connection) -> DatabaseSummary:
-    """Raises BackupBroken where it is no database of ours."""
+    """Raises BackupBroken if this is not a database of ours."""
     rows = count_rows(connection)
     if not {"alembic_version", "audit_entries", "users"} <= set(rows):
         raise BackupBroken("broken.not_ours")
@@ -64,7 +65,7 @@ def read_summary(connection: Connection) -> DatabaseSummary:
 
 
 def count_rows(connection: Connection) -> dict[str, int]:
-    """Of every table, by its name."""
+    """The number of rows by table."""
     quote = connection.dialect.identifier_preparer.quote
     return {
         name: int(connection.exec_driver_sql(f"SELECT count(*) FROM {quote(name)}").scalar_one())
@@ -85,7 +86,7 @@ def check_same_summary(found: DatabaseSummary, expected: DatabaseSummary) -> Non
 
 
 def check_audit_triggers(connection: Connection, rows: dict[str, int]) -> None:
-    """Raises BackupBroken where the audit could be changed unseen."""
+    """Raises BackupBroken if a trigger is missing, so that the audit could be changed."""
     least, query = TRIGGER_QUERIES[connection.dialect.name]
     for table in [name for name in APPEND_ONLY_TABLES if name in rows]:
         if connection.exec_driver_sql(query.format(table=table)).scalar_one() < least:
@@ -93,7 +94,7 @@ def check_audit_triggers(connection: Connection, rows: dict[str, int]) -> None:
 
 
 def check_invariants(connection: Connection) -> None:
-    """Raises BackupBroken with the first one that is broken, and where."""
+    """Raises BackupBroken with the first violated invariant and the ids of the rows."""
     for code, query in INVARIANTS.items():
         found = connection.exec_driver_sql(f"{query} LIMIT 1").scalar()
         if found is not None:

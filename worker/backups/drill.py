@@ -39,27 +39,27 @@ from worker.backups.protocols import ScratchDatabase
 
 UNZSTD = ("zstd", "--quiet", "--decompress", "--stdout")
 ScratchCheck = Callable[[Settings, str], None]
-"""At the scratch database, by its address. Raises BackupBroken."""
+"""A check of the scratch database at the given address. Raises BackupBroken."""
 
 
 def no_scratch_check(settings: Settings, url: str) -> None:
-    """What is compared is enough."""
+    """Checks nothing besides the comparison with the manifest."""
 
 
 def drill_newest_backup(
     settings: Settings, now: datetime, look: ScratchCheck = no_scratch_check
 ) -> dict[str, Any]:
-    """The manifest with how it went. Raises Unavailable where there is no backup."""
+    """Drills the newest backup and returns its manifest with the result. Raises Unavailable if there is no backup."""
     with hold_backup_lock(settings), disk_full_as_unavailable(settings.backups):
         delete_unfinished(settings)
         return drill_locked(settings, now, look)
 
 
 def drill_locked(settings: Settings, now: datetime, look: ScratchCheck) -> dict[str, Any]:
-    """`audit` in the manifest names the first audit seal that the restored rows violate. The backup is valid all the
-    same: production has the same defect.
+    """Drills the newest backup; the caller holds the lock.
 
-    That is no fault of the backup, which is proved: the living one is the same.
+    `audit` in the manifest names the first audit seal that the restored rows violate. The backup counts as verified
+    all the same, because the database itself has the same defect.
     """
     backups = read_backups(settings.backups)
     if not backups:
@@ -80,18 +80,18 @@ def drill_locked(settings: Settings, now: datetime, look: ScratchCheck) -> dict[
 
 
 def run_drill(settings: Settings, manifest: dict[str, Any], look: ScratchCheck) -> SealViolation | None:
-    """The first wrong place of its audit. Raises BackupBroken, Unavailable."""
+    """Returns the first violated seal of the audit. Raises BackupBroken, Unavailable."""
     check_database_kind(settings, manifest)
     with restore_to_scratch(settings, settings.backups / manifest["name"], manifest) as scratch:
         if manifest["revision"] != head_revision():
-            return None  # The audit's tables may be others than this code reads.
+            return None  # Another version's audit tables may differ from those that this code reads.
         wrong = find_seal_violation(settings, scratch.url, manifest)
         look(settings, scratch.url)
         return wrong
 
 
 def check_database_kind(settings: Settings, manifest: dict[str, Any]) -> None:
-    """Raises BackupBroken: the SQL of one kind of database is not that of the other."""
+    """Raises BackupBroken for the SQL of another kind of database."""
     made_from, ours = manifest.get("database", "sqlite"), open_backup_database(settings).kind
     if made_from != ours:
         raise BackupBroken("broken.other_kind", found=made_from, ours=ours)
@@ -101,7 +101,9 @@ def check_database_kind(settings: Settings, manifest: dict[str, Any]) -> None:
 def restore_to_scratch(
     settings: Settings, file: Path, manifest: dict[str, Any], is_to_stay: bool = False
 ) -> Iterator[ScratchDatabase]:
-    """In a scratch database, and what its manifest says. Raises BackupBroken, Unavailable."""
+    """Loads the backup into a scratch database and compares it with the manifest. Raises
+    BackupBroken, Unavailable.
+    """
     check_backup_digest(file, manifest["sha256"])
     with open_backup_database(settings).scratch(is_to_stay) as scratch:
         with external_call("backups.scratch"):

@@ -1,4 +1,4 @@
-"""Writes the database out as readable SQL, with a manifest of what is in it."""
+"""Writes the database as readable SQL, with a manifest of its contents."""
 
 import fcntl
 import hashlib
@@ -30,16 +30,17 @@ RESERVE_BYTES = 64 * 1024**2
 
 def open_backup_database(settings: Settings) -> BackupDatabase:
     if sqlite_file(settings.database_url) is None:
-        from worker.backups.postgresql import PostgresqlDatabase  # Its driver is slow to import.
+        # Importing its driver takes long, so it is imported only where it is used.
+        from worker.backups.postgresql import PostgresqlDatabase
 
         return PostgresqlDatabase(make_url(settings.database_url))
     return SqliteDatabase(settings)
 
 
 def make_backup(settings: Settings, now: datetime, anchor: tuple[int, str] | None = None) -> dict[str, Any]:
-    """Its manifest. Nobody who writes waits for it. `anchor` is the newest seal of the audit.
+    """Makes a backup and returns its manifest. Writers do not wait for it. `anchor` is the newest seal of the audit.
 
-    Raises Unavailable where what is needed for it is missing or fails.
+    Raises Unavailable if something that it needs is missing or fails.
     """
     with hold_backup_lock(settings), disk_full_as_unavailable(settings.backups):
         delete_unfinished(settings)
@@ -49,7 +50,7 @@ def make_backup(settings: Settings, now: datetime, anchor: tuple[int, str] | Non
 def write_backup(
     settings: Settings, now: datetime, anchor: tuple[int, str] | None, prefix: str = "groundcrew"
 ) -> dict[str, Any]:
-    """The manifest comes before the file that it describes: neither counts without the other."""
+    """Writes the manifest before the file that it describes, because neither counts without the other."""
     folder, database = settings.backups, open_backup_database(settings)
     name = f"{prefix}-{now.astimezone(settings.zone):%Y%m%d-%H%M%S}.sql.zst"
     try:
@@ -57,7 +58,7 @@ def write_backup(
             unfinished = write_compressed(folder / name, reading.pieces)
     except BackupBroken as broken:
         raise Unavailable("backup.unreadable", problem=broken.as_data()) from broken
-    # Only now is it known that the text has come to its end.
+    # The contents of the summary are certain only now, because the whole text has been read.
     size, digest = measure_file(unfinished)
     manifest = {
         "name": name,
@@ -79,7 +80,7 @@ def write_backup(
 
 @contextmanager
 def hold_backup_lock(settings: Settings) -> Iterator[None]:
-    """One backup or drill at a time: a second one waits. The lock goes with its process, however that ends."""
+    """Allows one backup or drill at a time; a second one waits. The lock ends with its process."""
     settings.backups.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (settings.backups / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -87,7 +88,7 @@ def hold_backup_lock(settings: Settings) -> Iterator[None]:
 
 
 def check_backup_space(settings: Settings) -> tuple[int, int]:
-    """Bytes that are free and bytes that are needed. Raises Unavailable where copy and text would not fit."""
+    """The free and the needed bytes. Raises Unavailable if copy and text would not fit."""
     needed = RESERVE_BYTES + 2 * open_backup_database(settings).size()
     settings.backups.mkdir(parents=True, exist_ok=True, mode=0o700)
     free = min(shutil.disk_usage(folder).free for folder in (settings.state_dir, settings.backups))
@@ -97,7 +98,7 @@ def check_backup_space(settings: Settings) -> tuple[int, int]:
 
 
 def delete_unfinished(settings: Settings) -> None:
-    """What a killed backup or drill has left; none of it is at work, for the caller is alone."""
+    """Deletes what killed backups and drills have left. The caller holds the lock, so none of it is in use."""
     open_backup_database(settings).delete_unfinished()
     for path in settings.backups.glob("*.unfinished"):
         path.unlink(missing_ok=True)
@@ -107,7 +108,7 @@ def delete_unfinished(settings: Settings) -> None:
 
 
 def write_compressed(path: Path, pieces: Iterable[bytes]) -> Path:
-    """Compressed, in a file that is not finished yet."""
+    """Compresses the pieces into an unfinished file."""
     unfinished = path.with_suffix(".unfinished")
     with suppress(FileNotFoundError):
         unfinished.unlink()
@@ -116,22 +117,22 @@ def write_compressed(path: Path, pieces: Iterable[bytes]) -> Path:
             compress(pieces, file.fileno())
             os.fsync(file.fileno())
         except BaseException:
-            unfinished.unlink()  # On a full disk its bytes are the first that are needed.
+            unfinished.unlink()  # If the disk is full, the space is needed at once.
             raise
     return unfinished
 
 
 def measure_file(file: Path) -> tuple[int, str]:
-    """Bytes and SHA-256."""
+    """The size in bytes and the SHA-256."""
     with file.open("rb") as content:
         return os.fstat(content.fileno()).st_size, hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def compress(pieces: Iterable[bytes], target: int) -> None:
-    """Raises Unavailable where zstd fails, as on a disk that is full."""
+    """Raises Unavailable if zstd fails, for example because the disk is full."""
     with subprocess.Popen(ZSTD, stdin=subprocess.PIPE, stdout=target, stderr=subprocess.PIPE) as zstd:
         assert zstd.stdin is not None and zstd.stderr is not None
-        with suppress(BrokenPipeError):  # Its exit code says why.
+        with suppress(BrokenPipeError):  # The exit code of zstd tells the reason.
             for piece in pieces:
                 zstd.stdin.write(piece)
         with suppress(BrokenPipeError):
@@ -144,5 +145,5 @@ def compress(pieces: Iterable[bytes], target: int) -> None:
 
 def write_backup_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
-    # Counts and sums, no row of anybody: who watches repairs may read them where it may not read the backup.
+    # A manifest has counts and sums but no rows, so it may be read by those who may not read the backup.
     write_atomically(manifest_path(folder, manifest["name"]), text, 0o640)

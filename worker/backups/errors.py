@@ -13,25 +13,25 @@ SIGNS = ("No space left on device", "database or disk is full")
 
 
 class BackupBroken(GroundcrewError):
-    """What is wrong with it, as its manifest keeps it."""
+    """A backup is broken. The code and the data are stored in its manifest."""
 
     def as_data(self) -> dict[str, Any]:
         return {"code": self.code, "data": self.data}
 
 
 class DiskFull(OSError):
-    """As a program that we started has said it."""
+    """A program that we started has reported a full disk."""
 
 
 def raise_if_disk_full(said: str) -> None:
-    """Raises DiskFull where a program's last words are that."""
+    """Raises DiskFull if the program's error is that of a full disk."""
     if any(sign in said for sign in SIGNS):
         raise DiskFull(errno.ENOSPC, said)
 
 
 @contextmanager
 def disk_full_as_unavailable(folder: Path) -> Iterator[None]:
-    """Raises Unavailable instead of whatever met the full disk."""
+    """Raises Unavailable instead of any error that a full disk caused."""
     try:
         yield
     except (OSError, sqlite3.OperationalError) as error:

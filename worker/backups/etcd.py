@@ -24,17 +24,21 @@ from worker.backups.errors import BackupBroken, disk_full_as_unavailable
 STAMP = "etcd-%Y%m%dT%H%M%SZ.db"
 PIECE = 1024 * 1024
 START_TIMEOUT = 120
-"""Seconds for a fresh etcd; ENDS_WITHIN for all that it is asked."""
+"""Seconds in which a fresh etcd has to start. ENDS_WITHIN limits each command."""
 RUN_TIMEOUT = 600
 NEWER_THAN = timedelta(hours=24, minutes=10)
-"""One is written each night, on another timer than the backup's: an older one says that last night's failed."""
+"""A snapshot is written each night by another timer than the backup's. An older one means that the last night's
+failed.
+"""
 WITNESS_KEY = "/registry/namespaces/kube-system"
-"""Every cluster has it."""
+"""The key exists in every cluster."""
 
 
 @dataclass(frozen=True)
 class EtcdSnapshot:
-    """As the role kubernetes leaves it, with what etcd's own tools said of it, and the programs of that etcd."""
+    """A snapshot that the role kubernetes has left, what etcd's tools reported about it, and the programs of that
+    etcd.
+    """
 
     file: Path
     made_at: datetime
@@ -45,9 +49,9 @@ class EtcdSnapshot:
 
 
 def back_up_etcd_snapshot(settings: Settings, now: datetime) -> EtcdBackup | None:
-    """The one that was taken and proved; None where this installation has no Kubernetes.
+    """Stores and drills the newest snapshot. Returns None if this installation has no Kubernetes.
 
-    Raises Unavailable: there is none, it is too old, or it is broken.
+    Raises Unavailable if there is no snapshot, or it is too old or broken.
     """
     if settings.etcd_snapshots is None:
         return None
@@ -64,7 +68,7 @@ def back_up_etcd_snapshot(settings: Settings, now: datetime) -> EtcdBackup | Non
 
 
 def find_newest_snapshot(folder: Path) -> EtcdSnapshot:
-    """Raises Unavailable where there is none with a record that can be read."""
+    """Raises Unavailable if there is no snapshot with a readable record."""
     for record in sorted(folder.glob("etcd-*.db.json"), reverse=True):
         file = record.with_suffix("")
         try:
@@ -82,7 +86,9 @@ PROGRAMS = ("etcd", "etcdctl", "etcdutl")
 
 
 def store_snapshot(settings: Settings, snapshot: EtcdSnapshot) -> None:
-    """Nothing where it was taken before. The manifest comes before the file: neither counts without the other."""
+    """Copies the snapshot unless it was copied before. The manifest is written before the file, because neither
+    counts alone.
+    """
     target = settings.backups / f"{snapshot.file.name}.zst"
     if target.exists() and manifest_path(settings.backups, target.name).exists():
         return
@@ -101,7 +107,7 @@ def store_snapshot(settings: Settings, snapshot: EtcdSnapshot) -> None:
 
 
 def drill_snapshot(settings: Settings, snapshot: EtcdSnapshot, now: datetime) -> dict[str, Any]:
-    """The manifest with how it went. Raises Unavailable where etcd itself is missing."""
+    """Drills the snapshot and returns the manifest with the result. Raises Unavailable if etcd itself is missing."""
     name = f"{snapshot.file.name}.zst"
     manifest: dict[str, Any] = json.loads(manifest_path(settings.backups, name).read_text())
     started = time.monotonic()
@@ -120,7 +126,7 @@ def drill_snapshot(settings: Settings, snapshot: EtcdSnapshot, now: datetime) ->
 
 
 def restore_and_count_keys(folder: Path, name: str, snapshot: EtcdSnapshot) -> int:
-    """How many keys a fresh etcd has, restored from this backup alone. Raises BackupBroken."""
+    """The number of keys of a fresh etcd that was restored from this backup alone. Raises BackupBroken."""
     place = folder / ".etcd-drill"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(mode=0o700)
@@ -137,7 +143,7 @@ def restore_and_count_keys(folder: Path, name: str, snapshot: EtcdSnapshot) -> i
 
 
 def check_restored_keys(snapshot: EtcdSnapshot, asked: list[str | Path]) -> int:
-    """Keys by count. Raises BackupBroken where it is not what was written, or no cluster at all."""
+    """The number of keys. Raises BackupBroken if it is not the recorded one or there is no cluster."""
     known = parse_etcdctl_fields(run_etcd_tool([*asked, "get", WITNESS_KEY, "--count-only"]))
     told = parse_etcdctl_fields(run_etcd_tool([*asked, "get", "/registry/", "--prefix", "--count-only"]))
     if told["Revision"] < snapshot.revision:
@@ -148,15 +154,17 @@ def check_restored_keys(snapshot: EtcdSnapshot, asked: list[str | Path]) -> int:
 
 
 def parse_etcdctl_fields(said: str) -> dict[str, int]:
-    """By name, as etcdctl writes an answer out in fields, the one way in which it counts."""
+    """The counts by name, from etcdctl's output as fields, which is the only format with counts."""
     return {name: int(number) for name, number in re.findall(r'^"(\w+)" : (\d+)$', said, re.MULTILINE)}
 
 
 @contextmanager
 def run_scratch_etcd(snapshot: EtcdSnapshot, place: Path) -> Iterator[list[str | Path]]:
-    """A command that asks it; on sockets in a folder that nobody else may enter. Raises BackupBroken."""
+    """Yields a command that asks the fresh etcd, on sockets in a folder that nobody else may enter. Raises
+    BackupBroken.
+    """
     asked = f"unix://{place / 'asked'}"
-    # Its end comes also where this process is killed before it can say so.
+    # `timeout` ends etcd even if this process is killed.
     command: list[str | Path] = [
         *("timeout", "--kill-after=10", str(RUN_TIMEOUT)),
         *(snapshot.etcd, "--data-dir", place / "data", "--log-level", "error"),
@@ -183,7 +191,7 @@ def run_scratch_etcd(snapshot: EtcdSnapshot, place: Path) -> Iterator[list[str |
 
 
 def wait_until_healthy(process: "subprocess.Popen[bytes]", health: list[str | Path], said: Path) -> None:
-    """Raises BackupBroken with its last words."""
+    """Raises BackupBroken with the end of etcd's output."""
     deadline = time.monotonic() + START_TIMEOUT
     while True:
         if subprocess.run(health, capture_output=True, check=False).returncode == 0:
@@ -194,7 +202,7 @@ def wait_until_healthy(process: "subprocess.Popen[bytes]", health: list[str | Pa
 
 
 def run_etcd_tool(command: list[str | Path]) -> str:
-    """Raises BackupBroken with its last words."""
+    """Returns the tool's output. Raises BackupBroken with the end of its output."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode != 0:
         raise BackupBroken("broken.damaged", said=done.stderr.strip()[-300:])
@@ -202,7 +210,9 @@ def run_etcd_tool(command: list[str | Path]) -> str:
 
 
 def delete_surplus_snapshots(settings: Settings) -> None:
-    """By the same rule as the database's; the file first, for a manifest alone is no backup."""
+    """Deletes by the rule for the database's backups. The file is deleted first, because a manifest alone is no
+    backup.
+    """
     kept = [
         StoredBackup(each.name, each.made_at, each.restored_at is not None)
         for each in read_etcd_backups(settings.backups)

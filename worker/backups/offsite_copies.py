@@ -1,4 +1,4 @@
-"""Copy verified backups to another machine by rsync; a copy that fails is tried again the next night."""
+"""Copy verified backups to another machine by rsync. A failed copy is repeated the next night."""
 
 import json
 import os
@@ -17,21 +17,22 @@ from worker.backups.dump import hold_backup_lock, write_backup_manifest
 
 RSYNC = ("rsync", "--times", "--chmod=F600", "--partial-dir=.unfinished", "--timeout=120")
 BY_SSH = "ssh -o BatchMode=yes -o ConnectTimeout=20"
-"""Nobody is there who could type a password or look at an unknown host key."""
+"""Nobody can type a password or accept an unknown host key."""
 RSYNC_TIMEOUT = 4 * 3600
 LAST_WORDS = 300
 
 
 def copy_backups_offsite(settings: Settings, now: Callable[[], datetime]) -> list[str]:
-    """Those that were not copied yet, oldest first; their names. Raises Unavailable at the first that cannot be.
+    """Copies the backups that were not copied before, oldest first, and returns their names. Raises Unavailable for
+    the first that fails.
 
-    The manifest goes after the file: at the other end, too, neither counts without the other.
+    The manifest is copied after the file, because neither counts without the other on the other machine too.
     """
     done: list[str] = []
     if not settings.backup_copy:
         return done
     for backup in list_due_copies(settings):
-        # Nobody is kept waiting for a slow line: a file that is thrown away meanwhile is only not copied.
+        # No lock is held during a slow copy: a backup that is deleted meanwhile is just not copied.
         problem = run_rsync(settings, backup)
         if problem and not (settings.backups / backup.name).exists():
             continue
@@ -56,7 +57,7 @@ def list_due_copies(settings: Settings) -> list[Backup | EtcdBackup]:
 
 
 def run_rsync(settings: Settings, backup: Backup | EtcdBackup) -> BackupProblem | None:
-    """None where it went well."""
+    """Returns None if the copy succeeded."""
     target = settings.backup_copy.rstrip("/") + "/"
     for file in (settings.backups / backup.name, manifest_path(settings.backups, backup.name)):
         try:
@@ -76,13 +77,13 @@ def run_rsync(settings: Settings, backup: Backup | EtcdBackup) -> BackupProblem 
 
 
 def ssh_variables() -> dict[str, str]:
-    """None of our secrets go along; ssh looks for its keys at home, or asks the agent."""
+    """The environment of ssh, without our secrets. ssh finds its keys in the home folder or by the agent."""
     kept = {name: os.environ[name] for name in ("HOME", "PATH", "SSH_AUTH_SOCK") if name in os.environ}
     return {"LC_ALL": "C.UTF-8", **kept}
 
 
 def update_manifest(settings: Settings, backup: Backup | EtcdBackup, told: dict[str, Any]) -> None:
-    """In what its manifest says by now; nothing where it is gone."""
+    """Adds the result to the current manifest. Does nothing if the manifest has been deleted."""
     with hold_backup_lock(settings):
         path = manifest_path(settings.backups, backup.name)
         if path.exists():

@@ -24,7 +24,7 @@ from worker.backups.protocols import DatabaseDump
 
 INSTALLED = Path("/usr/lib/postgresql")
 SCRATCH = "_drill"
-"""What the scratch database's name ends with: made where the role may make one, else by who installed."""
+"""The ending of the scratch database's name. We create it if our role may, else the person who installs does."""
 PG_DUMP = ("--format=plain", "--no-owner", "--no-privileges", "--encoding=UTF8")
 PSQL = (
     "--no-psqlrc",
@@ -38,7 +38,7 @@ TABLE, END_OF_ROWS = b"CREATE TABLE ", b"\\.\n"
 PIECE = 1 << 16
 LAST_WORDS = 300
 DISCONNECT_TIMEOUT = 3.0
-"""Seconds: the server's end of a connection outlives the client that was stopped by a moment."""
+"""Seconds. The server notices a moment late that a stopped client is gone."""
 OTHER_CLIENTS = (
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
     " AND backend_type = 'client backend'"
@@ -58,7 +58,9 @@ class PostgresqlScratch:
             raise BackupBroken("broken.unreadable", said=problem)
 
     def check_integrity(self) -> None:
-        """Constraints were tried one by one while it was read back: psql ends at the first that does not hold."""
+        """Does nothing: psql has checked the constraints while it loaded the text and stops at the first violated
+        one.
+        """
 
 
 class PostgresqlDatabase:
@@ -74,7 +76,7 @@ class PostgresqlDatabase:
 
     @contextmanager
     def open_dump(self) -> Iterator[DatabaseDump]:
-        """Counted and written out of one snapshot; pg_dump's locks stop nobody but a migration."""
+        """Counts and dumps one snapshot. The locks of pg_dump block only migrations."""
         store = Store(self.url.render_as_string(hide_password=False))
         with closing(store), store.read_columns() as connection:
             connection.exec_driver_sql("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -93,7 +95,7 @@ class PostgresqlDatabase:
 
     @contextmanager
     def scratch(self, is_to_stay: bool = False) -> Iterator[PostgresqlScratch]:
-        """Empty, and gone or empty again afterwards."""
+        """Yields an empty scratch database, which is dropped or emptied afterwards."""
         scratch = scratch_url(self.url)
         ensure_scratch(self.url, scratch)
         try:
@@ -103,7 +105,7 @@ class PostgresqlDatabase:
                 clear_scratch(self.url, scratch)
 
     def keeps_replaced_data(self) -> bool:
-        """Only where there is no table yet."""
+        """True only if there is no table yet, because `replace_with` drops the tables."""
         with connect_psycopg(self.url) as connection:
             return not drop_statements(connection)
 
@@ -116,9 +118,9 @@ class PostgresqlDatabase:
                 time.sleep(0.02)
 
     def replace_with(self, scratch: PostgresqlScratch, aside: str) -> Path | None:
-        """In one transaction, whose text was written out of the scratch: half of it is never seen.
+        """Replaces the data in one transaction with a text that was dumped from the scratch database.
 
-        What was there is written out as a backup under `pre_restore_copy` by the caller before.
+        The caller has written the previous data as a backup under `pre_restore_copy` before.
         """
         with connect_psycopg(self.url) as connection:
             gone = [statement.as_bytes(connection) + b";\n" for statement in drop_statements(connection)]
@@ -141,20 +143,23 @@ def connect_psycopg(url: URL) -> psycopg.Connection:
 
 
 def conninfo(url: URL) -> str:
-    """As libpq's own programs take it, without the password: everybody sees the list of processes."""
+    """The address for libpq's programs, without the password, because everybody can see the
+    arguments of processes.
+    """
     query = {name: value for name, value in url.query.items() if isinstance(value, str)}
     parts = {"dbname": url.database, "user": url.username, "host": url.host, "port": url.port, **query}
     return psycopg.conninfo.make_conninfo("", **{name: value for name, value in parts.items() if value})
 
 
 def libpq_variables(url: URL) -> dict[str, str]:
-    """All that the server's programs see of our environment."""
+    """The environment variables of the server's programs."""
     password = {"PGPASSWORD": str(url.password)} if url.password else {}
     return {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", **password}
 
 
 def find_postgresql_program(name: str, version: int) -> str:
-    """Of the server's own major version: an older pg_dump refuses, what a newer one writes may not be understood.
+    """A program of the server's major version: older ones refuse the server, and newer ones may write text that it
+    does not understand.
 
     Raises Unavailable.
     """
@@ -169,7 +174,7 @@ def find_postgresql_program(name: str, version: int) -> str:
 
 
 def load_sql(url: URL, pieces: Iterable[bytes]) -> str:
-    """One transaction: all of it or nothing. Empty where it went well, else psql's last words."""
+    """Loads the text in one transaction. Returns an empty string, or the end of psql's output if it failed."""
     with connect_psycopg(url) as connection:
         program = find_postgresql_program("psql", connection.info.server_version // 10000)
     command = [program, *PSQL, f"--dbname={conninfo(url)}"]
@@ -180,7 +185,7 @@ def load_sql(url: URL, pieces: Iterable[bytes]) -> str:
         ) as psql,
     ):
         assert psql.stdin is not None
-        with suppress(BrokenPipeError):  # Its last words say why it would hear no more.
+        with suppress(BrokenPipeError):  # The end of psql's output tells why it closed the pipe.
             for piece in pieces:
                 psql.stdin.write(piece)
         with suppress(BrokenPipeError):
@@ -192,7 +197,7 @@ def load_sql(url: URL, pieces: Iterable[bytes]) -> str:
 
 
 def make_tables_unlogged(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """The tables of a drill need not outlive the server, and who writes meanwhile waits for no log of theirs."""
+    """Makes the tables of a drill unlogged, so that loading them does not delay other writers by the server's log."""
     is_row = False
     for line in lines:
         if is_row:
@@ -205,7 +210,7 @@ def make_tables_unlogged(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def ensure_scratch(url: URL, scratch: URL) -> None:
-    """Raises Unavailable where there is none and this role may make none."""
+    """Raises Unavailable if there is no scratch database and this role may not create one."""
     clear_scratch(url, scratch)
     with connect_psycopg(url) as connection:
         if has_database(connection, scratch):
@@ -217,7 +222,7 @@ def ensure_scratch(url: URL, scratch: URL) -> None:
 
 
 def clear_scratch(url: URL, scratch: URL) -> None:
-    """Dropped by a role that can make it again, else emptied."""
+    """Drops the database if this role can create it again, else empties it."""
     with connect_psycopg(url) as connection:
         if not has_database(connection, scratch):
             return
@@ -243,7 +248,7 @@ def can_create_database(connection: psycopg.Connection) -> bool:
 
 
 def drop_statements(connection: psycopg.Connection) -> list[sql.Composed]:
-    """What leaves nothing of ours; the schema itself may belong to somebody else."""
+    """Statements that drop everything of ours but the schema, which may belong to another role."""
     tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
     functions = connection.execute(
         "SELECT p.oid::regprocedure::text FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace"

@@ -11,50 +11,50 @@ from worker.backups.database_contents import DatabaseSummary
 
 @dataclass(frozen=True)
 class DatabaseDump:
-    """`pieces` are the text of exactly what `summary` counts; they can be read once."""
+    """`pieces` are the text of exactly the rows that `summary` counts. They can be read once."""
 
     summary: DatabaseSummary
     pieces: Iterable[bytes]
 
 
 class ScratchDatabase(Protocol):
-    """An empty database of its own, gone afterwards; `url` is for whoever looks at what was restored."""
+    """An empty database that is deleted afterwards. `url` is for checks of the restored contents."""
 
     url: str
 
     def load(self, text: IO[bytes]) -> None:
-        """Reads the text back. Raises BackupBroken where it cannot."""
+        """Loads the text. Raises BackupBroken if that fails."""
 
     def check_integrity(self) -> None:
-        """What the kind itself can say about damage. Raises BackupBroken."""
+        """Runs the integrity checks of this kind of database. Raises BackupBroken."""
 
 
 class BackupDatabase(Protocol):
-    """The installation's own; `kind` stands in the manifests of its backups."""
+    """The installation's own database. `kind` is stored in the manifests of its backups."""
 
     kind: str
 
     def size(self) -> int:
-        """Bytes that it has on its disk."""
+        """The bytes that it takes on its disk."""
 
     def open_dump(self) -> AbstractContextManager[DatabaseDump]:
-        """Writers wait for nothing while it is open. Raises Unavailable, also at its end."""
+        """Writers are not delayed while it is open. Raises Unavailable, also at its end."""
 
     def scratch(self, is_to_stay: bool = False) -> AbstractContextManager[ScratchDatabase]:
-        """`is_to_stay`: what is read back there takes the database's place afterwards. Raises Unavailable."""
+        """`is_to_stay`: the scratch database will take the database's place. Raises Unavailable."""
 
     def keeps_replaced_data(self) -> bool:
-        """Whether `replace_with` loses nothing of what is there; else it is to be written out before."""
+        """Whether `replace_with` keeps the replaced data. If not, the caller writes them as a backup before."""
 
     def check_unused(self) -> None:
-        """Raises Refused where services still use it, as far as the database itself can tell."""
+        """Raises Refused if services still use it, as far as the database can tell."""
 
     def replace_with(self, scratch: Any, aside: str) -> Path | None:
-        """What the scratch holds takes this database's place, at once or not at all.
+        """Replaces this database atomically with the contents of the scratch database.
 
-        The path of the copy of what was there, named `pre_restore_copy…`; None if nothing was there.
+        Returns the path of the copy of the replaced data, named `pre_restore_copy…`, or None if there were none.
         Raises Unavailable.
         """
 
     def delete_unfinished(self) -> None:
-        """Whatever a killed backup or drill has left in this kind's places; the caller is alone."""
+        """Deletes what killed backups and drills of this kind have left. The caller holds the lock."""

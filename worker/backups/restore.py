@@ -1,5 +1,6 @@
 """Restore a backup: load it into a scratch database, adapt it to today's installation, then replace the database in
-one step."""
+one step.
+"""
 
 import json
 import re
@@ -36,7 +37,7 @@ Now = Callable[[], datetime]
 
 @dataclass(frozen=True)
 class RestoreResult:
-    """`pre_restore_copy` is where what was there lies now; None: there was nothing."""
+    """`pre_restore_copy` is the path of the replaced database. None if there was none."""
 
     made_at: datetime
     rows: int
@@ -45,9 +46,10 @@ class RestoreResult:
 
 
 def restore_backup(settings: Settings, file: Path, now: Now, holds: bool = True) -> RestoreResult:
-    """Raises Refused for a file that is none, damaged, foreign, too old or newer; Unavailable if something is missing.
+    """Raises Refused for a file that is no backup, damaged, of another kind, too old or too new; Unavailable if
+    something is missing.
 
-    Killed at any moment: either what was there is in its place, or what was put back is, whole and settled.
+    If it is killed, the database is either the previous one or the restored one, complete and adapted.
     """
     manifest, database = read_own_manifest(file), open_backup_database(settings)
     with hold_backup_lock(settings), disk_full_as_unavailable(settings.backups):
@@ -68,7 +70,7 @@ def restore_backup(settings: Settings, file: Path, now: Now, holds: bool = True)
 
 
 def read_own_manifest(file: Path) -> dict[str, Any]:
-    """Its manifest. Raises Refused."""
+    """The manifest beside the file. Raises Refused."""
     if not file.is_file():
         raise Refused("file", "restore.no_file", file=str(file))
     if not BACKUP_NAME.fullmatch(file.name):
@@ -82,7 +84,7 @@ def read_own_manifest(file: Path) -> dict[str, Any]:
 
 
 def check_revision_known(name: str, revision: str) -> None:
-    """Raises Refused for a backup that no migration of this version leads on from."""
+    """Raises Refused if no migration of this version leads on from the backup's revision."""
     known = known_revisions()
     if revision in known:
         return
@@ -108,13 +110,13 @@ def settle_scratch(
 
 
 def find_last_job_on_disk(settings: Settings) -> int:
-    """The highest number of a job whose folder lies in the storage: none of them is given out again."""
+    """The highest number of a job that has a folder in the storage. New jobs get higher numbers."""
     folders = settings.storage_dir.glob("workspaces/*/jobs/*")
     return max((int(each.name) for each in folders if re.fullmatch("[0-9]{1,9}", each.name)), default=0)
 
 
 def dump_replaced_database(settings: Settings, database: BackupDatabase, now: datetime) -> Path | None:
-    """Written out as SQL where it would be gone otherwise. Raises Unavailable where it is no database of ours."""
+    """Writes the replaced data as a backup if they would be lost. Raises Unavailable if it is no database of ours."""
     if database.keeps_replaced_data():
         return None
     return settings.backups / str(write_backup(settings, now, None, prefix=PRE_RESTORE_PREFIX)["name"])

@@ -16,7 +16,7 @@ from worker.backups.errors import BackupBroken
 
 
 def mark_damaged(settings: Settings) -> list[str]:
-    """Reads every file whole; the names of those that have changed since they were proved."""
+    """Reads every file and returns the names of those that have changed since they were verified."""
     with hold_backup_lock(settings):
         kept: list[Backup | EtcdBackup] = [
             *read_backups(settings.backups),
@@ -33,7 +33,7 @@ def mark_damaged(settings: Settings) -> list[str]:
 
 
 def has_file_changed(settings: Settings, backup: Backup | EtcdBackup) -> bool:
-    """A file that cannot be read is not what was proved either."""
+    """Whether the file differs from the verified one. A file that cannot be read counts as changed."""
     try:
         return (
             backup.restored_at is not None and sha256_of_file(settings.backups / backup.name) != backup.sha256
@@ -48,7 +48,7 @@ def sha256_of_file(path: Path) -> str:
 
 
 def delete_pre_restore_copies(settings: Settings, now: datetime) -> list[str]:
-    """What restores have put aside long ago; the newest stays."""
+    """Deletes old copies of replaced databases, except the newest."""
     gone = list_expired_copies(settings, now)
     for path in [path for each in gone for path in files_of_copy(each)]:
         path.unlink(missing_ok=True)
@@ -56,7 +56,9 @@ def delete_pre_restore_copies(settings: Settings, now: datetime) -> list[str]:
 
 
 def delete_surplus_backups(settings: Settings) -> list[str]:
-    """By the rule of cluster.domain.backups.retention; the file first, for a manifest alone is no backup."""
+    """Deletes by the rule of cluster.domain.backups.retention. The file is deleted first, because a manifest alone is
+    no backup.
+    """
     kept = [
         StoredBackup(each.name, each.made_at, each.restored_at is not None)
         for each in read_backups(settings.backups)

@@ -30,13 +30,16 @@ STARTS_WITHIN = 60.0
 ANSWERS_WITHIN = 60.0
 STOPS_WITHIN = 10.0
 LAST_WORDS = 300
-PORTAL = ("gunicorn", "--config", "python:portal.gunicorn", "--threads", "2", "portal.wsgi:app")
+PORTAL = (
+    *("gunicorn", "--config", "python:portal.gunicorn"),
+    *("--workers", "1", "--threads", "2", "portal.wsgi:app"),
+)
 DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "TERM")
-"""Whoever kills the drill ends its portal too."""
+"""The kernel ends the portal if the drill is killed."""
 
 
 def run_smoke_test(settings: Settings, url: str) -> None:
-    """Raises BackupBroken where one does not open. The scratch database has a session more afterwards."""
+    """Raises BackupBroken if a page does not open. It adds a session to the scratch database."""
     with (
         tempfile.TemporaryDirectory(prefix="gc-drill-") as name,
         run_scratch_portal(settings, url, Path(name)) as client,
@@ -54,7 +57,7 @@ def run_smoke_test(settings: Settings, url: str) -> None:
 
 @contextmanager
 def run_scratch_portal(settings: Settings, url: str, folder: Path) -> Iterator[httpx.Client]:
-    """On a socket of its own, without the rest of the services and without our secrets."""
+    """Runs a portal on a socket of its own, without the other services and without our secrets."""
     socket, log = folder / "portal.sock", folder / "log"
     command = [*DIE_WITH_PARENT, sys.executable, "-m", *PORTAL, "--bind", f"unix:{socket}"]
     with (
@@ -107,7 +110,7 @@ def stop_portal(portal: "subprocess.Popen[bytes]") -> None:
 
 
 def create_session_cookie(settings: Settings, url: str) -> dict[str, str]:
-    """The cookie of an administrator's session; empty where there is none yet."""
+    """The cookie of an administrator's session. Empty if there is no administrator yet."""
     store = Store(url)
     with closing(store):
         copy = Cluster(store, NullEventBus(), replace(settings, database_url=url))

@@ -19,7 +19,7 @@ from worker.backups.protocols import DatabaseDump
 
 ROWS_PER_INSERT = 100
 SCRATCH_PRAGMAS = ("PRAGMA synchronous=OFF",)
-"""What is lost with the machine is a scratch database; one that is to stay is flushed at its end."""
+"""If the machine crashes, only a scratch database is lost. One that is to stay is synced at its end."""
 
 
 class SqliteScratch:
@@ -28,7 +28,7 @@ class SqliteScratch:
         self.url = f"sqlite:///{file}"
 
     def load(self, text: IO[bytes]) -> None:
-        """Statement by statement, so that a large file needs no memory."""
+        """Executes one statement after the other, so that a large file needs no memory."""
         with closing(sqlite3.connect(self.file, isolation_level=None)) as database:
             for pragma in SCRATCH_PRAGMAS:
                 database.execute(pragma)
@@ -62,9 +62,10 @@ class SqliteDatabase:
 
     @contextmanager
     def open_dump(self) -> Iterator[DatabaseDump]:
-        """All of it in one transaction that reads: who writes meanwhile appends to the write-ahead log.
+        """Reads everything in one transaction. Writers append to the write-ahead log meanwhile.
 
-        Afterwards that log is taken in here, or the next commit would have to, and its writer would wait.
+        Afterwards the log is moved into the database here, because otherwise the next commit would do it and its
+        writer would wait.
         """
         store = Store(f"sqlite:///{self.file}")
         with closing(store), closing(sqlite3.connect(self.file)) as living:
@@ -76,7 +77,9 @@ class SqliteDatabase:
 
     @contextmanager
     def scratch(self, is_to_stay: bool = False) -> Iterator[SqliteScratch]:
-        """Also where nobody has lived yet. It may become the database: nobody else reads it."""
+        """Works without an existing database too. The scratch file may become the database, because nobody else reads
+        it.
+        """
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self.folder, prefix=".drill-") as folder:
             file = Path(folder) / "drill.db"
@@ -87,10 +90,10 @@ class SqliteDatabase:
         return True
 
     def check_unused(self) -> None:
-        """A file does not say who uses it: whoever puts one back asks the process manager."""
+        """Does nothing, because a file does not show who uses it. The caller asks the process manager."""
 
     def replace_with(self, scratch: SqliteScratch, aside: str) -> Path | None:
-        """By renaming. What has not been written into the old file yet goes along with it."""
+        """Renames the scratch file. The replaced file keeps its write-ahead log."""
         with closing(sqlite3.connect(scratch.file)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         fsync_path(scratch.file)
@@ -101,11 +104,11 @@ class SqliteDatabase:
         return kept
 
     def keep_replaced_file(self, name: str) -> Path:
-        """The file stays in its place too: whoever is interrupted here finds a database with all its commits."""
+        """Links the file, so that an interruption here leaves a database with all its commits in place."""
         kept = self.folder / f"{name}.db"
         with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(self.file)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        # Beside a whole database nothing is left now; what a broken one could not take in goes along with it.
+        # A sound database has no write-ahead log left now. What a broken one could not take in is moved with it.
         os.link(self.file, kept)
         for suffix in ("-wal", "-shm"):
             beside = self.file.with_name(self.file.name + suffix)
@@ -121,7 +124,9 @@ class SqliteDatabase:
 
 
 def join_inserts(found: Iterable[str]) -> Iterator[str]:
-    """Up to `ROWS_PER_INSERT` rows of a table in one statement, each on its own line: read back in half the time."""
+    """Joins up to `ROWS_PER_INSERT` rows of a table in one statement, each on its own line, which halves the time of
+    loading.
+    """
     head, rows = "", 0
     for statement in found:
         begin, _, row = statement.partition(" VALUES")
@@ -139,7 +144,7 @@ def join_inserts(found: Iterable[str]) -> Iterator[str]:
 
 
 def fsync_path(path: Path) -> None:
-    """Of a folder too: what was renamed in it stays renamed."""
+    """Syncs a file, or a folder so that renamed entries survive a crash."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -148,7 +153,9 @@ def fsync_path(path: Path) -> None:
 
 
 def split_statements(lines: Iterator[str]) -> Iterator[str]:
-    """Whole ones: a text or a trigger may run over several lines. Raises BackupBroken for a cut end."""
+    """Yields complete statements, because a text or a trigger may have several lines. Raises BackupBroken for an
+    incomplete end.
+    """
     waiting: list[str] = []
     for line in lines:
         waiting.append(line)

@@ -1,7 +1,7 @@
-"""The first Python that ``make`` runs: it builds the virtual environment in which everything else runs.
+"""The first Python program that ``make`` runs. It builds the virtual environment in which all other programs run.
 
-Standard library only, under the distribution's own /usr/bin/python3. What it cannot know yet
-(the database, the services) is left to ``python -m worker``, as which it ends.
+It runs under the distribution's own /usr/bin/python3 with the standard library only. At its end it executes ``python
+-m worker``, which does what needs the database or the services.
 """
 
 import os
@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> NoReturn:
         ensure_packages(EMBEDDED_PACKAGES, places.log_dir / "install.log")
         exec_worker(places, ensure_environment_named(places, "portal"), arguments)
     if command == "restore":
-        # A fresh machine has nothing yet: what is to be put back comes before the first make up.
+        # A fresh machine has no folders yet, and a restore may come before the first make up.
         check_folders_writable(places)
         ensure_packages(EMBEDDED_PACKAGES, places.log_dir / "install.log")
         exec_worker(places, ensure_environment_named(places, "portal"), arguments)
@@ -72,7 +72,7 @@ def ensure_environment_named(places: InstallationPaths, name: str) -> Path:
 
 
 def print_ansible_environment(environment: Path, words: list[str]) -> NoReturn:
-    """Say where it is and how to use it; with --path only its folder of programs, for scripts."""
+    """Prints the environment and how to use it. With --path it prints only its folder of programs, for scripts."""
     programs = environment / "bin"
     if words == ["--path"]:
         print(programs)
@@ -87,7 +87,7 @@ def print_ansible_environment(environment: Path, words: list[str]) -> NoReturn:
 
 
 def find_running_environment(places: InstallationPaths) -> Path:
-    """The environment that runs now, also where the clone has been updated since."""
+    """The environment that runs now, even if the clone has been updated since."""
     if places.environment_link.exists():
         return places.environment_link.resolve()
     current = virtual_environment_path(
@@ -106,7 +106,7 @@ def exec_worker(places: InstallationPaths, environment: Path, arguments: list[st
 
 
 def exec_in_environment(environment: Path, command: list[str], more: dict[str, str]) -> NoReturn:
-    """Go on as another program, the environment first on its path and the clone's packages importable."""
+    """Executes another program, with the environment first on its PATH and the clone's packages importable."""
     here = find_installation_paths()
     path = f"{environment / 'bin'}:{os.environ.get('PATH', '/usr/bin:/bin')}"
     values = {
@@ -114,10 +114,10 @@ def exec_in_environment(environment: Path, command: list[str], more: dict[str, s
         **more,
         "PATH": path,
         "PYTHONPATH": str(here.clone),
-        # Compiled files stay out of the clone, which may belong to another user.
+        # Compiled files are kept out of the clone, which may belong to another user.
         "PYTHONPYCACHEPREFIX": str(here.cache_dir / "pycache"),
     }
-    # Container images often set it: then every process would compile every module again.
+    # Container images often set this variable; then every process would compile every module again.
     values.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.stdout.flush()
     os.execvpe(command[0], command, values)

@@ -1,6 +1,6 @@
-"""Korean for what make up, its companions and the other commands print, by its English.
+"""The Korean text of what make up and other commands print, by its English text.
 
-A table and no .po file: it is read before Babel, which reads those, is installed.
+It is a table and no .po file, because Babel, which reads .po files, is not installed yet.
 """
 
 KOREAN = {
@@ -274,7 +274,7 @@ KOREAN = {
     "Start it with: make up": "시작하려면: make up",
     "{sentence}": "{sentence}",
     "The database is as it was on {at}: {rows} rows.": (
-        "데이터베이스를 {at} 상태로 되살렸습니다(행 {rows}개)."
+        "데이터베이스를 {at} 상태로 복원했습니다(행 {rows}개)."
     ),
     "  What was there is kept: {aside}": "  있던 것은 남겨 두었습니다: {aside}",
     "  Jobs that ran then and count as lost: {count}": (
@@ -300,4 +300,107 @@ KOREAN = {
         "이 사용자는 {file}을(를) 읽을 수 없습니다. 콘솔을 root로 실행하세요."
     ),
     "No usable value for: {names}": "쓸 수 있는 값이 없음: {names}",
+    "{seconds:>6.0f} s  {line}": "{seconds:>6.0f}초  {line}",
+    "{name} ended with {code}: {line}\nAll of it is in {log}": (
+        "{name}이(가) 종료 코드 {code}로 끝났습니다: {line}\n전체 출력은 {log}에 있습니다"
+    ),
+    "{what}: {line}\nAll of it is in {log}": "{what}: {line}\n전체 출력은 {log}에 있습니다",
+    "the default image": "기본 이미지",
+    "the wheels": "휠",
+    "done": "완료",
+    "fetching {count} packages of the distribution": "배포판 패키지 {count}개를 받습니다",
+    "packing {name} {version}": "{name} {version} 패키지를 만듭니다",
+    "pulling {name}": "{name}을(를) 가져옵니다",
+    "building {name} {version}": "{name} {version}을(를) 빌드합니다",
+    "packing image {name}": "이미지 {name}을(를) 만듭니다",
+    "reading the licences of {count} packages": "패키지 {count}개의 라이선스를 읽습니다",
+    "building the default image": "기본 이미지를 빌드합니다",
+    "apt knows no archive of its distribution: none of {files} names one.": (
+        "apt가 이 배포판의 저장소를 모릅니다. {files} 중 어디에도 적혀 있지 않습니다."
+    ),
+    "apt chose nothing for {names}": "apt가 {names}에 대해 아무 패키지도 고르지 않았습니다",
+    "apt has fetched no {name}": "apt가 {name}을(를) 받지 않았습니다",
+    "A disk is mounted at {target}: name a folder on it.": (
+        "{target}에 디스크가 마운트되어 있습니다. 그 안의 폴더를 지정하세요."
+    ),
+    "{target} is no folder: name another one.": "{target}은(는) 폴더가 아닙니다. 다른 폴더를 지정하세요.",
+    "{target} is not empty and holds no bundle: name another folder.": (
+        "{target}은(는) 비어 있지 않고 번들도 없습니다. 다른 폴더를 지정하세요."
+    ),
+    "{system} has no repository of {names}: it has {known}.": (
+        "{system}에는 {names}의 저장소가 없습니다. 있는 것: {known}."
+    ),
+    "There is no Go on this machine: install Go 1.26.8 or newer.": (
+        "이 장비에 Go가 없습니다. Go 1.26.8 이상을 설치하세요."
+    ),
+    "{name} cannot be pulled: {error}": "{name}을(를) 가져올 수 없습니다: {error}",
+    "layer {name} is packed as {kind}, which is not known here": (
+        "레이어 {name}은(는) {kind} 형식이며, 여기서는 이 형식을 지원하지 않습니다"
+    ),
+    "layer {name} has not the content that its image's configuration names": (
+        "레이어 {name}의 내용이 이미지 설정에 적힌 것과 다릅니다"
+    ),
+    "{file} cannot be unpacked": "{file}을(를) 풀 수 없습니다",
+    "{address} answered {status}": "{address}의 응답: {status}",
+    "{address} cannot be fetched: {error}": "{address}을(를) 받을 수 없습니다: {error}",
+    "uv is not on PATH: make bundle has it, or leave default-image out with --only.": (
+        "PATH에 uv가 없습니다. make bundle을 쓰거나 --only로 default-image를 빼세요."
+    ),
+    "A bundle is for x86_64 and made on such a machine; this one is {machine}.": (
+        "번들은 x86_64용이며 그런 장비에서 만듭니다. 이 장비는 {machine}입니다."
+    ),
+    "Bundles are made in a checkout (make bundle); installed, this verifies and compares.": (
+        "번들은 저장소 클론에서 만듭니다(make bundle). 설치된 명령은 확인과 비교만 합니다."
+    ),
+    "The bundle in {folder} is not whole: {count} faults.": (
+        "{folder}의 번들이 온전하지 않습니다: 결함 {count}개."
+    ),
+    "Bundle {version} is whole: {count} files, {size}.": (
+        "번들 {version}은(는) 온전합니다: 파일 {count}개, {size}."
+    ),
+    "From {old} to {new}": "{old}에서 {new}(으)로",
+    "The same files.": "파일이 같습니다.",
+    "Bundle {version} in {folder}: {count} files, {size}.": (
+        "{folder}의 번들 {version}: 파일 {count}개, {size}."
+    ),
+    "{folder} holds no bundle: {name} is missing": "{folder}에 번들이 없습니다. {name}이(가) 없습니다",
+    "{file} cannot be read: {error}": "{file}을(를) 읽을 수 없습니다: {error}",
+    "{file} is not a manifest of format {format}": "{file}은(는) 형식 {format}의 목록이 아닙니다",
+    "{file} is damaged, or was not written by a collector": "{file}이(가) 손상되었거나 수집 명령이 쓴 것이 아닙니다",
+    "{file} is not in the manifest": "{file}은(는) 목록에 없습니다",
+    "{file} is missing": "{file}이(가) 없습니다",
+    "{file} has {found} bytes, not {wanted}": "{file}은(는) {wanted}바이트가 아니라 {found}바이트입니다",
+    "{file} is not what was collected: its SHA-256 differs": (
+        "{file}은(는) 수집한 것과 다릅니다: SHA-256이 다릅니다"
+    ),
+    "bundle {version} is older than {installed}, which is installed here": (
+        "번들 {version}은(는) 여기에 설치된 {installed}보다 오래되었습니다"
+    ),
+    "the bundle holds packages for {systems}, not for {system}": (
+        "번들에는 {systems}용 패키지가 있고 {system}용은 없습니다"
+    ),
+    "the bundle is not signed: {name} is missing; groundcrew-bundle sign {folder} signs it": (
+        "번들에 서명이 없습니다. {name}이(가) 없습니다. groundcrew-bundle sign {folder} 명령으로 서명하십시오"
+    ),
+    "{file} is not the public key of a signer": "{file}은(는) 서명자의 공개 키가 아닙니다",
+    "the bundle is signed by {signer}, and {trusted} is trusted here: if the site's key has changed, write "
+    "the new one into groundcrew_bundle_signer": (
+        "번들의 서명자는 {signer}이지만 여기에서 신뢰하는 서명자는 {trusted}입니다. 사이트의 키가 바뀌었으면 새 키를 "
+        "groundcrew_bundle_signer에 적으십시오"
+    ),
+    "ssh-keygen is missing, which checks signatures: install openssh-client": (
+        "서명을 확인하는 ssh-keygen이 없습니다. openssh-client를 설치하십시오"
+    ),
+    "manifest.json is not what {signer} signed: {error}": (
+        "manifest.json은 {signer}이(가) 서명한 내용이 아닙니다: {error}"
+    ),
+    "{path} belongs to uid {uid}, who may change it": "{path}의 소유자가 uid {uid}이어서 그 사용자가 바꿀 수 있습니다",
+    "{path} may be written by others: chmod go-w {path}": "{path}에 다른 사용자가 쓸 수 있습니다: chmod go-w {path}",
+    "{key} is not a key that can sign bundles": "{key}은(는) 번들에 서명할 수 있는 키가 아닙니다",
+    "ssh-keygen cannot sign the bundle: {error}": "ssh-keygen으로 번들에 서명하지 못했습니다: {error}",
+    "Signed by {signer}.": "서명자: {signer}.",
+    "Signed by {signer}. The private key is {key}: keep a copy.": (
+        "서명자: {signer}. 개인 키는 {key}입니다. 사본을 보관하십시오."
+    ),
+    "a newer version has collected it: {error}": "더 새로운 버전이 수집한 번들입니다: {error}",
 }

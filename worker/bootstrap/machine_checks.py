@@ -12,7 +12,7 @@ from worker.bootstrap.terminal import exit_with_error
 from worker.bootstrap.virtual_environments import is_built, virtual_environment_path
 
 GIGABYTE, GIBIBYTE = 10**9, 2**30
-# Measured on Debian 12: on the disk afterwards, with what the installation itself needs in between.
+# Measured on Debian 12: the space on the disk afterwards and during the installation.
 PACKAGES_NEED = 0.6 * GIGABYTE
 PORTAL_NEEDS = 0.4 * GIGABYTE
 TRAINING_NEEDS = 3.0 * GIGABYTE
@@ -20,7 +20,7 @@ STATE_NEEDS = 0.5 * GIGABYTE
 
 
 def check_system_python() -> None:
-    """Refuse an interpreter that the pinned packages were not chosen for."""
+    """Exits with an error if the pinned packages do not support the interpreter's version."""
     if not (3, 11) <= sys.version_info[:2] < (3, 13):
         exit_with_error(
             "This machine's /usr/bin/python3 is Python {version}. Groundcrew runs on 3.11 and 3.12, "
@@ -30,7 +30,7 @@ def check_system_python() -> None:
 
 
 def check_hostname() -> None:
-    """Gloo looks it up before ranks can meet; an installed system knows it, a bare image may not."""
+    """Exits with an error if this machine's own name does not resolve, because ranks need its address."""
     name = socket.gethostname()
     try:
         socket.getaddrinfo(name, None)
@@ -43,7 +43,7 @@ def check_hostname() -> None:
 
 
 def check_disk_space(places: InstallationPaths) -> None:
-    """Refuse to begin what the disks cannot hold, with the numbers."""
+    """Exits with an error, and the numbers, if a disk has not enough space."""
     needs: list[tuple[Path, float]] = [(places.state_dir, STATE_NEEDS)]
     if list_unmet(EMBEDDED_PACKAGES):
         needs.append((Path("/usr"), PACKAGES_NEED))
@@ -64,7 +64,7 @@ def check_disk_space(places: InstallationPaths) -> None:
 
 
 def find_disk_shortages(needs: list[tuple[Path, float]]) -> list[tuple[Path, float, float]]:
-    """Add up what each file system must hold; return those that cannot: path, needed and free bytes."""
+    """Adds up what each file system must hold. Returns path, needed and free bytes of those that cannot."""
     wanted: dict[int, tuple[Path, float]] = {}
     for path, need in needs:
         there = nearest_existing_folder(path)
@@ -84,7 +84,7 @@ def nearest_existing_folder(path: Path) -> Path:
 
 
 def check_folders_writable(places: InstallationPaths) -> None:
-    """Refuse folders that this user may not write to, by name."""
+    """Exits with an error that names the folders to which this user may not write."""
     for path in (places.state_dir, places.cache_dir):
         there = nearest_existing_folder(path)
         if not os.access(there, os.W_OK | os.X_OK):

@@ -38,7 +38,7 @@ class InstallationPaths:
 
     @property
     def nginx_dir(self) -> Path:
-        """What nginx and its group may read: configuration, certificate, static files, the portal's socket."""
+        """What nginx and its group may read: configuration, certificate, static files, the portal's sockets."""
         return self.state_dir / "nginx"
 
     @property
@@ -46,12 +46,16 @@ class InstallationPaths:
         return self.nginx_dir / "portal.sock"
 
     @property
+    def stream_socket(self) -> Path:
+        return self.nginx_dir / "stream.sock"
+
+    @property
     def database_file(self) -> Path:
         return self.state_dir / "database" / "groundcrew.db"
 
     @property
     def tls_dir(self) -> Path:
-        """The authority and the certificate of ``make up HOST=…``."""
+        """The folder of the authority and the certificate of ``make up HOST=…``."""
         return self.state_dir / "tls"
 
     @property
@@ -65,7 +69,7 @@ class InstallationPaths:
 
 
 def find_installation_paths(clone: Path = CLONE) -> InstallationPaths:
-    """Say where this clone keeps its things: the machine's folders for root, else the user's own."""
+    """The folders of this clone's installation: the machine's folders for root, else the user's own."""
     short = hashlib.sha256(str(clone).encode()).hexdigest()[:12]
     if os.geteuid() == 0:
         state, cache = Path("/var/lib/groundcrew"), Path("/var/cache/groundcrew")

@@ -3,7 +3,8 @@ worker.bootstrap.release_environment WHEEL PINS FOLDER``.
 
 With - instead of a wheel the environment has none of our code: Ansible's.
 
-The distribution's own Python reads this straight out of the wheel that it then installs. Standard library only.
+The distribution's own Python runs this module out of the wheel that it then installs. It uses the standard library
+only.
 """
 
 import os
@@ -14,7 +15,7 @@ from worker.bootstrap.virtual_environments import build_virtual_environment, is_
 
 
 def main(arguments: list[str]) -> int:
-    # This file's own way in: pip would take what lies there for installed.
+    # This module was found by PYTHONPATH. pip would take the packages there for installed ones.
     os.environ.pop("PYTHONPATH", None)
     pins, folder = Path(arguments[1]), Path(arguments[2])
     wheel = None if arguments[0] == "-" else Path(arguments[0])

@@ -1,7 +1,7 @@
 """Find which system packages are missing and install them by apt.
 
-Standard library only. Run as a program by root (``python3 -m worker.bootstrap.system_packages install REQUIREMENTS``),
-so that a user with sudo gives root to this one step and to nothing else. REQUIREMENTS is a JSON list.
+It uses the standard library only. Root runs it as a program (``python3 -m worker.bootstrap.system_packages install
+REQUIREMENTS``), so that a user with sudo needs root for this step only. REQUIREMENTS is a JSON list.
 """
 
 import fcntl
@@ -78,12 +78,12 @@ IMAGE_BUILD_PACKAGES = (
 
 
 def read_requirements(file: Path, purpose: str) -> tuple[SystemRequirement, ...]:
-    """Those for one purpose of a JSON file: {purpose: [{packages, programs, files, has_service}]}."""
+    """The requirements for one purpose in a JSON file: {purpose: [{packages, programs, files, has_service}]}."""
     return parse_requirements(json.loads(file.read_text())[purpose])
 
 
 def parse_requirements(values: Sequence[Mapping[str, Any]]) -> tuple[SystemRequirement, ...]:
-    """Raises KeyError."""
+    """Raises KeyError if a field is missing."""
     return tuple(
         SystemRequirement(
             tuple(each["packages"]),
@@ -96,16 +96,16 @@ def parse_requirements(values: Sequence[Mapping[str, Any]]) -> tuple[SystemRequi
 
 
 def list_unmet(needs: Sequence[SystemRequirement]) -> list[SystemRequirement]:
-    """The needs that this machine does not meet yet.
+    """The requirements that this machine does not meet yet.
 
-    A package whose installation was killed has its files already, but is not ready to use.
+    A package whose installation was killed has its files already but cannot be used.
     """
     halves = list_half_installed([package for need in needs for package in need.packages])
     return [need for need in needs if not need.is_met() or halves.intersection(need.packages)]
 
 
 def list_half_installed(names: Sequence[str]) -> set[str]:
-    """Those of the packages with which dpkg has begun and not ended."""
+    """The packages that dpkg has begun to install and not finished."""
     if not shutil.which("dpkg-query", path=PATH):
         return set()
     query = ["dpkg-query", "--show", "--showformat", "${Package} ${db:Status-Status}\n", *names]
@@ -115,7 +115,7 @@ def list_half_installed(names: Sequence[str]) -> set[str]:
 
 
 def is_dpkg_interrupted() -> bool:
-    """Whether dpkg was killed in the middle of anything; only root can mend that, so only root asks."""
+    """Whether dpkg was killed during its work. Only root can repair that, so only root checks it."""
     if os.geteuid() != 0 or not shutil.which("dpkg", path=PATH):
         return False
     audit = subprocess.run(
@@ -125,7 +125,9 @@ def is_dpkg_interrupted() -> bool:
 
 
 def ensure_packages(needs: Sequence[SystemRequirement], log: Path) -> None:
-    """Install what is missing; say before what will be installed, and without the right what to type."""
+    """Installs what is missing after it has printed it. Without the right to install it
+    prints the command to type.
+    """
     wanted = list_unmet(needs)
     if not wanted:
         if is_dpkg_interrupted():
@@ -171,9 +173,9 @@ def ensure_packages(needs: Sequence[SystemRequirement], log: Path) -> None:
 
 @contextmanager
 def forbid_service_starts() -> Iterator[int]:
-    """Forbid services to start while packages are installed; yield a lock that the installer inherits.
+    """Forbids services to start while packages are installed, and yields a lock that the installer inherits.
 
-    The policy file asks that lock: left by a killed run, it forbids nothing and the next run removes it.
+    The policy file checks this lock, so one that a killed run has left forbids nothing. The next run removes it.
     """
     LOCK.parent.mkdir(parents=True, exist_ok=True)
     restore_service_policy()
@@ -194,7 +196,7 @@ def forbid_service_starts() -> Iterator[int]:
 
 
 def restore_service_policy() -> None:
-    """Put the machine's own policy back, also after a run that was killed."""
+    """Restores the machine's own policy, also after a run that was killed."""
     if POLICY.is_file() and POLICY_MARK in POLICY.read_text(errors="replace"):
         POLICY.unlink()
     if POLICY_BEFORE.exists() and not POLICY.exists():
@@ -202,7 +204,7 @@ def restore_service_policy() -> None:
 
 
 def apt_variables() -> dict[str, str]:
-    """An environment in which no package asks a question, and messages are in the language we look for."""
+    """An environment in which no package asks a question, and messages are in the language that we parse."""
     return {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8", "PATH": PATH}
 
 
@@ -222,7 +224,7 @@ def run_apt(arguments: list[str], lock: int) -> "subprocess.CompletedProcess[str
 
 
 def configure_unpacked_packages() -> None:
-    """A killed run may have left packages unpacked and not configured; apt refuses to go on then."""
+    """Configures packages that a killed run has unpacked; apt refuses to continue before."""
     configure = ["dpkg", "--configure", "-a"]
     subprocess.run(configure, env=apt_variables(), stdin=subprocess.DEVNULL, capture_output=True, check=False)
 
@@ -233,9 +235,9 @@ def has_candidate(name: str) -> bool:
 
 
 def disable_service(service: str) -> None:
-    """Not at the next boot either: it would run beside the one that Groundcrew starts itself.
+    """Stops and disables the service, because at the next boot it would run beside the one that Groundcrew starts.
 
-    Both helpers belong to every Debian, also where systemd is not installed.
+    Both commands exist on every Debian, even without systemd.
     """
     for command in (
         ["deb-systemd-helper", "disable", f"{service}.service"],
@@ -245,7 +247,9 @@ def disable_service(service: str) -> None:
 
 
 def install_packages(needs: Sequence[SystemRequirement]) -> int:
-    """As root: install the packages, take the second best where the first is unknown, leave services off."""
+    """Installs the packages as root. If the first package of a requirement is unknown, it takes the next one.
+    Services stay off.
+    """
     with forbid_service_starts() as lock:
         configure_unpacked_packages()
         updated = run_apt(["update"], lock)

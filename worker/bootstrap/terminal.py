@@ -1,7 +1,9 @@
-"""Print sentences in the terminal's language, English or Korean. Standard library only."""
+"""Print sentences in the terminal's language, English or Korean. This module uses the standard library only."""
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NoReturn
 
 from worker.bootstrap.korean import KOREAN
@@ -17,7 +19,7 @@ def is_terminal_korean() -> bool:
 
 
 def language_of_terminal() -> str:
-    """For cluster.words."""
+    """The language in the form that cluster.words takes."""
     return "ko" if is_terminal_korean() else "en"
 
 
@@ -32,13 +34,24 @@ def print_sentence(english: str, **data: object) -> None:
     print(terminal_text(english, **data), flush=True)
 
 
+@contextmanager
+def until_reader_leaves() -> Iterator[None]:
+    """What is printed within may be cut off by a reader that has seen enough, such as `| head`."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes once more when it exits, which would fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def print_error(english: str, **data: object) -> None:
-    """Print one sentence where errors go."""
+    """Print one sentence to stderr."""
     sys.stdout.flush()
     print(terminal_text(english, **data), file=sys.stderr, flush=True)
 
 
 def exit_with_error(english: str, **data: object) -> NoReturn:
-    """End with a sentence that says what to do next."""
+    """Exit with code 1 and a sentence that says what to do next."""
     print_error(english, **data)
     raise SystemExit(1)

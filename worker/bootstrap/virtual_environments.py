@@ -13,7 +13,7 @@ from pathlib import Path
 
 from worker.bootstrap.terminal import exit_with_error, print_sentence
 
-RECIPE = "1"  # Change it when an environment must be built anew from the same requirements.
+RECIPE = "1"  # Increase it when an environment must be built again from the same requirements.
 SYSTEM_CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 NETWORK_ERROR_SIGNS = (
     "connection",
@@ -27,14 +27,14 @@ NETWORK_ERROR_SIGNS = (
 
 
 def virtual_environment_path(cache: Path, name: str, requirements: Path) -> Path:
-    """Where the environment of these exact requirements stands on this machine once it is built."""
+    """The path of the environment of these exact requirements, whether it is built or not."""
     inputs = [RECIPE, platform.machine(), platform.python_version(), requirements.read_text()]
     digest = hashlib.sha256("\0".join(inputs).encode()).hexdigest()[:12]
     return cache / f"{name}-{digest}"
 
 
 def ensure_virtual_environment(cache: Path, name: str, requirements: Path, log: Path) -> Path:
-    """Build the environment beside its place and rename it there; interrupted, the next run begins anew."""
+    """Build the environment beside its final path and rename it. After an interruption the next call starts again."""
     target = virtual_environment_path(cache, name, requirements)
     if is_built(target):
         return target
@@ -53,7 +53,7 @@ def is_built(target: Path) -> bool:
 def build_virtual_environment(
     target: Path, requirements: Path, log: Path, options: tuple[str, ...], wheel: Path | None = None
 ) -> None:
-    """Make a virtual environment, put the pinned uv into it by pip, and let uv do the rest, our own wheel last."""
+    """Create a virtual environment, install the pinned uv by pip, then all packages by uv, and our own wheel last."""
     pins = requirements.read_text()
     print_sentence(
         "Building the Python environment {name} ({count} packages) ...",
@@ -64,7 +64,7 @@ def build_virtual_environment(
     building = target.with_name(f"{target.name}.building")
     shutil.rmtree(building, ignore_errors=True)
     run_build_step([sys.executable, "-m", "venv", str(building)], log)
-    # Scripts then find their interpreter beside themselves, so that the folder may be renamed.
+    # Scripts then find their interpreter relative to themselves, so that the folder can be renamed.
     with (building / "pyvenv.cfg").open("a") as configuration:
         configuration.write("relocatable = true\n")
     python = str(building / "bin" / "python")
@@ -84,7 +84,7 @@ def build_virtual_environment(
 
 
 def run_build_step(command: list[str], log: Path, more: dict[str, str] | None = None) -> None:
-    """Run one step of a build; where it fails, end with its last words and with what to do."""
+    """Run one step of a build. If it fails, exit with the end of its output and with what to do."""
     done = subprocess.run(
         command,
         env={**os.environ, **(more or {})},
@@ -114,7 +114,7 @@ def run_build_step(command: list[str], log: Path, more: dict[str, str] | None = 
 
 
 def select_pins(pins: str, name: str) -> str:
-    """The lines of one package with its hashes, cut from a requirements file."""
+    """The lines of one package, with its hashes, from a requirements file."""
     lines: list[str] = []
     inside = False
     for line in pins.splitlines():
@@ -126,13 +126,15 @@ def select_pins(pins: str, name: str) -> str:
 
 
 def uv_variables(pip: list[str]) -> dict[str, str]:
-    """Tell uv what this machine's pip was told: index, certificates, trusted hosts. uv's own settings win."""
+    """uv's variables for the settings of this machine's pip: index, certificates, trusted hosts. uv's own settings
+    win.
+    """
     listed = subprocess.run([*pip, "config", "list"], capture_output=True, text=True, check=False)
     return {name: value for name, value in parse_pip_config(listed.stdout).items() if name not in os.environ}
 
 
 def parse_pip_config(listed: str) -> dict[str, str]:
-    """What ``pip config list`` prints, as uv's environment variables."""
+    """The output of ``pip config list`` as uv's environment variables."""
     told: dict[str, str] = {}
     for line in listed.splitlines():
         key, _, value = line.partition("=")
@@ -145,7 +147,7 @@ def parse_pip_config(listed: str) -> dict[str, str]:
         "UV_DEFAULT_INDEX": told.get("index-url", ""),
         "UV_INDEX": " ".join(told.get("extra-index-url", "").split()),
         "UV_FIND_LINKS": links,
-        # uv has no variable for an index that is not asked. Folders it reads offline as well.
+        # uv has no variable for "no index". It can use folders offline too.
         "UV_OFFLINE": "1" if is_without_index and "://" not in links else "",
         "UV_INSECURE_HOST": " ".join(told.get("trusted-host", "").split()),
         "SSL_CERT_FILE": told.get("cert", ""),

@@ -1,7 +1,8 @@
-"""The commands that the installer and administrators run on the master: ``python -m worker appliance version|drain|…``.
+"""The commands that the installer and administrators run on the master: ``python -m worker appliance
+version|drain|…``.
 
-Each command is safe to repeat and answers with one line of JSON in which `changed` says whether it did anything;
-`first-training` is for a person and says how it goes.
+Each command can be repeated and prints one line of JSON, in which `changed` says whether it did anything. Only
+`first-training` prints its progress for a person.
 """
 
 import argparse
@@ -35,25 +36,25 @@ CommandResult = dict[str, Any]
 
 
 def ensure_migrated(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
-    """Migrated to this code; a newer or a foreign database is left alone and named."""
+    """Migrates the database to this code. A newer or foreign database is not changed, and the error names it."""
     done = upgrade_database(settings)
     return {"changed": done.has_changed, "before": done.before, "after": done.after}
 
 
 def ensure_runtime(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
-    """What a job imports, installed where jobs may read it."""
+    """Installs the job runtime in a folder that jobs may read."""
     known = runtime_folder(settings.runtime_dir, settings.job_ids).exists()
     return {"changed": not known, "path": str(install_runtime(settings.runtime_dir, settings.job_ids))}
 
 
 def ensure_version(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
-    """The database and what jobs import, both of this code's version: one start of the program instead of two."""
+    """Migrates the database and installs the job runtime, in one start of the program instead of two."""
     database, runtime = ensure_migrated(settings, chosen), ensure_runtime(settings, chosen)
     return {"changed": database["changed"] or runtime["changed"], "database": database, "runtime": runtime}
 
 
 def ensure_environment_row(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
-    """The rows know the training environment that stands in the cache, or ask for its building."""
+    """Records the training environment that is in the cache, or requests its build."""
     cluster = open_cluster(settings)
     before = read_default_environment(cluster)
     ensure_training_environment(cluster)
@@ -66,14 +67,14 @@ def ensure_environment_row(settings: Settings, chosen: argparse.Namespace) -> Co
 
 
 def record_default_images(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
-    """The rows know the site's default images by what is written beside their archives."""
+    """Records the site's default images by the JSON files beside their archives."""
     cluster, site = open_cluster(settings), read_image_site(Path(chosen.settings))
     images = [image for _, image in list_archives(site)]
     return {"changed": record_images(cluster, images, site.registry.address)}
 
 
 def issue_administrator_secret(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
-    """The first administrator's one-time secret; with --known none, where an earlier one may be in use."""
+    """The first administrator's one-time secret. With --known there is none, because an earlier one may be in use."""
     cluster = open_cluster(settings)
     if not needs_first_administrator(cluster):
         return {"changed": False, "needed": False, "secret": None}
@@ -90,9 +91,9 @@ def ensure_certificates(settings: Settings, chosen: argparse.Namespace) -> Comma
 
 
 def ensure_node_token(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
-    """A node's token; the one that the node has is read from standard input and kept where it is still good."""
+    """A node's token. The node's own token comes on stdin and is kept if it is still valid."""
     cluster = open_cluster(settings)
-    # An executor that is not local starts jobs on every node, another one on the master alone.
+    # An executor that is not local starts jobs on every node. A local one starts them on the master only.
     has_executor = chosen.executor or not settings.executor.capabilities.is_local
     if is_node_token_valid(cluster, sys.stdin.read().strip(), chosen.name, has_executor):
         return {"changed": False, "token": None}
@@ -100,18 +101,18 @@ def ensure_node_token(settings: Settings, chosen: argparse.Namespace) -> Command
 
 
 def revoke_node(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
-    """The node's token is worth nothing from now on."""
+    """Revokes the node's token."""
     return {"changed": revoke_node_token(open_cluster(settings), chosen.name)}
 
 
 def drain_host(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
-    """Nothing new starts on the node from now on; answers once nothing runs there any more."""
+    """Drains the node, and answers when no job runs there any more."""
     at_most = timedelta(seconds=chosen.at_most)
     return {"changed": drain_for_reboot(open_cluster(settings), chosen.name, at_most)}
 
 
 def undrain_host(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
-    """Opened again, unless a person has closed it."""
+    """Undrains the node, unless a person has drained it."""
     return {"changed": undrain_after_reboot(open_cluster(settings), chosen.name)}
 
 

@@ -1,42 +1,48 @@
 """The agent of a node sends a heartbeat every few seconds with the units and facts of its machine.
 
-In the embedded set it writes to the database itself, elsewhere it reports to the portal with its node's token.
-Telemetry goes to a file, never into SQL.
+In the embedded installation it writes to the database itself. Elsewhere it reports to the portal with its node's
+token. Telemetry is written to a file and never to the database.
 """
 
 import json
 import signal
+import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
-from httpx import HTTPError
 from sqlalchemy.exc import DBAPIError
 
 from cluster.domain.kubernetes.suggested_repairs import CERTIFICATES_FACT
 from cluster.domain.nodes.gpu_minors import MINORS_FACT
 from cluster.domain.states import UnitKind, UnitState
 from cluster.files.atomic import write_atomically
+from cluster.gc_freeze import freeze_startup_objects
 from cluster.services.context import Cluster
 from cluster.services.nodes.heartbeats import ReportedUnit, record_heartbeat
 from cluster.settings import AgentSettings, Settings
 from worker.adapters import host
 from worker.adapters.control_plane_certificates import read_expiry_dates
 from worker.adapters.nvml import GpuInventory, read_gpus
-from worker.adapters.portal_client import PortalClient
 from worker.composition import open_cluster
+
+if TYPE_CHECKING:
+    from worker.adapters.portal_client import PortalClient
 
 log = structlog.get_logger()
 
 HEARTBEAT_SECONDS = 4.5
-"""At most one row per node per 5 s, and a beat that comes a little late is still in time."""
+"""There is at most one row per node per 5 s, so that a heartbeat that is a little late still counts."""
 
 
 def units_of_node(gpus: GpuInventory, cpu_slots: int) -> list[ReportedUnit]:
-    """GPUs by UUID. CPU slots only where no GPU is built in: one whose driver is broken is no CPU slot."""
+    """GPUs are identified by UUID. Only a machine without GPU hardware has CPU slots; one with a broken driver has no
+    units.
+    """
     if gpus.gpus:
         return [
             ReportedUnit(
@@ -57,7 +63,7 @@ def units_of_node(gpus: GpuInventory, cpu_slots: int) -> list[ReportedUnit]:
 
 
 def record_own_heartbeat(cluster: Cluster) -> None:
-    """One heartbeat into the rows: facts and units as they are now."""
+    """Writes one heartbeat to the database: the current facts and units."""
     settings = cluster.settings
     gpus = read_gpus()
     facts, units = read_node_facts(settings.storage_dir, gpus), units_of_node(gpus, settings.cpu_slots)
@@ -65,7 +71,7 @@ def record_own_heartbeat(cluster: Cluster) -> None:
     write_telemetry(settings.state_dir / "telemetry", gpus)
 
 
-def post_heartbeat(settings: AgentSettings, portal: PortalClient) -> None:
+def post_heartbeat(settings: AgentSettings, portal: "PortalClient") -> None:
     """One heartbeat to the portal. Raises HTTPError."""
     gpus = read_gpus()
     facts, units = read_node_facts(settings.state_dir, gpus), units_of_node(gpus, settings.cpu_slots)
@@ -87,14 +93,16 @@ def read_node_facts(storage: Path, gpus: GpuInventory) -> dict[str, Any]:
 
 
 def write_telemetry(folder: Path, gpus: GpuInventory) -> None:
-    """The newest measurements, whole; history is kept by whoever reads it."""
+    """Replaces the file of the newest measurements. Its readers keep the history."""
     folder.mkdir(parents=True, exist_ok=True)
     measured = host.read_load() | {"gpus": [asdict(gpu) for gpu in gpus.gpus]}
     path = folder / f"{host.read_host_name()}.json"
     write_atomically(path, json.dumps(measured), 0o644, is_synced=False)
 
 
-def run_agent(beat_once: Callable[[], None]) -> None:
+def run_agent(
+    beat_once: Callable[[], None], silences: tuple[type[Exception], ...] = (DBAPIError, OSError)
+) -> None:
     """Until SIGTERM. A database or a portal that does not answer is tried again at the next beat."""
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -102,17 +110,28 @@ def run_agent(beat_once: Callable[[], None]) -> None:
     while not stopping.is_set():
         try:
             beat_once()
-        except (DBAPIError, HTTPError, OSError) as error:
+        except silences as error:
             log.warning("no heartbeat this time", error=str(error))
         stopping.wait(HEARTBEAT_SECONDS)
 
 
 def main(arguments: list[str]) -> int:
-    remote = AgentSettings.from_environment()
-    if remote is None:
-        cluster = open_cluster(Settings.from_environment())
-        run_agent(lambda: record_own_heartbeat(cluster))
+    if remote := AgentSettings.from_environment():
+        run_remote_agent(remote)
     else:
-        portal = PortalClient(remote.api_url, remote.authority, remote.token_file)
-        run_agent(lambda: post_heartbeat(remote, portal))
+        cluster = open_cluster(Settings.from_environment())
+        freeze_startup_objects()
+        with suppress(sqlite3.Error):  # A database that is away is met at its first use.
+            cluster.store.hold_open()
+        run_agent(lambda: record_own_heartbeat(cluster))
     return 0
+
+
+def run_remote_agent(settings: AgentSettings) -> None:
+    # Slow to import, and not used beside the database.
+    from httpx import HTTPError
+
+    from worker.adapters.portal_client import PortalClient
+
+    portal = PortalClient(settings.api_url, settings.authority, settings.token_file)
+    run_agent(lambda: post_heartbeat(settings, portal), (HTTPError, OSError))

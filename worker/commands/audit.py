@@ -1,6 +1,6 @@
 """``groundcrew-audit verify`` (with ``make up``: ``make audit``) checks that the access log still matches its seals.
 
-0 where all of it is; 1 with the first place that is wrong, or where it cannot be read.
+The exit code is 0 if it does, and 1 with the first violation or if the log cannot be read.
 """
 
 import argparse

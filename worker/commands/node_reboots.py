@@ -1,6 +1,6 @@
 """Drains a node before the installer reboots its host, and undrains it afterwards.
 
-A drain by a person is theirs: it is waited for, and never undone here.
+A drain by a person is never undone here.
 """
 
 import time
@@ -23,9 +23,10 @@ POLL_SECONDS = 2
 def drain_for_reboot(
     cluster: Cluster, name: str, at_most: timedelta, sleep: Callable[[float], None] = time.sleep
 ) -> bool:
-    """Whether it had to be drained; returns once no job runs there, at once for a name that nobody knows.
+    """Drains the node and waits until no job runs there. Returns whether it had to be drained; at once for an unknown
+    name.
 
-    Raises Conflict where jobs still run after `at_most`; the node stays drained, so that the next try goes on.
+    Raises Conflict if jobs still run after `at_most`. The node stays drained, so that the next try continues.
     """
     node = find_node_by_name(cluster, name)
     if node is None:
@@ -44,7 +45,7 @@ def drain_for_reboot(
 
 
 def undrain_after_reboot(cluster: Cluster, name: str) -> bool:
-    """Whether it was closed by `drain_for_reboot`; only then it is opened."""
+    """Undrains the node if `drain_for_reboot` has drained it, and returns whether it did."""
     node, actor = find_node_by_name(cluster, name), service_actor(cluster)
     if node is None or node.draining_since is None:
         return False

@@ -1,9 +1,9 @@
 """The repair broker alone holds the hosts' ssh keys: it starts a repair from a request that names only a run number,
 a repair and inventory hosts.
 
-``python -m worker repair-door TREE RUNS LOCKS PYTHON ASKER``, with a connection as standard input. What is said there
-is a number, a name of the catalogue and hosts of the inventory; playbook, variables, environment and times follow from
-what root has installed. The folder of the run is this unit's own: whoever asked may read it.
+``python -m worker repair-door TREE RUNS LOCKS PYTHON ASKER``, with a connection as standard input. A request consists
+of a number, a name of the catalogue and hosts of the inventory. Playbook, variables, environment and times follow from
+what root has installed. The run's folder belongs to this unit, and the client may read it.
 """
 
 import fcntl
@@ -42,26 +42,26 @@ from worker.repairs.broker_protocol import (
 
 log = structlog.get_logger()
 REQUEST_TIMEOUT_SECONDS = 10.0
-"""Seconds that whoever connects has for saying what it wants."""
+"""Seconds in which a client has to send its request."""
 ROOT_UID = 0
 REPAIR_COMMAND = "/usr/local/sbin/groundcrew-upkeep"
-"""On the master: the application's own commands, as the role portal has written it."""
+"""The application's own commands on the master, as the role portal has written them."""
 
 
 @dataclass(frozen=True)
 class BrokerPaths:
-    """Where things are; `client_user` is the user of the task worker, which has no key."""
+    """The paths of the broker. `client_user` is the user of the task worker, which has no key."""
 
     playbooks: Path
     runs: Path
     locks: Path
     python: Path
-    """Of the Ansible environment."""
+    """The Python of the Ansible environment."""
     client_user: str
     keys: Path
     """The folder with `key`, `known_hosts` and `inventory.yml`."""
     owner: int = ROOT_UID
-    """Whose the tree has to be."""
+    """The user who must own the tree."""
 
 
 def main(arguments: list[str]) -> int:
@@ -73,7 +73,7 @@ def main(arguments: list[str]) -> int:
 
 
 def serve_connection(place: BrokerPaths, connection: socket.socket) -> int:
-    """Does what is asked for, or says to both sides why not."""
+    """Carries out the request, or reports the error to the client and to the log."""
     connection.settimeout(REQUEST_TIMEOUT_SECONDS)
     try:
         check_peer(place, connection)
@@ -93,7 +93,7 @@ def reply(connection: socket.socket, words: Mapping[str, Any]) -> None:
 
 
 def check_peer(place: BrokerPaths, connection: socket.socket) -> None:
-    """The socket's mode says the same. Raises Refused."""
+    """Checks the client's user, in addition to the socket's mode. Raises Refused."""
     said = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     _, user, _ = struct.unpack("3i", said)
     if user not in (ROOT_UID, pwd.getpwnam(place.client_user).pw_uid):
@@ -116,7 +116,7 @@ def run_verb(place: BrokerPaths, words: dict[str, Any], connection: socket.socke
 
 
 def read_installed_catalogue(place: BrokerPaths) -> BrokerInventory:
-    """From files of root alone."""
+    """Reads the catalogue from files that only root can have written."""
     with (place.keys / "inventory.yml").open() as file:
         groups = yaml.load(file, Loader=yaml.CSafeLoader)["all"]["children"]
     masters, nodes = ({*map(str, groups[name].get("hosts") or {})} for name in ("master", "nodes"))
@@ -130,7 +130,7 @@ def read_repair_files(tree: Path) -> Mapping[str, Repair]:
             documents = [read_yaml(each) for each in (path, tree / "playbooks" / "repair" / path.name)]
             found[path.stem] = parse_repair(path.stem, *documents)
         except (CatalogueInvalid, OSError, yaml.YAMLError) as error:
-            # It is none of the others'; asked for, it is not known.
+            # A broken repair must not affect the others. If it is requested, it is unknown.
             log.warning("left out", repair=path.stem, error=str(error)[:200])
     return found
 
@@ -141,14 +141,16 @@ def read_yaml(path: Path) -> Any:
 
 
 def start_run(place: BrokerPaths, wanted: BrokerRequest, connection: socket.socket) -> None:
-    """Harmless where it has begun already. Otherwise this process becomes the run's, and says itself that it is."""
+    """Starts the run. If it has begun already, nothing happens. Otherwise this process becomes the run's process,
+    which answers the client.
+    """
     play = playbook_request(place, wanted)
     check_client_connected(connection)
     try:
         play.folder.mkdir()
     except FileExistsError:
         return
-    # Here and not only in the database: whoever asks could also have the run forgotten.
+    # The log has the line too, because the client could delete the row of the run.
     log.info("begun", run=wanted.number, playbook=str(play.playbook), hosts=list(wanted.hosts))
     alive = os.open(play.folder / playbooks.ALIVE, os.O_RDWR | os.O_CREAT, 0o640)
     fcntl.flock(alive, fcntl.LOCK_EX)
@@ -160,7 +162,7 @@ def start_run(place: BrokerPaths, wanted: BrokerRequest, connection: socket.sock
 def check_client_connected(connection: socket.socket) -> None:
     """Raises Refused if the client has closed the connection: it has already reported that nothing ran, so nothing
     may start."""
-    # Python itself waits before it reads from a socket that has a time limit, whatever flags are given.
+    # Python waits before it reads from a socket with a timeout, whatever flags are given.
     speaks, _, _ = select.select([connection], [], [], 0)
     if speaks and connection.recv(1, socket.MSG_PEEK) == b"":
         raise Refused("asker", "repair.refused_gone")
@@ -193,7 +195,7 @@ def playbook_request(place: BrokerPaths, wanted: BrokerRequest) -> PlaybookReque
 
 
 def exec_playbook_process(play: PlaybookRequest, alive: int, connection: socket.socket) -> NoReturn:
-    """Its own Python, and an environment of which nothing was said at the door."""
+    """Executes the run's process with its own Python and an environment that contains nothing of the request."""
     reply = os.dup(connection.fileno())
     for handed_on in (alive, reply):
         os.set_inheritable(handed_on, True)

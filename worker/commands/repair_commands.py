@@ -1,8 +1,8 @@
 """The commands that the playbooks of repairs call: ``python -m worker upkeep SETTINGS COMMAND``.
 
 Each command answers with one line of JSON in which `changed` says whether it did anything, or with a sentence on
-stderr and exit code 1. `SETTINGS` is the file of the embedded set, or - where they are in the environment, as
-groundcrew-upkeep has them on servers: nothing secret travels through Ansible.
+stderr and exit code 1. `SETTINGS` is the settings file of the embedded installation, or - if the settings are in the
+environment, as for groundcrew-upkeep on servers. Ansible gets no secret in either case.
 """
 
 import argparse
@@ -33,7 +33,7 @@ SETTINGS_FROM_ENVIRONMENT = Path("-")
 
 
 def verify_audit(cluster: Cluster, chosen: argparse.Namespace) -> CommandResult:
-    """Raises Unavailable with the first place that is wrong."""
+    """Raises Unavailable with the first violation."""
     seal_entries(cluster)
     standing = check_audit(cluster, anchors_in_backups(cluster.settings))
     if standing.violation is not None:
@@ -47,19 +47,19 @@ def verify_audit(cluster: Cluster, chosen: argparse.Namespace) -> CommandResult:
 
 
 def check_backup_room(cluster: Cluster, chosen: argparse.Namespace) -> CommandResult:
-    """Raises Unavailable where the copy and the text of a backup would not fit on the disk."""
+    """Raises Unavailable if copy and text of a backup would not fit on the disk."""
     free, needed = dump.check_backup_space(cluster.settings)
     return {"changed": False, "free": free, "needed": needed}
 
 
 def make_backup_now(cluster: Cluster, chosen: argparse.Namespace) -> CommandResult:
-    """The newest seal of the audit is written into the manifest: it lies outside of the database then."""
+    """Makes a backup. Its manifest contains the newest seal of the audit, which is then also outside the database."""
     seal_entries(cluster)
     return {"changed": True, **dump.make_backup(cluster.settings, cluster.clock(), read_newest_seal(cluster))}
 
 
 def drill_backup(cluster: Cluster, chosen: argparse.Namespace) -> CommandResult:
-    """Raises Unavailable where the newest backup is broken: the manifest says so as well."""
+    """Raises Unavailable if the newest backup is broken, which its manifest also records."""
     manifest = drill_newest_backup(cluster.settings, cluster.clock(), run_smoke_test)
     if manifest["problem"]:
         raise Unavailable("backup.broken", name=manifest["name"], problem=manifest["problem"])
@@ -67,7 +67,7 @@ def drill_backup(cluster: Cluster, chosen: argparse.Namespace) -> CommandResult:
 
 
 def restart_services(cluster: Cluster, chosen: argparse.Namespace) -> CommandResult:
-    """Of the embedded set, one after the other, so that the one that this run hangs on is the last."""
+    """Of the embedded set, one after the other."""
     supervisor = SupervisorClient(installation_paths(cluster))
     for name in chosen.names:
         supervisor.restart_service(name)

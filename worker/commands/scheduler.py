@@ -1,4 +1,4 @@
-"""``python -m worker scheduler``: runs the scheduler until SIGTERM; attempts go on without it."""
+"""``python -m worker scheduler`` runs the scheduler until SIGTERM. Attempts go on without it."""
 
 import signal
 import sqlite3
@@ -27,7 +27,7 @@ def run_scheduler(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: scheduler.stop())
     freeze_startup_objects()
-    with suppress(sqlite3.Error):  # A database that is away is met at its first use.
+    with suppress(sqlite3.Error):  # The first use of the database reports that it is away.
         cluster.store.hold_open()
     scheduler.run()
 

@@ -34,7 +34,7 @@ def read_installation_status(settings: Settings) -> InstallationStatus:
 
 
 def list_stopped_services(settings: Settings) -> tuple[str, ...] | None:
-    """Of the set of `make up`; on servers systemd is asked by the repairs themselves."""
+    """The stopped services of `make up`. On servers the repairs themselves ask systemd."""
     if settings.installation_kind.capabilities.has_systemd:
         return ()
     try:
@@ -68,12 +68,12 @@ def describe_status(stand: InstallationStatus, settings: Settings) -> Iterator[s
 
 
 def has_no_task_worker(stand: InstallationStatus, settings: Settings) -> bool:
-    """On servers the task worker of repairs looks at the rows, and needs no Redis."""
+    """Whether no task worker takes repairs. On servers the repair worker polls the rows and needs no Redis."""
     return bool(stand.redis_error) and not settings.installation_kind.capabilities.polls_repairs
 
 
 def describe_limits(stand: InstallationStatus, settings: Settings) -> Iterator[str]:
-    """What is done differently while something is away."""
+    """Yields a sentence for each limit while a part of the installation is away."""
     if has_no_task_worker(stand, settings):
         yield console_text("Without Redis no task worker hears of a repair: this console runs it itself.")
     if stand.database_error:

@@ -1,4 +1,4 @@
-"""``groundcrew-console`` and ``make console``: a numbered menu of repairs for whoever sits at the master."""
+"""``groundcrew-console`` and ``make console``: a numbered menu of repairs for a person at the master."""
 
 import getpass
 import os
@@ -85,13 +85,13 @@ def main(arguments: list[str]) -> int:
 
 
 def write_log_to_file(settings: Settings) -> None:
-    """What the services would log must not run through the menu."""
+    """Sends log lines to a file, so that they do not appear in the menu."""
     file = (settings.state_dir / "log" / "console.log").open("a")
     configure_logging(file=file)
 
 
 class ConsoleMenu:
-    """Looks anew each time the menu is shown: what was down may be back."""
+    """The menu. It reads the installation's status each time it is shown, because services may be back."""
 
     def __init__(self, cluster: Cluster, login: str) -> None:
         self.cluster = cluster
@@ -115,7 +115,7 @@ class ConsoleMenu:
                 )
 
     def refresh_and_show(self) -> list[Repair]:
-        """The repairs by their numbers. A database that answers and then does not, or in part, counts as away."""
+        """The repairs in the order of their numbers. A database that fails in between counts as away."""
         try:
             self.refresh()
             return self.show()
@@ -124,7 +124,9 @@ class ConsoleMenu:
             return self.show()
 
     def refresh(self) -> None:
-        """What this console did without the database is finished and read in, once it can be."""
+        """Finishes runs that a console began without the database, and imports their records once the database
+        answers.
+        """
         self.status = read_installation_status(self.cluster.settings)
         self.cluster = replace(self.cluster, events=NullEventBus() if self.status.redis_error else self.bell)
         for run in list_offline_records(self.cluster):
@@ -135,7 +137,7 @@ class ConsoleMenu:
                 print_console_text("Read in from its record: repair {run}", run=run_id)
 
     def console_actor(self) -> Actor:
-        """The installation itself, by the hand of whoever is signed in at the machine."""
+        """The installation itself, with the name of the person who is signed in at the machine."""
         return replace(service_actor(self.cluster), name=self.login, address=CONSOLE_ADDRESS)
 
     def show(self) -> list[Repair]:
@@ -151,7 +153,7 @@ class ConsoleMenu:
         return shown
 
     def show_catalogue(self) -> list[Repair]:
-        """In the order of their numbers."""
+        """Prints the catalogue and returns the repairs in the order of their numbers."""
         catalogue = read_repair_catalogue(self.cluster)
         entries, last = catalogue.entries, {}
         for broken in catalogue.broken.values():
@@ -219,7 +221,7 @@ class ConsoleMenu:
         OfflineRepairRun(self.cluster, run).start()
 
     def offer_online_run(self, repair: Repair) -> None:
-        """What has changed since the preview runs nothing; the new one is shown."""
+        """Runs the repair if nothing has changed since its preview. Otherwise it shows the new preview."""
         nodes = self.choose_nodes(repair)
         if nodes is None:
             return
@@ -252,7 +254,7 @@ class ConsoleMenu:
             return
 
     def choose_nodes(self, repair: Repair) -> list[int] | None:
-        """Ids, none where there is nothing to choose; None where the person leaves it."""
+        """The ids of the chosen nodes, or none if there is nothing to choose. None if the person leaves the menu."""
         seen = preview_repair(self.cluster, self.console_actor(), repair.name)
         if seen.targets:
             return []
@@ -268,14 +270,14 @@ class ConsoleMenu:
         return None if None in chosen or not chosen else [node_id for node_id in known if node_id]
 
     def offer_to_follow(self, run: RepairRun) -> bool:
-        """True where it was given up and has been closed: its targets are free for a new one."""
+        """Returns True if an interrupted run has been closed, so that its targets are free for a new run."""
         try:
             require_no_other_run(run)
         except Conflict as conflict:
             print_domain_error(self.cluster, conflict)
         operation = run.operation
         if operation is not None and operation.state is OperationState.INTERRUPTED:
-            # Its target is held until somebody closes it: nothing else begins there.
+            # Its targets are locked until a person closes it, so no other run can begin there.
             if (
                 ask_for_line(
                     console_text("It was given up half-way. Close it and see a new preview? y or nothing:")
@@ -290,7 +292,7 @@ class ConsoleMenu:
         return False
 
     def confirm(self, repair: Repair, host: str) -> tuple[str, str] | None:
-        """Reason and typed name; None where the person leaves it."""
+        """The reason and the typed name. None if the person leaves the menu."""
         reason = ask_for_line(console_text("Why? The access log keeps it. Nothing leaves it:"))
         if not reason:
             return None

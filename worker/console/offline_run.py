@@ -18,34 +18,38 @@ from worker.repairs.driver import RepairDriver
 
 
 def master_host_name(cluster: Cluster) -> str:
-    """As its agent reports it."""
+    """The host name that the master's agent reports."""
     return cluster.settings.master_node or read_host_name()
 
 
 @dataclass
 class OfflineRepairRun:
-    """One run that only its folder and its record know."""
+    """A run that is recorded in its file and its folder only."""
 
     cluster: Cluster
     run: RepairRun
 
     def start(self) -> None:
-        """Written down first, then begun."""
+        """Writes the record, then begins the run."""
         with offline_runs.hold_offline_run(self.cluster, self.run):
             offline_runs.FileRecorder(self.cluster, self.run).write()
             self.drive(RepairDriver.drive)
 
     def resume(self) -> None:
-        """After a console was ended in the middle; a run that another one prepares or watches is that one's."""
+        """Finishes a run whose console was ended, unless another console holds it.
+
+        The run is read again under the lock, because another console may have worked on it in between.
+        """
         with offline_runs.hold_offline_run(self.cluster, self.run) as is_ours:
             if not is_ours:
                 print_console_text("Another console works on repair {run}.", run=self.run.number)
-            elif offline_runs.is_offline_run_unfinished(self.cluster, self.run):
+            elif (current := offline_runs.read_unfinished_run(self.cluster, self.run)) is not None:
+                self.run = current
                 print_console_text("Repair {run} was not followed to its end; going on.", run=self.run.number)
                 self.drive(RepairDriver.resume)
 
     def drive(self, part: Callable[[RepairDriver], None]) -> None:
-        """All of the run, or what is left of it."""
+        """Carries out the run, or the rest of it."""
         recorder = ConsoleRecorder(self.cluster, self.run)
         log_file = self.cluster.settings.state_dir / "log" / f"operation-{self.run.offline_record}.log"
         try:
@@ -58,7 +62,9 @@ class OfflineRepairRun:
 
     @contextmanager
     def interrupts_cancel(self) -> Iterator[None]:
-        """Ctrl-C cancels the run, the second one by force, and the third leaves the console."""
+        """Cancels the run at the first Ctrl-C, ends it by force at the second, and leaves the
+        console at the third.
+        """
 
         def interrupt(*_: object) -> None:
             if self.run.is_forced:

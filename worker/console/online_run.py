@@ -21,16 +21,16 @@ from worker.tasks.run import run_claimed
 log = structlog.get_logger()
 POLL_SECONDS = 0.3
 TASK_WORKER_GRACE = timedelta(seconds=5)
-"""So long a task worker has the first turn."""
+"""The time in which a task worker may take the run before the console does."""
 
 
 class OnlineRepairRun:
-    """One run, from its row alone; ends when the row says so."""
+    """A run that is followed by its row. It ends when the row says so."""
 
     def __init__(self, cluster: Cluster, actor: Actor, run: RepairRun, is_alone: bool) -> None:
         self.cluster, self.actor, self.run = cluster, actor, run
         self.has_no_task_worker = is_alone
-        """Whether no task worker can hear of it."""
+        """Whether no task worker can take the run."""
         entry = list_offered_repairs(cluster).get(run.name)
         self.table = ProgressTable(entry.repair if entry else None)
         self.own_thread: threading.Thread | None = None
@@ -55,7 +55,7 @@ class OnlineRepairRun:
         return self.run.ended_at is not None or given_up
 
     def refresh(self) -> None:
-        """A database that this very repair restarts may be away for a while."""
+        """Reads the row again. The database may be away for a while if this very repair restarts it."""
         try:
             self.run = read_repair_run(self.cluster, self.actor, self.run.id)
         except SQLAlchemyError:
@@ -81,7 +81,9 @@ class OnlineRepairRun:
         return lease is not None and now > lease + TASK_WORKER_GRACE
 
     def run_operation(self) -> None:
-        """A database that goes away in between leaves the row as it is: it is taken up again."""
+        """Runs the operation. If the database goes away in between, the row stays as it is and the run is taken up
+        again.
+        """
         assert self.run.operation_id is not None
         try:
             run_claimed(self.cluster, self.run.operation_id)
@@ -94,7 +96,7 @@ class OnlineRepairRun:
         try:
             cancel_repair(self.cluster, self.actor, self.run.id)
         except (Conflict, SQLAlchemyError) as error:
-            # It has ended meanwhile, or the next look says what is the case with the database.
+            # The run has ended, or the next reading shows what is wrong with the database.
             log.warning("not cancelled", error=str(error))
 
     def show_result(self) -> None:

@@ -12,7 +12,7 @@ from worker.console.prompt import ask_for_line, console_text, parse_choice, prin
 
 
 def offer_password_link(cluster: Cluster, actor: Actor) -> None:
-    """Raises Conflict where the account was disabled meanwhile."""
+    """Raises Conflict if the account has been disabled in between."""
     people = list_active_administrators(cluster, actor)
     if not people:
         offer_first_secret(cluster)

@@ -25,7 +25,7 @@ def host_task_state_name(cell: str) -> str:
 
 
 class ProgressTable:
-    """Prints what is new since it was last shown."""
+    """Prints what is new since the last call."""
 
     def __init__(self, repair: Repair | None) -> None:
         self.names = {task.en: bilingual_text(task) for task in repair.tasks} if repair else {}
@@ -67,7 +67,7 @@ class ConsoleRecorder(FileRecorder):
 
     def read_run(self) -> RepairRun:
         if self.run.cancel_requested_at is not None and not self.has_shown_cancel:
-            # Said here and not in the handler of the signal, which may interrupt another line.
+            # The sentence is printed here, because the signal handler may interrupt another line.
             print_console_text("It is asked to end. Ctrl-C once more ends it by force.")
             self.has_shown_cancel = True
         return super().read_run()

@@ -31,7 +31,7 @@ TRANSLATIONS = Path(__file__).parent / "translations"
 
 @cache
 def console_translations(language: str) -> Translations:
-    """Empty for English."""
+    """The console's translations. Empty for English."""
     return load_translations(TRANSLATIONS, language)
 
 
@@ -47,7 +47,7 @@ def print_console_text(english: str, **data: object) -> None:
 
 
 def print_line(plain: str = "") -> None:
-    """What programs and people wrote tells the terminal nothing but its letters."""
+    """Prints text of programs or people without control characters."""
     sys.stdout.write(to_printable(plain) + "\n")
     sys.stdout.flush()
 
@@ -59,7 +59,7 @@ def print_title(plain: str) -> None:
 
 
 def ask_for_line(question: str) -> str | None:
-    """What was typed, without its edges; None at the end of the input."""
+    """The typed line without surrounding blanks. None at the end of the input."""
     sys.stdout.write(question + " ")
     sys.stdout.flush()
     typed = sys.stdin.readline()
@@ -67,7 +67,7 @@ def ask_for_line(question: str) -> str | None:
 
 
 def parse_choice(typed: str, most: int) -> int | None:
-    """None for what is none of 1 to `most`."""
+    """The chosen number, or None if it is not one of 1 to `most`."""
     is_number = typed.isascii() and typed.isdigit() and len(typed) < 4
     return int(typed) if is_number and 1 <= int(typed) <= most else None
 
@@ -81,7 +81,7 @@ def terminal_sentence(cluster: Cluster, code: str, data: dict[str, Any] | None =
 
 
 def print_domain_error(cluster: Cluster, error: GroundcrewError) -> None:
-    """The sentence, and what to do next."""
+    """Prints the error's sentence and its hint."""
     print_line(terminal_sentence(cluster, error.code, error.data))
     hint = words.hint(error.code, error.data, language_of_terminal())
     if hint:

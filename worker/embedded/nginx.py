@@ -138,7 +138,7 @@ def render_site(places: InstallationPaths, settings: Settings) -> str:
         nginx_tls_key=f"{places.nginx_dir}/portal.key",
         nginx_static=f"{places.nginx_dir}/static",
         nginx_portal_socket=places.portal_socket,
-        nginx_stream_socket=places.portal_socket,
+        nginx_stream_socket=places.stream_socket,
         nginx_upload_bytes=settings.upload_limit_bytes,
     )
 

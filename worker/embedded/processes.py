@@ -8,7 +8,7 @@ import psutil
 
 from worker.bootstrap.paths import InstallationPaths
 
-MODULES = {"gunicorn", "worker", "supervisor.supervisord"}
+MODULES = {"gunicorn", "portal.live", "worker", "supervisor.supervisord"}
 INTERACTIVE_COMMANDS = {"up", "down", "status", "reset", "restore", "support", "console"}
 
 

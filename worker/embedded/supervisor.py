@@ -18,17 +18,16 @@ from typing import Any
 import psutil
 from supervisor.xmlrpc import SupervisorTransport
 
+from cluster.domain.states import TaskQueue
 from worker.bootstrap.paths import InstallationPaths
 
 PASS_SOCKET = 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@" 3<&0 </dev/null'
-"""supervisord gives a listening socket as standard input; gunicorn takes it as it does from systemd."""
+"""supervisord gives a listening socket as standard input; both services take it as they do from systemd."""
 SOCKET_BACKLOG = 2048
 LOG_BYTES = 10 * 1024 * 1024
 LOG_FILES = 5
 PORTAL = ("--config", "python:portal.gunicorn", "portal.wsgi:app")
 REDIS_PROGRAMS = ("redis-server", "valkey-server")
-LOW_PRIORITY = ("nice", "-n", "10")
-"""Backups, their proofs and the unpacking of uploads work hard for minutes: whoever waits for a page goes first."""
 INHERITED_VARIABLES = (
     "HOME",
     "LANG",
@@ -85,12 +84,16 @@ def define_services(places: InstallationPaths) -> list[ServiceDefinition]:
             8,
             socket=places.portal_socket,
         ),
+        ServiceDefinition(
+            "stream",
+            ("/bin/sh", "-c", PASS_SOCKET, *python, "portal.live"),
+            20,
+            8,
+            socket=places.stream_socket,
+        ),
         ServiceDefinition("nginx", ("/bin/sh", str(places.nginx_dir / "start")), 25, 5),
         ServiceDefinition("scheduler", (*worker, "scheduler"), 30, 10),
-        ServiceDefinition("tasks-general", (*LOW_PRIORITY, *worker, "tasks", "general"), 40, 4),
-        ServiceDefinition("tasks-images", (*worker, "tasks", "images"), 40, 4),
-        ServiceDefinition("tasks-backups", (*LOW_PRIORITY, *worker, "tasks", "backups"), 40, 4),
-        ServiceDefinition("tasks-repair", (*worker, "tasks", "repair"), 40, 4),
+        ServiceDefinition("task-workers", (*worker, "tasks", *TaskQueue), 40, 4),
         ServiceDefinition("agent", (*worker, "agent"), 50, 4),
     ]
 
@@ -101,7 +104,7 @@ def find_redis_program() -> str:
 
 
 def render_redis_configuration(places: InstallationPaths) -> str:
-    """A unix socket and no port; every write reaches the disk within a second; never forgets for room."""
+    """A unix socket and no port; every write reaches the disk within two seconds; never forgets for room."""
     lines = {
         "port": "0",
         "unixsocket": str(places.redis_socket),
@@ -109,6 +112,8 @@ def render_redis_configuration(places: InstallationPaths) -> str:
         "dir": str(places.state_dir / "redis"),
         "appendonly": "yes",
         "appendfsync": "everysec",
+        # Its own periodic work, ten times a second otherwise: it wakes the machine for nothing.
+        "hz": "2",
         "maxmemory-policy": "noeviction",
         "daemonize": "no",
         "logfile": '""',

@@ -1,1 +1,3 @@
-"""Training environments: one description each, built once per machine and shared by all clones on it."""
+"""The training environments. Each has one description, is built once per machine and is
+shared by all clones on it.
+"""

@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
 
 
 def lock_environment_requirements(folder: Path, uv: str) -> int:
-    """Pin the newest versions that requirements.in allows, with their hashes and without any address."""
+    """Pin the newest versions that requirements.in allows. The pins have hashes and no address."""
     options = ["--quiet", "--universal", "--python-version", "3.11", "--generate-hashes", "--upgrade"]
     plain = ["--no-emit-index-url", "--no-annotate", "--no-header", "--override", "overrides.txt"]
     left_out = ["--no-emit-package", "tensorflow", "--no-emit-package", "tensorflow-intel"]
@@ -65,7 +65,7 @@ def lock_environment_requirements(folder: Path, uv: str) -> int:
 
 
 class ProgressPrinter:
-    """Progress as lines of text: one for each step, and one every ten seconds within it."""
+    """Prints progress: one line for each step, and one every ten seconds within a step."""
 
     def __init__(self, place: TextIO | None = None) -> None:
         self.place = place

@@ -1,4 +1,4 @@
-"""Build a training environment; safe to repeat, to interrupt and to start twice at once."""
+"""Build a training environment. A build can be repeated, be interrupted and run twice at the same time."""
 
 import shutil
 from pathlib import Path
@@ -29,12 +29,13 @@ def build_environment(
     python: Path = PYTHON,
     offered: Path | None = None,
 ) -> Path:
-    """The folder of the environment, there and whole afterwards; nothing happens where it already was.
+    """Builds the environment, unless a complete one is in the cache, and returns its folder.
 
-    `offered` has in `<name of the wheels' folder>/` what another machine of the same kind compiled.
+    `offered` contains, in `<name of the wheel folder>/`, wheels that another machine of the same kind compiled.
 
-    Everything is made beside its place and renamed there when it is on the disk. Raises BuildFailed with
-    the reason, or what `report` raised; the next call then begins where it is safe to.
+    The environment is built in a folder beside its final path and is renamed after everything has been synced to the
+    disk. Raises BuildFailed with the reason, or whatever `report` raised. The next call continues with what is
+    complete.
     """
     prerequisites.check_python_version(description, python)
     machine = read_build_platform(python)
@@ -98,7 +99,9 @@ def _build_new(
 
 
 def _check(build: installation.EnvironmentBuild, cache: Path) -> bool:
-    """Whether the wheels are all there; raises ToolsMissing or NoDiskSpace for what is still to be made."""
+    """Whether the wheel folder is complete. Raises ToolsMissing or NoDiskSpace if the missing
+    parts cannot be made.
+    """
     disk = build.description.disk
     has_wheels = build.wheels.is_intact()
     needed = disk.environment
@@ -120,7 +123,7 @@ def _put_in_place(build: installation.EnvironmentBuild, target: Path) -> None:
             shutil.rmtree(left)
     sync_filesystem(build.folder)
     if target.exists():
-        # Damaged, or its interpreter is gone: nothing can be running in it.
+        # The environment is damaged or its interpreter is gone, so no program can be running in it.
         shutil.rmtree(target)
     build.environment.rename(target)
     sync_filesystem(target)

@@ -1,4 +1,4 @@
-"""One build of a cache at a time, and a full disk during it in the words of one that was full before."""
+"""Allow one build per cache at a time, and turn a disk that fills up during a build into NoDiskSpace."""
 
 import errno
 import fcntl
@@ -18,10 +18,11 @@ LOCK = ".training.lock"
 
 @contextmanager
 def hold_build_lock(cache: Path, report: ProgressCallback) -> Iterator[str]:
-    """Waits for another build of this cache and ends what a killed one left running. Yields the mark.
+    """Waits for another build of this cache, ends the processes that a killed build left running, and yields the
+    mark.
 
-    The mark is that of the very file: a container has another cache under the same path, and its processes
-    are seen from outside.
+    The mark names the lock file by device and inode. A container may have another cache under the same path, and the
+    processes of its builds are visible from outside.
     """
     with (cache / LOCK).open("w") as lock:
         itself = os.fstat(lock.fileno())
@@ -35,7 +36,7 @@ def hold_build_lock(cache: Path, report: ProgressCallback) -> Iterator[str]:
 
 @contextmanager
 def disk_full_as_no_space(cache: Path, log: Path) -> Iterator[None]:
-    """A disk that fills up meanwhile is said in the same words as one that was full before."""
+    """Raises NoDiskSpace with path and free bytes if the disk becomes full inside the `with` block."""
     try:
         yield
     except NoDiskSpace as error:

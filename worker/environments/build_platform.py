@@ -10,12 +10,12 @@ from pathlib import Path
 from worker.environments.description import EnvironmentDescription
 
 PYTHON = Path("/usr/bin/python3")
-"""The distribution's own, which every user may run; never the one that happens to be first on PATH."""
+"""The interpreter of the distribution, which every user may run. The first `python3` on PATH may be another one."""
 
 RECIPE_VERSION = "1"
-"""Change it when the way of building changes, so that everything is built anew from the same requirements."""
+"""Increase it when the way of building changes: then everything is built again from the same requirements."""
 
-# Horovod's build asks the compiler for these and uses what this machine has of them.
+# Horovod's build asks the compiler for these features and uses those that this machine has.
 CPU_FEATURES = ("avx", "f16c", "fma")
 
 _ASK = """
@@ -35,7 +35,9 @@ class BuildPlatform:
     libc: str
     cpu: tuple[str, ...]
     python: str
-    """As 3.11: a build outlives the distribution's small updates."""
+    """The version without its last part, as 3.11, because a build still works after a small update of the
+    distribution.
+    """
 
 
 def read_build_platform(python: Path = PYTHON) -> BuildPlatform:
@@ -50,14 +52,16 @@ def read_build_platform(python: Path = PYTHON) -> BuildPlatform:
 
 
 def read_python_facts(python: Path) -> dict[str, str]:
-    """Version (as 3.11), folders of C headers and of the library of an interpreter that is not ours."""
+    """Asks an interpreter that is not ours for its `version` (as 3.11), its `include` folder and its `library`
+    folder.
+    """
     answer = subprocess.run([python, "-I", "-c", _ASK], capture_output=True, text=True, check=True)
     facts: dict[str, str] = json.loads(answer.stdout)
     return facts
 
 
 def training_environment_digest(description: EnvironmentDescription, machine: BuildPlatform) -> str:
-    """Changes with everything that changes what is built, and with nothing else."""
+    """A digest that differs if anything differs that has an effect on the built environment, and only then."""
     return _digest(
         machine, [description.folder / "environment.toml", description.requirements, description.source]
     )
@@ -70,7 +74,9 @@ def training_environment_path(
 
 
 def wheel_folder_path(description: EnvironmentDescription, machine: BuildPlatform, cache: Path) -> Path:
-    """The packages that the environment is installed from; a new table of contents needs no new ones."""
+    """The folder of the packages from which the environment is installed. A new table of
+    contents does not change it.
+    """
     variables = json.dumps(dict(description.compiled.variables), sort_keys=True)
     return cache / f"wheels-{_digest(machine, [description.requirements, description.source], variables)}"
 

@@ -7,15 +7,16 @@ from enum import StrEnum
 from itertools import pairwise
 
 ProgressCallback = Callable[[str, float, str], None]
-"""Called with the step's code, its share done (0 to 1) and a name to show; at least about every second.
+"""The callback gets the step's code, its share done (0 to 1) and a name to show. It is called at least about every
+second.
 
-What it raises ends the build at once: so a task gives up its lease, or a person cancels.
+An exception of the callback ends the build at once. A task gives up its lease in this way, and a person cancels.
 """
 
 
 class BuildStep(StrEnum):
     WAIT = "wait"
-    """Another build of this machine is running; left out where none is."""
+    """Another build is running on this machine. The step is left out if there is none."""
     CHECK_TOOLS = "check_tools"
     DOWNLOAD = "download"
     INSTALL = "install"
@@ -23,13 +24,13 @@ class BuildStep(StrEnum):
     VERIFY = "verify"
     CONTENTS = "contents"
     SYSTEM = "system"
-    """The distribution below; it and the next one belong to images only."""
+    """Installs the distribution's packages. This step and the next one belong to images only."""
     PACK = "pack"
 
 
 @dataclass
 class BuildStepProgress:
-    """One step's progress; it never goes back, and is told again on each tick."""
+    """The progress of one step. The share never decreases, and the last one is reported again on each tick."""
 
     report: ProgressCallback
     step: BuildStep
@@ -47,7 +48,7 @@ class BuildStepProgress:
 
 @dataclass
 class PipProgressParser:
-    """Reads pip's words: which file it fetches, and how much of it is there."""
+    """Parses the output of pip: which file it downloads, and how much of the file is there."""
 
     progress: BuildStepProgress
     packages: int
@@ -62,11 +63,12 @@ class PipProgressParser:
         part = 0.0
         if moved := re.match(r"Progress (\d+) of (\d+)$", line):
             part = int(moved[1]) / max(1, int(moved[2]))
-        # pip first collects and fetches each package in turn, and saves them all at the end.
+        # pip downloads the packages one after the other and saves all of them at the end.
         self.progress.advance(max(0, self.collected - 1 + part) / (self.packages + 1), self.name)
 
 
-# Make counts files, yet the last few include all of TensorFlow: share of files, share of time (measured).
+# Make counts files, but the last few files include all of TensorFlow. Each pair is a share of files and the share of
+# time that was measured for it.
 FILES_AND_TIME = (
     *((0.0, 0.0), (0.14, 0.09), (0.43, 0.18), (0.67, 0.27), (0.75, 0.36), (0.81, 0.44), (0.89, 0.53)),
     *((0.92, 0.62), (0.95, 0.71), (0.96, 0.8), (0.97, 0.89), (1.0, 0.98)),
@@ -74,7 +76,7 @@ FILES_AND_TIME = (
 
 
 def time_share(files: float) -> float:
-    """Between two measured points a straight line."""
+    """The share of time for a share of files, interpolated linearly between the measured points."""
     for (less, early), (more, late) in pairwise(FILES_AND_TIME):
         if files <= more:
             return early + (late - early) * (files - less) / (more - less)
@@ -83,7 +85,7 @@ def time_share(files: float) -> float:
 
 @dataclass
 class MakeProgressParser:
-    """Reads make's words: `[ 42%] Building CXX object …/mpi_ops.cc.o`."""
+    """Parses the output of make: `[ 42%] Building CXX object …/mpi_ops.cc.o`."""
 
     progress: BuildStepProgress
 

@@ -23,7 +23,8 @@ from worker.environments.errors import (
 )
 
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
-# What a site sets to reach its package index; everything else of the caller's environment stays out.
+# A site sets these variables so that its package index can be reached. Other variables of the caller are not passed
+# on.
 NETWORK_VARIABLES = frozenset(
     {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "NETRC", "HOME", "XDG_CONFIG_HOME"}
     | {"SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}
@@ -56,12 +57,14 @@ SIGNS: tuple[tuple[type[BuildFailed], str, tuple[str, ...]], ...] = (
 
 
 def ignore_tick() -> None:
-    """For commands too short to be watched."""
+    """Does nothing. It is the callback for commands that are too short to need one."""
 
 
 @dataclass(frozen=True)
 class CommandRunner:
-    """`mark` stands in the environment of all that a build starts: so what a killed one left is found."""
+    """Every process of a build has `mark` in its environment, so that the next build can find
+    what a killed one left.
+    """
 
     log: Path
     mark: str
@@ -76,15 +79,15 @@ class CommandRunner:
         user: int | None = None,
         folder: Path = Path("/"),
     ) -> list[str]:
-        """The last lines of its output; `on_tick` is called about every second while it runs.
+        """Runs the command and returns the last lines of its output. `on_tick` is called about every second.
 
-        Raises BuildFailed where it fails; ends it, with all that it started, where a callback raises.
+        Raises BuildFailed if the command fails. If a callback raises, the command is ended with all its children.
         """
         drop = {"user": user, "group": user, "extra_groups": []} if user is not None else {}
         with self.log.open("ab") as log:
             log.write(f"$ {' '.join(map(str, command))}\n".encode())
             process = subprocess.Popen(
-                # Portal and trainings go first: a build may take the cores that nobody wants.
+                # The portal and the trainings have priority: a build uses only cores that are otherwise idle.
                 ["nice", "-n", "10", *command],
                 env={"PATH": PATH, "LANG": "C.UTF-8", **variables, MARK: self.mark},
                 cwd=folder,
@@ -119,12 +122,14 @@ class CommandRunner:
 
 
 def network_variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """How this machine reaches its package index: proxies, certificates and pip's own settings."""
+    """The variables with which this machine reaches its package index: proxies, certificates
+    and pip's own settings.
+    """
     return {name: value for name, value in environment.items() if name.upper() in NETWORK_VARIABLES}
 
 
 def end_leftover_processes(mark: str) -> int:
-    """End what a killed build left running, and count it; only for the holder of the build's lock."""
+    """Ends the processes that a killed build left, and counts them. Only the holder of the build lock may call it."""
     ended = 0
     for process in psutil.process_iter():
         try:
@@ -172,7 +177,7 @@ def _follow(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Nothing to do where it ended by itself; else the whole group goes, as make has children."""
+    """Ends the whole process group, because make has children. Does nothing if the process has ended."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()

@@ -12,7 +12,7 @@ from worker.environments.manifest import is_environment_ready
 
 
 def ensure_training_environment(cluster: Cluster) -> None:
-    """Make it this version's environment, and ask for its building where its files are not there."""
+    """Registers this version's environment as the default, and requests a build if its files are missing."""
     path = training_environment_path(
         read_environment_description(), read_build_platform(PYTHON), cluster.settings.cache_dir
     )

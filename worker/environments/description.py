@@ -10,7 +10,7 @@ DEFAULT = Path(__file__).parent / "default"
 
 @dataclass(frozen=True)
 class CompilerRequirement:
-    """Something the compiler needs: a program or a header of Python, and the package that has it."""
+    """A program or a Python header that the compiler needs, and the package of the distribution that contains it."""
 
     package: str
     program: str | None = None
@@ -19,7 +19,9 @@ class CompilerRequirement:
 
 @dataclass(frozen=True)
 class CompiledPackage:
-    """A package that exists only as source: its pinned archive is `<package>.txt` in the folder."""
+    """A package that is published only as source. Its pinned archive is `<package>.txt` in
+    the description's folder.
+    """
 
     package: str
     variables: Mapping[str, str]
@@ -28,7 +30,7 @@ class CompiledPackage:
 
 @dataclass(frozen=True)
 class DiskRequirement:
-    """Free bytes that a build asks for, each part only where it is still to be made."""
+    """The free bytes that a build requires. Each part counts only if it is still to be made."""
 
     wheels: int
     environment: int
@@ -40,13 +42,13 @@ class EnvironmentDescription:
     folder: Path
     name: str
     pythons: tuple[str, ...]
-    """Versions that the pins were tried with, as 3.11."""
+    """The Python versions, as 3.11, with which the pins were tested."""
     variables: Mapping[str, str]
-    """What every program in the environment has among its environment variables."""
+    """The environment variables of every program that runs in the environment."""
     disk: DiskRequirement
     compiled: CompiledPackage
     purposes: Mapping[str, str]
-    """Of each library worth a line in the table of contents: the code of what it is for."""
+    """The code of a library's purpose, by library. Only these libraries are in the table of contents."""
 
     @property
     def requirements(self) -> Path:
@@ -54,12 +56,12 @@ class EnvironmentDescription:
 
     @property
     def source(self) -> Path:
-        """The requirement, with its hash, of what is compiled."""
+        """The file that pins the source archive of the compiled package, with its hash."""
         return self.folder / f"{self.compiled.package}.txt"
 
 
 def read_environment_description(folder: Path = DEFAULT) -> EnvironmentDescription:
-    """Raises KeyError, TypeError or tomllib.TOMLDecodeError where the description itself is wrong."""
+    """Reads environment.toml. Raises KeyError, TypeError or tomllib.TOMLDecodeError if the description is wrong."""
     read = tomllib.loads((folder / "environment.toml").read_text())
     return EnvironmentDescription(
         folder=folder,
@@ -77,7 +79,7 @@ def read_environment_description(folder: Path = DEFAULT) -> EnvironmentDescripti
 
 
 def select_pins(requirements: str, names: tuple[str, ...]) -> str:
-    """The lines of some packages, with their hashes, cut from a requirements file."""
+    """The lines of the named packages, with their hashes, from a requirements file."""
     kept: list[str] = []
     inside = False
     for line in requirements.splitlines():

@@ -1,39 +1,43 @@
-"""The errors of a build; each carries what a person can do about it."""
+"""The errors of a build. The data of each error say what a person can do about it."""
 
 from cluster.domain.errors import Unavailable
 
 
 class BuildFailed(Unavailable):
-    """The data has `log`, where every line of the build stands, and what the code's sentence needs."""
+    """A build has failed. The data contain `log`, the path of the complete output, and the values of the code's
+    sentence.
+    """
 
 
 class NoNetwork(BuildFailed):
-    """The package index did not answer; `line` has the downloader's own words."""
+    """The package index did not answer. `line` is the message of the program that downloads."""
 
 
 class NoDiskSpace(BuildFailed):
-    """`needed` (None once a build has begun) and `free` are bytes on the file system of `path`."""
+    """The disk is too full. `needed` (None once a build has begun) and `free` are bytes on
+    the file system of `path`.
+    """
 
 
 class NoBuildMemory(BuildFailed):
-    """The machine ended a compiler that wanted more memory than there was."""
+    """The kernel killed a compiler because the machine had too little memory."""
 
 
 class ToolsMissing(BuildFailed):
-    """`packages` are the distribution's packages to install."""
+    """Packages of the distribution, named by `packages`, have to be installed first."""
 
 
 class PythonUnsupported(BuildFailed):
-    """`version` is what the machine has, `supported` what the environment knows."""
+    """No pins exist for the machine's Python `version`; `supported` lists those for which there are pins."""
 
 
 class PackageRefused(BuildFailed):
-    """A downloaded file is not the one that was pinned; `line` has the downloader's own words."""
+    """A downloaded file has another hash than the pinned one. `line` is the message of the program that downloads."""
 
 
 class BuildStepFailed(BuildFailed):
-    """A command of the build ended with `exit_code`; `line` is the last thing that it said."""
+    """A command of the build ended with `exit_code`. `line` is the last line of its output."""
 
 
 class BuiltButNotWorking(BuildFailed):
-    """Everything is installed, and yet TensorFlow or Horovod does not start; `line` says why."""
+    """Everything is installed, but TensorFlow or Horovod does not start. `line` is the error."""

@@ -12,12 +12,12 @@ from cluster.files.safe_read import read_small_file
 
 MANIFEST = "groundcrew.json"
 LARGEST = 4 * 1024**2
-"""Bytes. On servers the cache belongs to a service, and root reads this."""
+"""Bytes. On servers the cache belongs to a service user, and root reads this file."""
 
 
 @dataclass(frozen=True)
 class EnvironmentManifest:
-    """Written last: where it stands, everything else does."""
+    """The manifest is written last, so an environment that has one is complete."""
 
     digest: str
     variables: Mapping[str, str]
@@ -29,7 +29,7 @@ def write_environment_manifest(environment: Path, manifest: EnvironmentManifest)
 
 
 def read_environment_manifest(environment: Path) -> EnvironmentManifest | None:
-    """None where the environment is not there, not finished, or not readable."""
+    """Returns None if the environment does not exist, is not finished, or cannot be read."""
     try:
         read = json.loads(read_small_file(environment, MANIFEST, limit=LARGEST) or b"")
         contents = tuple(LibraryVersion(**part) for part in read["contents"])
@@ -39,7 +39,7 @@ def read_environment_manifest(environment: Path) -> EnvironmentManifest | None:
 
 
 def is_environment_ready(environment: Path) -> bool:
-    """Whole, in its own place, and its interpreter (the distribution's) is still on the machine."""
+    """Whether the environment is complete, is at its own path, and its interpreter is still on the machine."""
     manifest = read_environment_manifest(environment)
     if manifest is None or environment.name != f"training-{manifest.digest}":
         return False
@@ -47,7 +47,7 @@ def is_environment_ready(environment: Path) -> bool:
 
 
 def read_environment_contents(environment: Path) -> list[tuple[str, str, str]]:
-    """(library, version, purpose) of the libraries worth a line, as they are really installed."""
+    """The library, installed version and purpose of each library that the table of contents shows."""
     manifest = read_environment_manifest(environment)
     if manifest is None:
         return []
@@ -55,6 +55,6 @@ def read_environment_contents(environment: Path) -> list[tuple[str, str, str]]:
 
 
 def read_environment_variables(environment: Path) -> dict[str, str]:
-    """What every program that runs in the environment must have among its environment variables."""
+    """The environment variables that every program in the environment must have."""
     manifest = read_environment_manifest(environment)
     return dict(manifest.variables) if manifest else {}

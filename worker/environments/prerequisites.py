@@ -11,7 +11,7 @@ from worker.environments.errors import NoDiskSpace, PythonUnsupported, ToolsMiss
 
 
 def check_python_version(description: EnvironmentDescription, python: Path) -> None:
-    """Raises ToolsMissing or PythonUnsupported."""
+    """Raises ToolsMissing if there is no interpreter, PythonUnsupported if its version has no pins."""
     if not os.access(python, os.X_OK):
         raise missing_tools_error(["python3"])
     version = read_python_facts(python)["version"]
@@ -22,14 +22,14 @@ def check_python_version(description: EnvironmentDescription, python: Path) -> N
 
 
 def check_ensurepip(python: Path) -> None:
-    """The first pip comes out of the interpreter's own `ensurepip`. Raises ToolsMissing."""
+    """Checks that the interpreter has `ensurepip`, which installs the first pip. Raises ToolsMissing."""
     library = read_python_facts(python)["library"]
     if not Path(library, "ensurepip", "__init__.py").exists():
         raise missing_tools_error(["python3-venv"])
 
 
 def check_compiler(description: EnvironmentDescription, python: Path) -> None:
-    """Raises ToolsMissing with all packages that are missing."""
+    """Checks the compiler's requirements. Raises ToolsMissing with all packages that are missing."""
     include = Path(read_python_facts(python)["include"])
     missing = [need.package for need in description.compiled.needs if not _is_there(need, include)]
     if missing:
@@ -41,7 +41,9 @@ def missing_tools_error(packages: list[str]) -> ToolsMissing:
 
 
 def check_free_space(folder: Path, needed: int) -> None:
-    """Raises NoDiskSpace with both numbers, in bytes."""
+    """Raises NoDiskSpace, with both numbers in bytes, if the folder's file system has less
+    than `needed` bytes free.
+    """
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise NoDiskSpace("environment.no_space", needed=needed, free=free, path=str(folder), log="")

@@ -12,7 +12,7 @@ from worker.environments.installation import EnvironmentBuild
 
 NOBODY = 65534
 
-# One rank is enough to load what was compiled and to let it sum something.
+# One rank is enough to load the compiled library and to let it compute a sum.
 _TRY = """
 import tensorflow, PIL.Image, sklearn.datasets
 import horovod.tensorflow as horovod
@@ -32,22 +32,24 @@ print(json.dumps({"python": platform.python_version(), **found}))
 """
 
 
-def verify_environment(shop: EnvironmentBuild, progress: BuildStepProgress) -> None:
-    """As root the environment is tried by a user without any right, as jobs are run. Raises BuiltButNotWorking."""
-    _run(shop, _TRY, progress)
+def verify_environment(build: EnvironmentBuild, progress: BuildStepProgress) -> None:
+    """Imports the libraries and runs Horovod. If this process is root, a user without rights does it, because jobs
+    have none either. Raises BuiltButNotWorking.
+    """
+    _run(build, _TRY, progress)
     progress.advance(1.0)
 
 
 def list_environment_contents(
-    shop: EnvironmentBuild, progress: BuildStepProgress
+    build: EnvironmentBuild, progress: BuildStepProgress
 ) -> tuple[LibraryVersion, ...]:
     """The libraries that the description names, with the versions that are installed."""
-    versions = json.loads(_run(shop, LIST_VERSIONS, progress)[-1])
-    return select_contents(shop.description.purposes, versions)
+    versions = json.loads(_run(build, LIST_VERSIONS, progress)[-1])
+    return select_contents(build.description.purposes, versions)
 
 
 def select_contents(purposes: Mapping[str, str], versions: Mapping[str, str]) -> tuple[LibraryVersion, ...]:
-    """In the description's order; raises BuiltButNotWorking where one of them is not installed."""
+    """The libraries in the order of the description. Raises BuiltButNotWorking if one of them is not installed."""
     missing = [library for library in purposes if library not in versions]
     if missing:
         raise BuiltButNotWorking(
@@ -56,12 +58,12 @@ def select_contents(purposes: Mapping[str, str], versions: Mapping[str, str]) ->
     return tuple(LibraryVersion(library, versions[library], purpose) for library, purpose in purposes.items())
 
 
-def _run(shop: EnvironmentBuild, program: str, progress: BuildStepProgress) -> list[str]:
-    commands: CommandRunner = shop.commands
+def _run(build: EnvironmentBuild, program: str, progress: BuildStepProgress) -> list[str]:
+    commands: CommandRunner = build.commands
     try:
         return commands.run(
-            [shop.environment / "bin" / "python", "-I", "-B", "-c", program],
-            variables={**shop.description.variables, "HOME": "/nonexistent"},
+            [build.environment / "bin" / "python", "-I", "-B", "-c", program],
+            variables={**build.description.variables, "HOME": "/nonexistent"},
             on_tick=progress.report_again,
             user=NOBODY if os.geteuid() == 0 else None,
         )

@@ -16,23 +16,24 @@ from worker.environments.command_runner import CommandRunner, network_variables
 from worker.environments.description import EnvironmentDescription, select_pins
 
 SUMS = "SHA256SUMS.json"
+TEMPORARY = "tmp"
 
 
 @dataclass(frozen=True)
 class WheelFolder:
-    """`path` has the files, and their sums in `SHA256SUMS.json`, which is written last."""
+    """A folder of wheels. Their sums are in `SHA256SUMS.json`, which is written last."""
 
     path: Path
     offered_at: Path | None = None
-    """Where a bundle has what other machines compiled, in a folder for each kind of machine."""
+    """The folder in which a bundle keeps wheels that other machines compiled, one subfolder per kind of machine."""
 
     @property
     def partial(self) -> Path:
-        """What an interrupted download has fetched so far."""
+        """The folder of a download that was interrupted."""
         return self.path.with_name(f"{self.path.name}.partial")
 
     def is_intact(self) -> bool:
-        """Every file that was fetched is there, as it was; reads them all (a second for 350 MB)."""
+        """Whether every downloaded file is there and unchanged. Reads all files (a second for 350 MB)."""
         try:
             sums = json.loads((self.path / SUMS).read_text())
             return all(sha256_of_file(self.path / name) == wanted for name, wanted in sums.items())
@@ -40,7 +41,7 @@ class WheelFolder:
             return False
 
     def find_compiled(self, package: str) -> Path | None:
-        """The wheel that this machine compiled, or None while there is none that is whole."""
+        """The wheel that this machine compiled. None if there is none or it is damaged."""
         for note in self.path.glob(f"{package}-*.whl.sha256"):
             wheel = note.with_suffix("")
             if wheel.is_file() and sha256_of_file(wheel) == note.read_text().strip():
@@ -48,7 +49,7 @@ class WheelFolder:
         return None
 
     def find_offered(self, package: str) -> Path | None:
-        """What a machine of this very kind compiled of these very packages."""
+        """The wheel that a machine of the same kind compiled from the same packages. None if the bundle has none."""
         if self.offered_at is None:
             return None
         return next((self.offered_at / self.path.name).glob(f"{package}-*.whl"), None)
@@ -57,7 +58,7 @@ class WheelFolder:
         return next(self.path.glob(f"{package}-*.tar.gz"))
 
     def store_compiled(self, wheel: Path) -> Path:
-        """Take a new wheel in, so that a build which is interrupted later does not compile again."""
+        """Stores a new wheel, so that the next build does not compile again if this one is interrupted."""
         kept = self.path / wheel.name
         write_atomically(kept, wheel.read_bytes(), 0o644)
         write_atomically(kept.with_name(f"{kept.name}.sha256"), sha256_of_file(kept), 0o644)
@@ -71,7 +72,7 @@ def download_wheels(
     commands: CommandRunner,
     progress: BuildStepProgress,
 ) -> None:
-    """Fetch what is pinned; interrupted, the next one goes on with the files that are already there."""
+    """Downloads the pinned wheels. After an interruption the next call keeps the files that are already there."""
     files = wheels.partial / "files"
     download_pinned_files([description.requirements], description, files, python, commands, progress)
     write_atomically(files / SUMS, json.dumps(_sums(files), indent=1, sort_keys=True), 0o644)
@@ -95,15 +96,18 @@ def download_pinned_files(
     pip holds each to its hash and fetches none that `files` or a folder of `kept` has. What pip needs for itself lies
     beside `files`. Raises BuildFailed.
     """
-    files.mkdir(parents=True, exist_ok=True)
     work, text = files.parent, description.requirements.read_text()
+    delete_unfinished_downloads(work)
+    files.mkdir(parents=True, exist_ok=True)
+    temporary = work / TEMPORARY
+    temporary.mkdir()
     variables = {
         **network_variables(),
         "PIP_CACHE_DIR": str(work / "pip"),
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PIP_ROOT_USER_ACTION": "ignore",
         "PIP_NO_INPUT": "1",
-        "TMPDIR": str(work),
+        "TMPDIR": str(temporary),
     }
     run = partial(commands.run, variables=variables, on_tick=progress.report_again)
     pip = _make_pip(work, text, python, run)
@@ -112,12 +116,21 @@ def download_pinned_files(
     on_line = PipProgressParser(progress, sum(map(count_pins, requirements)))
     for pins in requirements:
         run([*fetch, "--only-binary", ":all:", "--progress-bar", "raw", "-r", str(pins)], on_line=on_line)
-    # The archive of sources is asked for its name and version, which needs its build's own tools.
+    # pip asks the source archive for its name and version, and for that it runs the archive's own build tools.
     tools = work / "tools.txt"
     tools.write_text(select_pins(text, ("setuptools", "wheel", "packaging")))
     offline = ["--no-index", "--find-links", str(files), "--require-hashes", "--no-deps"]
     run([*pip, "install", *offline, "-r", str(tools)])
     run([*fetch, "--no-binary", ":all:", "--no-build-isolation", "-r", str(description.source)])
+
+
+def delete_unfinished_downloads(work: Path) -> None:
+    """Deletes the temporary folders of a pip that was killed. Earlier versions had them directly in `work`.
+
+    The caller holds the lock of the cache, so no other pip uses them.
+    """
+    for folder in (work / TEMPORARY, *work.glob("pip-*")):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def count_pins(requirements: Path) -> int:
@@ -130,12 +143,16 @@ def sha256_of_file(path: Path) -> str:
 
 
 def sync_filesystem(folder: Path) -> None:
-    """All that was written to its file system: thirty thousand files are too many for a call each."""
+    """Syncs the whole file system of the folder, because thirty thousand files are too many
+    to be synced one by one.
+    """
     subprocess.run(["/usr/bin/sync", "-f", folder], check=True)
 
 
 def _make_pip(work: Path, requirements: str, python: Path, run: Callable[..., object]) -> list[str]:
-    """The pinned pip, fetched by the one that the distribution's Python has on board."""
+    """Installs the pinned pip, which the pip that is bundled with the distribution's Python downloads, and returns
+    its command.
+    """
     tools, pins = work / "tools", work / "pip.txt"
     shutil.rmtree(tools, ignore_errors=True)
     run([python, "-m", "venv", tools])

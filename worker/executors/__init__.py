@@ -1,1 +1,1 @@
-"""Executors start, list and stop attempts: as processes, Docker containers, Kubernetes pods, or simulated."""
+"""Executors start, list and stop attempts: as processes, as Docker containers, as Kubernetes pods, or simulated."""

@@ -1,7 +1,7 @@
-"""Creates and opens the folders of an attempt by descriptors, from `jobs` down; all but `out` belong to us.
+"""Creates and opens the folders of an attempt by descriptors, from `jobs` down. All of them but `out` belong to us.
 
-Where services are not root they pass through, as the job does, and read `control` by its group; else only the job's
-group passes.
+If the services do not run as root, their group may enter the folders as the job may, and may read `control`.
+Otherwise only the job's group may enter.
 """
 
 import json
@@ -19,12 +19,12 @@ from worker.executors.contract import NotStarted, StartPlan
 
 CONTROL = "control"
 PASSABLE_BY_ALL = 0o751
-"""With services beside root: its group may list it, jobs pass."""
+"""The mode if services run as users of their own: their group may list the folder, and jobs may enter it."""
 PASSABLE_BY_GROUP = 0o750
 
 
 def check_plan_ids(plan: StartPlan, job_ids: JobUnixIds) -> None:
-    """Raises NotStarted for a number that is none of this installation's users or workspaces."""
+    """Raises NotStarted if a uid or gid of the plan belongs to no user or workspace of this installation."""
     try:
         for check, number in ((job_ids.check_uid, plan.program.uid), (job_ids.check_gid, plan.program.gid)):
             if number is not None:
@@ -35,16 +35,19 @@ def check_plan_ids(plan: StartPlan, job_ids: JobUnixIds) -> None:
 
 @contextmanager
 def open_created(plan: StartPlan) -> Iterator[int]:
-    """The attempt's folder, made where it is missing, and open. Raises OSError, also where a stranger made it."""
+    """Opens the attempt's folder and creates it if it is missing. Raises OSError, also if
+    somebody else created it.
+    """
     with open_attempt_folder(plan.folder, passing_mode(plan), passing_owner(plan)) as attempt:
         yield attempt
 
 
 @contextmanager
 def open_attempt_folder(folder: Path, mode: int | None = None, owner: Owner = (-1, -1)) -> Iterator[int]:
-    """`.../jobs/<job>/<attempt>`; no link is followed from `jobs` on, and nobody else owns any of the three.
+    """Opens `.../jobs/<job>/<attempt>`. From `jobs` on no link is followed, and all three folders must be our own.
 
-    Made where it is missing; without a `mode` what is there keeps its own, and what is not is closed to all.
+    A missing folder is created if `mode` is given. Without `mode`, existing folders keep their modes and a missing
+    one is created so that nobody else may enter.
     """
     folder.parent.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     with safe_files.open_folder_path(folder.parent.parent.parent, folder.parent.parent.name) as jobs:
@@ -61,7 +64,9 @@ def open_attempt_folder(folder: Path, mode: int | None = None, owner: Owner = (-
 
 
 def ensure_own_folder(parent: int, name: str, mode: int | None = None, owner: Owner = (-1, -1)) -> int:
-    """Made by us now or before. Raises UnsafeFile where somebody else made it: what is in it is theirs as well."""
+    """Creates the folder or opens ours. Raises UnsafeFile if somebody else made it, because its contents could be
+    theirs as well.
+    """
     try:
         descriptor = safe_files.make_folder(parent, name)
     except FileExistsError:
@@ -87,7 +92,9 @@ def passing_mode(plan: StartPlan) -> int:
 
 
 def out_folder_rights(plan: StartPlan, user: Owner) -> tuple[int, Owner]:
-    """Of what belongs to the job's user; services that are not root read what lands in there by its group."""
+    """Mode and owner of the folders that belong to the job's user. Services that are not root
+    read them by the group.
+    """
     uid, gid = user
     return (0o2750, (uid, plan.program.services[1])) if plan.program.services else (0o700, (uid, gid))
 
@@ -98,9 +105,9 @@ def write_plan_file(control: int, content: Mapping[str, Any], owner: Owner = (-1
 
 
 def read_own_file(folder: Path, name: str, most: int = 256 * 1024) -> bytes | None:
-    """Of a file in `control` that only we can have written; None where there is none such.
+    """Reads a file in `control` that only we can have written. Returns None if there is no such file.
 
-    It may have a second name: that under which it was made.
+    The file may have a second name, under which it was made.
     """
     try:
         with safe_files.open_folder_path(folder) as attempt:
@@ -124,7 +131,7 @@ def read_own_descriptor(control: int, name: str, most: int) -> bytes:
 
 
 def read_own_json(folder: Path, name: str) -> dict[str, Any] | None:
-    """The JSON object in such a file; None where there is none."""
+    """The JSON object in such a file, or None if there is no such file."""
     content = read_own_file(folder, name)
     try:
         value = json.loads(content) if content else None

@@ -17,9 +17,10 @@ START_PREVENTED: dict[str, Any] = {"forestalled": True}
 
 
 def prepare_folders(plan: StartPlan, user: Owner, more: Mapping[str, Any] = NOTHING) -> None:
-    """Safe to repeat and to interrupt: what is the job's is made whole under another name first; `more` is its own.
+    """Prepares the folders; can be repeated and interrupted. `more` is added to the plan.
 
-    Afterwards nothing of ours is written there any more, because a stranger may have left links in it.
+    What belongs to the job is completed under another name and then renamed. We write nothing there afterwards,
+    because the job may have created links in it.
     """
     with attempt_folder.open_created(plan) as attempt:
         ensure_out_folder(plan, attempt, user)
@@ -28,7 +29,7 @@ def prepare_folders(plan: StartPlan, user: Owner, more: Mapping[str, Any] = NOTH
 
 
 def ensure_out_folder(plan: StartPlan, attempt: int, user: Owner) -> None:
-    """Of a start that was interrupted it may be ours still."""
+    """Creates `out`. A start that was interrupted may have left one that still belongs to us."""
     try:
         out = safe_files.make_folder(attempt, plan.out.name)
     except FileExistsError:
@@ -44,7 +45,7 @@ def ensure_control_folder(plan: StartPlan, attempt: int, user: Owner, more: Mapp
     name = temporary_name(CONTROL)
     unfinished = safe_files.make_folder(attempt, name)
     try:
-        # The shim has the job's user already and could take no other.
+        # The shim runs as the job's user already and cannot change to another one.
         content = plan.to_json() | {
             "uid": None,
             "gid": None,
@@ -60,7 +61,7 @@ def ensure_control_folder(plan: StartPlan, attempt: int, user: Owner, more: Mapp
 
 
 def move_unless_present(source: int, name: str, target: int, wanted: str) -> None:
-    """Moves the folder into place; if another thread was faster, its folder stays."""
+    """Renames the folder to its final name, unless another thread has created one there already."""
     try:
         safe_files.move_at(source, name, target, wanted)
     except OSError:
@@ -70,9 +71,9 @@ def move_unless_present(source: int, name: str, target: int, wanted: str) -> Non
 
 
 def ensure_code_copy(plan: StartPlan, source: Path, user: Owner) -> None:
-    """The program's private copy, where several pods begin side by side; once, before any of them is there.
+    """Copies the code once, before any pod starts, because the pods of a gang start at the same time.
 
-    It is made beside `out`, which belongs to the job: nobody reaches it before it is whole.
+    The copy is made beside `out`, which belongs to the job, so that the job reaches it only when it is complete.
     """
     with attempt_folder.open_created(plan) as attempt:
         out = safe_files.open_folder_at(plan.out.name, attempt)
@@ -84,7 +85,9 @@ def ensure_code_copy(plan: StartPlan, source: Path, user: Owner) -> None:
 
 
 def copy_code_tree(attempt: int, out: int, source: Path, user: Owner) -> None:
-    """Of the code's folder itself no part is a link either: a service could put one there, and we read everything."""
+    """Copies the code without following links, even in the path of the code's folder: a service could have put one
+    there, and this process may read everything.
+    """
     name = temporary_name("work")
     unfinished = safe_files.make_folder(attempt, name)
     try:
@@ -101,19 +104,21 @@ def copy_code_tree(attempt: int, out: int, source: Path, user: Owner) -> None:
 
 
 def ensure_shared_file(plan: StartPlan, name: str, text: str) -> None:
-    """For everybody in the pod to read; whole or not at all."""
+    """Writes, completely or not at all, a file that everybody in the pod may read."""
     with attempt_folder.open_created(plan) as attempt:
         if not safe_files.kind_at(attempt, name):
             safe_files.replace_file(attempt, name, text.encode(), 0o644)
 
 
 def temporary_name(name: str) -> str:
-    """Nobody else's: two threads of a scheduler that lost its lease for a moment may prepare the same attempt."""
+    """A name that is unique to this call. Two threads may prepare the same attempt if a scheduler loses its lease for
+    a moment.
+    """
     return f"{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
 
 
 def prevent_container_start(folder: Path) -> bool:
-    """False where a shim was faster."""
+    """Makes it impossible for a container's shim to begin. Returns False if a shim has begun already."""
     with attempt_folder.open_attempt_folder(folder) as attempt:
         if not safe_files.kind_at(attempt, CONTROL):
             os.close(safe_files.make_folder(attempt, CONTROL))
@@ -125,9 +130,9 @@ def prevent_container_start(folder: Path) -> bool:
 
 
 def read_start_marker(folder: Path) -> dict[str, Any] | None:
-    """What the shim wrote when it began; START_PREVENTED itself where that was made impossible.
+    """What the shim wrote when it began, or START_PREVENTED if it can no longer begin.
 
-    The program may have put anything in its place since: that there is something says that it has begun.
+    The program may have replaced the file since. A file of any content shows that the attempt has begun.
     """
     started = shim_files.read_untrusted_marker(str(folder / "control"), "started")
     if started is None:

@@ -12,30 +12,35 @@ from cluster.domain.jobs.attempts import ObservedState
 from cluster.domain.jobs.exits import ExitRecord
 
 Handle = Mapping[str, Any]
-"""How an executor finds its run again, plain JSON for the attempt's row: for processes boot id, pid and
-start ticks of the shim; the scheduler never looks inside."""
+"""The data with which an executor finds its run again, as plain JSON for the attempt's row. For processes these are
+boot id, pid and start ticks of the shim. The scheduler does not interpret them.
+"""
 
 
 DISK_FULL = "start.disk_full"
 
 
 class NotStarted(Unavailable):
-    """The executor could not start it now; nothing runs, and asking again is safe."""
+    """The executor cannot start the attempt now. Nothing runs, and the start can be tried again."""
 
 
 def start_problem_of(text: str, number: int | None) -> NotStarted:
-    """`number` is the errno of the call that failed: a full disk is no fault of the node."""
+    """The error for a start that failed with `number`, an errno. A full disk is not counted against the node."""
     if number in (errno.ENOSPC, errno.EDQUOT):
         return NotStarted(DISK_FULL, reason=text)
     return NotStarted("start.failed", reason=text)
 
 
 class StartUnanswered(NotStarted):
-    """The system that would start the attempt does not answer: the start deadline does not run meanwhile."""
+    """The system that would start the attempt does not answer. This time does not count
+    towards the start deadline.
+    """
 
 
 class ExecutorUnreachable(Unavailable):
-    """The system behind the executor does not answer: the state is unknown, and no conclusion may be drawn."""
+    """The system behind the executor does not answer. The state is unknown, so the caller
+    must not conclude anything.
+    """
 
 
 @dataclass(frozen=True)
@@ -48,13 +53,13 @@ class Mount:
 
 @dataclass(frozen=True)
 class SandboxSpec:
-    """What the program of a root shim sees of this machine's files (worker/inside/shim_sandbox.py)."""
+    """The files of this machine that a program under a root shim can see (worker/inside/shim_sandbox.py)."""
 
     hidden: tuple[Path, ...]
     shown: tuple[Path, ...]
-    """Beneath the hidden ones; the attempt's `out` is shown in any case."""
+    """Folders below hidden ones that stay visible. The attempt's `out` is always visible."""
     uids: tuple[int, int]
-    """The first and the last number that a job of this installation may run as."""
+    """The first and the last uid as which a job of this installation may run."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -66,24 +71,24 @@ class SandboxSpec:
 
 @dataclass(frozen=True)
 class ProgramPlan:
-    """The program of an attempt: what runs, as whom, and for how long."""
+    """The program of an attempt: its command, its user and its time limits."""
 
     argv: tuple[str, ...]
     environment: Mapping[str, str]
     ranks: int = 1
     code: Path | None = None
-    """Copied to `out/work`, which then is the working folder; None: the program works in `out`.
+    """The folder that is copied to `out/work`, which becomes the working folder. None: the program works in `out`.
 
-    As the shim finds it.
+    The path is the one under which the shim finds the folder.
     """
     uid: int | None = None
-    """Who the program runs as; None: as ourselves, where we are not root."""
+    """The uid of the program. None: the scheduler is not root, and the program runs as its user."""
     gid: int | None = None
     services: tuple[int, int] | None = None
-    """Number and group of services that are not root, and yet read what the program writes."""
+    """The uid and gid of services that are not root but have to read what the program writes."""
     time_limit_seconds: int | None = None
     grace_seconds: int = 30
-    """Between the polite signal and the other one, at the time limit and in a patient stop."""
+    """Seconds between SIGTERM and SIGKILL, at the time limit and in a patient stop."""
     most_open_files: int = 65_536
 
     def to_json(self) -> dict[str, Any]:
@@ -107,19 +112,19 @@ class PlacementPlan:
 
     units: int = 1
     nodes: tuple[str, ...] = ()
-    """Of a gang, the first one with the launcher. Empty: the scheduler's own machine."""
+    """The nodes of a gang; the launcher is on the first one. Empty: the scheduler's own machine."""
     units_by_node: tuple[tuple[str, int], ...] = ()
-    """How many of the units are on which node, in the order of `nodes`."""
+    """How many units the attempt has on each node, in the order of `nodes`."""
     gang: str = "none"
-    """Where it is several pods: how its ranks find each other (worker/kubernetes/manifests/run_spec.py)."""
+    """How the ranks of a gang of several pods find each other (worker/kubernetes/manifests/run_spec.py)."""
     gpus: tuple[str, ...] = ()
-    """UUIDs; empty: every GPU is hidden."""
+    """The UUIDs of the attempt's GPUs. Empty: every GPU is hidden."""
     gpu_minors: Mapping[str, int] = field(default_factory=dict)
-    """By UUID, the number in the name of the GPU's device file on its node."""
+    """The number in the name of a GPU's device file on its node, by UUID."""
     telemetry: Path | None = None
-    """The newest measurements of the node's GPUs, written by its agent."""
+    """The file with the newest measurements of the node's GPUs, written by its agent."""
     memory_bytes: int | None = None
-    """With `cpus` the part of its first node."""
+    """The memory limit of the attempt's part on its first node. `cpus` is that part's CPU limit."""
     cpus: float | None = None
     most_processes: int | None = None
 
@@ -137,18 +142,18 @@ class PlacementPlan:
 
 @dataclass(frozen=True)
 class ContainerPlan:
-    """What a container or pod needs besides; a process needs none of it."""
+    """What a container or pod needs in addition to the program. A process needs none of it."""
 
     image: str | None = None
     mounts: tuple[Mount, ...] = ()
-    """Without the attempt's own folders."""
+    """The mounts besides the attempt's own folders."""
     folder_inside: Path | None = None
-    """Where the shim and the program find the attempt's folder; None: where it is."""
+    """The path under which shim and program find the attempt's folder. None: it is the same as outside."""
 
 
 @dataclass(frozen=True)
 class StartPlan:
-    """One attempt, ready to be started; written to `control/plan.json` as it is."""
+    """Everything that an executor needs to start one attempt, as it is written to `control/plan.json`."""
 
     job: int
     attempt: int
@@ -159,7 +164,7 @@ class StartPlan:
     placement: PlacementPlan = PlacementPlan()
     container: ContainerPlan = ContainerPlan()
     sandbox: SandboxSpec | None = None
-    """None: the program sees the machine as it is, because we are not root or a container does this."""
+    """None: the program can see all files of the machine, because we are not root or a container hides them."""
 
     @property
     def out(self) -> Path:
@@ -186,19 +191,19 @@ class StartPlan:
 
 @dataclass(frozen=True)
 class RunStatus:
-    """What the executor sees of one attempt right now."""
+    """What the executor reports of one attempt now."""
 
     observed: ObservedState
     handle: Handle | None = None
     is_of_this_boot: bool = True
-    """False: the machine has started anew since; whatever ran is gone."""
+    """False: the machine has rebooted since the start, so nothing of the run can be alive."""
     start_problem: NotStarted | None = None
-    """Of one that is awaited: what keeps it, where that is known."""
+    """What delays an awaited start, if that is known."""
 
 
 @dataclass(frozen=True)
 class RunningAttempt:
-    """A living run, as the executor finds it without asking the database."""
+    """A run that is alive, as the executor finds it without the database."""
 
     job: int
     attempt: int
@@ -207,61 +212,64 @@ class RunningAttempt:
 
 
 class Executor(Protocol):
-    """Every call is safe to repeat; none keeps anything in memory that a restart would lose.
+    """Every call can be repeated. An executor keeps nothing in memory that a restart would lose.
 
-    Where the executor itself does not answer, `read_status` says UNKNOWN and the other questions raise
+    If the system behind the executor does not answer, `read_status` returns UNKNOWN and the other calls raise
     ExecutorUnreachable.
     """
 
     @property
     def capabilities(self) -> ExecutorCapabilities:
-        """Those of its kind, by which services and start plans decide."""
+        """The capabilities of this kind of executor. Services and start plans ask them instead of the executor's
+        name.
+        """
         ...
 
     def start(self, plan: StartPlan) -> Handle | None:
-        """Starts it, or returns the handle of the run that already stands there. Raises NotStarted.
+        """Starts the attempt, or returns the handle of the run that exists already. Raises NotStarted.
 
-        None: it is taken up and on its way; `read_status` says PENDING until its shim has begun.
+        None: the start is accepted but not complete. `read_status` returns PENDING until the shim has begun.
         """
         ...
 
     def prevent_start(self, folder: Path) -> bool:
-        """Makes sure that no late start of this attempt can begin any more; False: it has begun."""
+        """Makes sure that the attempt can no longer begin. Returns False if it has begun already."""
         ...
 
     def read_status(self, folder: Path) -> RunStatus: ...
 
     def list_running(self) -> list[RunningAttempt]:
-        """Every run of ours that lives, whoever started it."""
+        """All runs of this installation that are alive, whichever scheduler started them."""
         ...
 
     def read_exit_record(self, folder: Path) -> ExitRecord | None:
-        """What the shim wrote last, and the executor's own exit code where it has one.
+        """The shim's exit record, with the executor's own exit code if it has one.
 
-        Counts only once `read_status` says that it is gone.
+        The record is final only after `read_status` has reported the end.
         """
         ...
 
     def stop(self, handle: Handle, patiently: bool = False) -> None:
-        """Asks the run to end its whole tree; returns at once.
+        """Asks the run to end with all its processes, and returns at once.
 
-        `patiently`: the program has its grace time first, to save a checkpoint.
+        `patiently`: the program gets its grace time first, so that it can save a checkpoint.
         """
         ...
 
     def kill(self, handle: Handle) -> None:
-        """Ends the whole tree now."""
+        """Ends all processes of the run now."""
         ...
 
     def end_leftovers(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
-        """Ends what a killed shim has left behind; how many processes that were. Raises ExecutorUnreachable.
+        """Ends the processes that a killed shim has left, and returns how many there were. Raises
+        ExecutorUnreachable.
 
-        `has_ended`: the shim has said how it ended, and with it its own tree; members elsewhere may still run.
-        `given_up`: nodes that are lost or have started anew; nobody waits for what was on one that does not answer.
-        On any other silent node it may go on, and counts.
+        `has_ended`: the shim has written its exit record and has ended its own processes; other pods of a gang may
+        still run. `given_up`: nodes that are lost or have rebooted; leftovers there are not waited for. Leftovers on
+        any other node that does not answer count, because they may still run.
         """
         ...
 
     def remove_ended_except(self, known: Collection[tuple[int, int]]) -> None:
-        """Removes what ended runs have left with the executor, except of these (job, attempt) numbers."""
+        """Removes what ended runs have left with the executor, except the runs of these (job, attempt) numbers."""
         ...

@@ -1,8 +1,8 @@
 """Runs attempts as Docker containers on the scheduler's own machine, with the shim as the container's program.
 
-A container is named `gc-<job>-<attempt>-<installation>`, so that a second one cannot be made, and labelled
-with what it is, so that a new scheduler finds it. The engine never restarts it. Who the program is, the
-shim is too: the program could write its own result, and the engine's exit code must agree with it.
+A container is named `gc-<job>-<attempt>-<installation>`, so that the engine refuses a second one, and its labels name
+the attempt, so that a new scheduler finds it. The engine never restarts it. The shim has the same user as the
+program. The program could therefore write its own exit record, so the record must agree with the engine's exit code.
 """
 
 import hashlib
@@ -48,7 +48,9 @@ KILLED = 137
 
 
 class DockerExecutor:
-    """`storage` is the root of all attempt folders; it tells this installation's containers from others'."""
+    """`storage` is the root of all attempt folders. It distinguishes the containers of this installation from those
+    of others.
+    """
 
     capabilities = ExecutorKind.DOCKER.capabilities
 
@@ -81,7 +83,7 @@ class DockerExecutor:
             raise StartUnanswered(silence.code, **silence.data) from silence
 
     def ensure_container(self, plan: StartPlan) -> str:
-        """Its id. Where a shim has begun before, or never may, none is made."""
+        """The container's id. No container is created if a shim has begun before or if the start was prevented."""
         name = self.container_name(plan.folder)
         if container_folders.read_start_marker(plan.folder) is None:
             with suppress(ContainerExists):
@@ -117,11 +119,11 @@ class DockerExecutor:
         return uid, gid
 
     def container_name(self, folder: Path) -> str:
-        """Attempts' folders end in `<job>/<attempt>`."""
+        """The container's name. The attempt's folder ends in `<job>/<attempt>`."""
         return f"gc-{folder.parent.name}-{folder.name}-{self.installation}"
 
     def wait_for_shim(self, plan: StartPlan, container: str) -> Handle:
-        """Until the shim has begun; also where it has ended since."""
+        """Waits until the shim has begun, and accepts one that has ended since then."""
         deadline = time.monotonic() + START_SECONDS
         while True:
             started = container_folders.read_start_marker(plan.folder)
@@ -132,7 +134,7 @@ class DockerExecutor:
             found = self.engine.inspect(container)
             if found is None or found["State"]["Status"] not in LIVING:
                 if container_folders.read_start_marker(plan.folder) is not None:
-                    continue  # It has begun and ended since it was looked for.
+                    continue  # The shim has begun and ended since the last check.
                 words = self.engine.read_last_log_lines(container)
                 raise NotStarted("start.failed", reason=words or "the container ended before the shim began")
             if time.monotonic() > deadline:
@@ -175,7 +177,9 @@ class DockerExecutor:
             raise ExecutorUnreachable(silence.code, **silence.data) from silence
 
     def read_exit_record(self, folder: Path) -> ExitRecord | None:
-        """The shim's word beside the engine's; what the kernel ended for want of memory wrote none."""
+        """Combines the shim's exit record with the engine's exit code. A shim that the kernel killed for memory wrote
+        no record.
+        """
         try:
             found = self.engine.inspect(self.container_name(folder))
         except EngineUnreachable as silence:
@@ -197,12 +201,12 @@ class DockerExecutor:
         )
 
     def stop(self, handle: Handle, patiently: bool = False) -> None:
-        """The container's init hands the signal to the shim."""
+        """Asks the container's init, which passes the signal on to the shim."""
         with suppress(EngineUnreachable):
             self.engine.signal(handle["container"], "SIGINT" if patiently else "SIGTERM")
 
     def kill(self, handle: Handle) -> None:
-        """First by the shim, so that it can still say how it ended; then the whole container."""
+        """Kills the shim's processes first, so that it can still write its exit record, then the whole container."""
         with suppress(EngineUnreachable):
             self.engine.signal(handle["container"], "SIGUSR1")
             deadline = time.monotonic() + FORCE_SECONDS
@@ -214,7 +218,7 @@ class DockerExecutor:
             self.engine.signal(handle["container"], "SIGKILL")
 
     def end_leftovers(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
-        """A container ends with its init, so there is nothing but a container that still runs."""
+        """Ends the container if it still runs. Nothing else can be left, because a container ends with its init."""
         if has_ended:
             return 0
         try:
@@ -240,6 +244,6 @@ class DockerExecutor:
 
 
 def attempt_key_of_labels(found: dict[str, Any]) -> tuple[int, int]:
-    """Job and attempt by the labels."""
+    """The numbers of job and attempt in a container's labels."""
     labels = found["Labels"]
     return int(labels["groundcrew.job"]), int(labels["groundcrew.attempt"])

@@ -1,7 +1,7 @@
 """Builds the body of `POST /containers/create` for one attempt, as a pure function of its plan.
 
-Docker Engine API v1.41, https://docs.docker.com/engine/api/v1.41/#tag/Container/operation/ContainerCreate.
-An image decides nothing but its files: user, entrypoint, devices and privileges are ours.
+Docker Engine API v1.41, https://docs.docker.com/engine/api/v1.41/#tag/Container/operation/ContainerCreate. An image
+determines only its files; user, entrypoint, devices and privileges come from the plan.
 """
 
 from collections.abc import Mapping
@@ -13,16 +13,18 @@ from worker.executors.contract import PlacementPlan, StartPlan
 RUNTIME_INSIDE = Path("/groundcrew/runtime")
 FOLDER_INSIDE = Path("/groundcrew/attempt")
 MEMORY_FILES_BYTES = 1024**3
-"""/tmp and /dev/shm where the attempt has no memory limit; with one, half of it. They count as its memory."""
+"""The size of /tmp and /dev/shm if the attempt has no memory limit. With a limit, each has half of it and counts
+towards it.
+"""
 MOST_PROCESSES = 4096
 NO_GPU = "void"
-"""Also where the engine's default runtime is NVIDIA's and the image asks for all of them."""
+"""This value hides all GPUs even if NVIDIA's runtime is the engine's default and the image asks for all of them."""
 
 
 def create_request(
     plan: StartPlan, name: str, labels: Mapping[str, str], user: tuple[int, int], gpus: str, network: str
 ) -> dict[str, Any]:
-    """`user` is uid and gid, never root; `gpus` the way to ask for them, `nvidia` or `cdi`."""
+    """`user` is uid and gid and never root. `gpus` is how GPUs are requested: `nvidia` or `cdi`."""
     if 0 in user:
         raise ValueError("a job never runs as root in a container")
     return {
@@ -44,7 +46,7 @@ def create_request(
             **container_confinement(),
             **container_limits(plan.placement),
             "NetworkMode": network,
-            # Ranks look their own name up; without a network the engine does not write it down.
+            # Ranks resolve their own host name. Without a network the engine does not write it into /etc/hosts.
             "ExtraHosts": [f"{name[:63]}:127.0.0.1"] if network == "none" else [],
             "Mounts": container_mounts(plan),
             "DeviceRequests": gpu_requests(plan.placement.gpus, gpus),
@@ -77,7 +79,7 @@ def container_limits(placement: PlacementPlan) -> dict[str, Any]:
         "Tmpfs": {"/tmp": f"rw,exec,nosuid,nodev,mode=1777,size={in_memory}"},
     }
     if memory:
-        # As much with swap as without: a training that swaps only looks alive.
+        # Memory and swap together get the same limit as memory alone: a training that swaps makes no progress.
         asked |= {"Memory": memory, "MemorySwap": memory}
     if placement.cpus:
         asked["NanoCpus"] = round(placement.cpus * 10**9)
@@ -85,7 +87,7 @@ def container_limits(placement: PlacementPlan) -> dict[str, Any]:
 
 
 def container_mounts(plan: StartPlan) -> list[dict[str, Any]]:
-    """The attempt's two folders to write, everything else to read; a missing source is an error."""
+    """The attempt's two folders are writable and all others read-only. The engine refuses a missing source."""
     own = [
         {"Type": "bind", "Source": str(plan.folder / part), "Target": str(FOLDER_INSIDE / part)}
         for part in ("control", "out")
@@ -98,7 +100,7 @@ def container_mounts(plan: StartPlan) -> list[dict[str, Any]]:
 
 
 def gpu_requests(uuids: tuple[str, ...], way: str) -> list[dict[str, Any]]:
-    """Exactly these GPUs. CDI: the engine reads the device from the specification of nvidia-ctk."""
+    """Requests exactly these GPUs. With CDI the engine reads the devices from the specification of nvidia-ctk."""
     if not uuids:
         return []
     if way == "cdi":

@@ -1,4 +1,4 @@
-"""Watches the processes of shims by pidfd, so that the scheduler wakes at the moment when one exits."""
+"""Watches the processes of shims by pidfd, so that the scheduler wakes as soon as one exits."""
 
 import os
 from collections.abc import Iterable
@@ -8,17 +8,17 @@ from worker.inside.shim_process_tree import read_process
 
 
 class ExitWatch:
-    """Descriptors of the living shims that are known."""
+    """The pidfds of the shims that are alive."""
 
     def __init__(self) -> None:
         self.descriptors: dict[tuple[int, int], int] = {}
         self.exited: set[tuple[int, int]] = set()
-        """Those that had ended before they could be followed."""
+        """The runs that had ended before a pidfd was opened."""
         self.has_exit_before_watch = False
-        """Whether there is one of them about which `update` was asked for the first time: it is time to look."""
+        """Whether the last `update` found such a run for the first time; the scheduler then reconciles at once."""
 
     def update(self, handles: Iterable[Handle]) -> list[int]:
-        """One descriptor per run that is a process of this machine; those of other runs are closed."""
+        """One descriptor per run that is a process of this machine. Descriptors of other runs are closed."""
         wanted = {
             (handle["pid"], handle["start_ticks"])
             for handle in handles
@@ -39,7 +39,7 @@ class ExitWatch:
 
 
 def open_pidfd(pid: int, start_ticks: int) -> int | None:
-    """None where it has ended, or where its number belongs to somebody else now."""
+    """Returns None if the process has ended or if its pid belongs to another process now."""
     try:
         descriptor = os.pidfd_open(pid)
     except OSError:

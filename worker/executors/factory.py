@@ -20,7 +20,7 @@ def open_executor(cluster: Cluster, runtime: Path, launcher: ShimStarter | None 
     """`runtime` is the installed copy of worker/inside."""
     settings = cluster.settings
     if settings.executor is ExecutorKind.DOCKER:
-        # The engine's client is slow to import.
+        # Importing the engine's client takes long, so it is imported only where it is used.
         from worker.adapters.docker_engine import DockerEngine
         from worker.executors.docker import DockerExecutor
 
@@ -50,6 +50,6 @@ def open_kubernetes_executor(
     exported: str = "",
     job_ids: JobUnixIds = DEFAULT_UNIX_IDS,
 ) -> KubernetesExecutor:
-    """Each request that leaves something in the cluster has a crash point before and after it."""
+    """Opens the executor. Each of its requests that changes the cluster has a crash point before and after it."""
     api = wrap_calls(KubernetesApi(kubeconfig), "kubernetes", besides=READ_ONLY_CALLS)
     return KubernetesExecutor(api, installation, storage, runtime, exported, job_ids=job_ids)

@@ -1,9 +1,9 @@
 """Runs attempts as Jobs, MPIJobs and pods of a Kubernetes cluster, with the shim as the program of the first pod.
 
-Everything of an attempt is named `gc-<job>-<attempt>` in its workspace's namespace, so that no second one can be made,
-and labelled with what it is, so that a new scheduler finds it. Kubernetes restarts nothing and tries nothing again:
-what it takes away is a new attempt of ours. How to end is told by a file beside the plan, which needs no API server
-and no kubelet; only who does not listen is deleted.
+All objects of an attempt are named `gc-<job>-<attempt>` in its workspace's namespace, so that Kubernetes refuses
+second ones. Their labels name the attempt, so that a new scheduler finds them. Kubernetes restarts nothing: if it
+takes a pod away, the job gets a new attempt. A file beside the plan tells the shim to end, for which neither API
+server nor kubelet is needed. Only a run that does not react to it is deleted.
 """
 
 import threading
@@ -44,7 +44,7 @@ from worker.executors.kubernetes_run_spec import (
     passwd_text,
     pod_user,
 )
-from worker.executors.kubernetes_shared_objects import SharedObjects, UnusedObjects
+from worker.executors.kubernetes_shared_objects import SharedObjectCreator, UnusedObjectRemover
 from worker.inside import shim_files
 from worker.kubernetes import object_names, snapshot
 from worker.kubernetes.api_client import ApiRefused, ApiUnreachable, KubernetesApi, ObjectExists
@@ -68,26 +68,30 @@ from worker.kubernetes.run_status import (
 from worker.kubernetes.snapshot import LEAST_GRACE_SECONDS, ClusterSnapshot, RunObjects
 
 FRESH_SECONDS = 1.0
-"""How old a look may be. What it does not show is gone only where it was begun after we knew of it."""
+"""The greatest age of a snapshot. An object that it lacks is gone only if the list began
+after the object was known.
+"""
 FRESH_SHARE = 4.0
-"""And so many times as long as that look took, where that is longer: thousands of runs cost a fifth of a core."""
+"""A snapshot may also be as old as this many times the duration of its list. With thousands of runs, listing then
+costs a fifth of a core.
+"""
 FORCE_SECONDS = 1.0
 MEMBERS_SECONDS = 10.0
-"""So long the members of a gang may go on after the one with the shim has come to a good end."""
+"""How long other pods of a gang may go on after the pod with the shim has ended without an error."""
 PAUSE_SECONDS = 0.05
 NEVER = float("-inf")
 REMEMBERED_SECONDS = 60.0
 MOST_GPUS, LONGEST_NAME = 64, 253
-"""Of one pod; and of anything that Kubernetes calls by a name."""
+"""The largest number of GPUs in one pod, and the greatest length of a name in Kubernetes."""
 AttemptKey = tuple[int, int]
-"""Job and attempt."""
+"""The numbers of job and attempt."""
 EMPTY_SNAPSHOT = ClusterSnapshot(NEVER, {}, frozenset())
 
 
 class KubernetesExecutor:
-    """`storage` is the root of all attempt folders, at the same place on every node; `exported` as `server:/folder`.
+    """`storage` is the root of all attempt folders, at the same path on every node; `exported` is `server:/folder`.
 
-    `read_installation` gives the mark by which our objects are ours.
+    `read_installation` returns the installation id that marks our objects.
     """
 
     capabilities = ExecutorKind.KUBERNETES.capabilities
@@ -107,8 +111,8 @@ class KubernetesExecutor:
         self.storage = storage
         self.exported = exported
         self.runtime = RuntimeConfigMaps(runtime)
-        self.shared_objects = SharedObjects(api, self.runtime)
-        self.unused_objects = UnusedObjects(api, self.shared_objects)
+        self.shared_objects = SharedObjectCreator(api, self.runtime)
+        self.unused_objects = UnusedObjectRemover(api, self.shared_objects)
         self.read_installation = read_installation
         self._looking = threading.Lock()
         self._last = EMPTY_SNAPSHOT
@@ -116,16 +120,20 @@ class KubernetesExecutor:
         self._made: dict[AttemptKey, float] = {}
         self._begun: dict[AttemptKey, float] = {}
         self._ended: dict[AttemptKey, float] = {}
-        """When each attempt was made by us, when its marker was first read, and when its end; steady seconds."""
+        """The steady seconds at which each attempt was made, at which its start marker was first read, and at which
+        it ended.
+        """
         self._ends: dict[AttemptKey, ExitRecord] = {}
 
     @cached_property
     def installation(self) -> str:
-        """Asked for when it is first needed: a service starts while its database is away."""
+        """The installation id is read when it is first needed, so that the service can start while its database is
+        away.
+        """
         return self.read_installation()
 
     def start(self, plan: StartPlan) -> Handle | None:
-        """None: its objects are there, and its shim has not begun."""
+        """Returns None if the objects exist and the shim has not begun."""
         if not plan.container.image:
             raise NotStarted("start.no_default_image")
         check_plan_ids(plan, self.job_ids)
@@ -147,7 +155,9 @@ class KubernetesExecutor:
         return None if started is None else pod_handle(plan.folder, started)
 
     def prepare_run(self, plan: StartPlan, run: RunSpec) -> None:
-        """The folders, before any pod; of a gang that is several pods also the code, for they begin side by side."""
+        """Creates the folders before any pod. For a gang of several pods it also copies the code, because they start
+        together.
+        """
         program, user, gang = plan.program, pod_user(plan.program), gang_kind(plan.placement)
         more: dict[str, Any] = {"stop": STOP_FILE}
         if gang in (GangKind.MPI, GangKind.INDEXED) and program.code:
@@ -161,7 +171,9 @@ class KubernetesExecutor:
             container_folders.ensure_shared_file(plan, "passwd", passwd_text(user))
 
     def ensure_objects(self, plan: StartPlan, run: RunSpec) -> None:
-        """Raises NotStarted where they are not ours, or ended before any shim began: the next try then is anew."""
+        """Creates the attempt's objects. Raises NotStarted if objects of this name are not ours, or ended before a
+        shim began; the next call then creates new ones.
+        """
         is_there = False
         for thing in run_objects(run):
             try:
@@ -188,7 +200,7 @@ class KubernetesExecutor:
         return True
 
     def find_run(self, folder: Path) -> RunObjects | None:
-        """Asked for now. Raises NoAnswer."""
+        """Asks the API server for the objects now. Raises ApiUnreachable."""
         return self.read_attempt_snapshot(folder).runs.get(object_names.attempt_key_of_folder(folder))
 
     def read_attempt_snapshot(self, folder: Path) -> ClusterSnapshot:
@@ -198,7 +210,7 @@ class KubernetesExecutor:
         return snapshot.read_snapshot(self.api, self.installation, time.monotonic(), namespace, **labels)
 
     def recent_snapshot(self) -> ClusterSnapshot:
-        """At everything, not older than a moment: of a thousand runs that go on nobody asks one by one."""
+        """A snapshot that is recent enough. One list for all runs is cheaper than one request for each."""
         with self._looking:
             now = time.monotonic()
             if now - self._last.read_at > self._fresh:
@@ -208,7 +220,7 @@ class KubernetesExecutor:
             return self._last
 
     def assign_nodes(self) -> None:
-        """To pods that have none yet; what cannot be told now is told after the next look."""
+        """Assigns nodes to pods that have none. A failed assignment is repeated after the next snapshot."""
         with suppress(ApiUnreachable, ApiRefused):
             for found in self._last.runs.values():
                 for pod, place in node_patches(found):
@@ -216,7 +228,7 @@ class KubernetesExecutor:
                     self.api.patch("Pod", about["name"], about["namespace"], place)
 
     def read_status(self, folder: Path) -> RunStatus:
-        """However many attempts there are, they are asked for together, and none of them by itself."""
+        """Reads the status from the shared snapshot, so that many attempts need no requests of their own."""
         started, numbers = (
             container_folders.read_start_marker(folder),
             object_names.attempt_key_of_folder(folder),
@@ -224,7 +236,7 @@ class KubernetesExecutor:
         if started is None and not is_reachable_folder(self.storage / "workspaces"):
             return RunStatus(
                 ObservedState.UNKNOWN
-            )  # The storage is away, and with it what would say that it has begun.
+            )  # The storage is away, and the start marker that would show that it has begun is on it.
         begun, made = has_shim_started(started), self._made.get(numbers, NEVER)
         known = self._begun.setdefault(numbers, time.monotonic()) if begun else NEVER
         handle = pod_handle(folder, started) if begun else None
@@ -235,7 +247,7 @@ class KubernetesExecutor:
         found = last.runs.get(numbers)
         seen = observe_run(found, last.silent_nodes, begun)
         if last.read_at < made or (last.read_at < known and not is_shim_pod_final(found)):
-            # What this look does not show may have been made since.
+            # An object that the snapshot lacks may have been created after it.
             seen = {
                 ObservedState.ENDED: ObservedState.ALIVE,
                 ObservedState.ABSENT: ObservedState.PENDING,
@@ -248,7 +260,8 @@ class KubernetesExecutor:
         last = self._fresh_look()
         running = []
         for found in last.runs.values():
-            # By its numbers: what stands in the cluster may have been written by anybody.
+            # The path is made of the numbers, because anybody with rights in the cluster may have written other
+            # labels.
             folder = object_names.attempt_path(self.storage, found.workspace, *found.key)
             begun = read_shim_marker(folder)
             if has_live_pod(found, last.silent_nodes) or (begun and has_bound_pod(found, last.silent_nodes)):
@@ -261,9 +274,10 @@ class KubernetesExecutor:
             return self._last
 
     def read_exit_record(self, folder: Path) -> ExitRecord | None:
-        """The shim's word beside the container's exit code; what was taken away by others did not end.
+        """Combines the shim's exit record with the container's exit code. A run that others deleted has not ended by
+        itself.
 
-        Said once: what we delete of it afterwards was taken away by nobody else.
+        The answer is kept, so that objects that we delete afterwards do not count as deleted by others.
         """
         numbers = object_names.attempt_key_of_folder(folder)
         if numbers in self._ends:
@@ -280,11 +294,11 @@ class KubernetesExecutor:
         return end
 
     def stop(self, handle: Handle, patiently: bool = False) -> None:
-        """By a word beside the plan, which a shim in a pod looks for four times a second."""
+        """Writes a file beside the plan. A shim in a pod checks it four times a second."""
         write_stop_request(Path(handle["folder"]), "patiently" if patiently else "politely")
 
     def kill(self, handle: Handle) -> None:
-        """First by the shim, so that it can still say how it ended; then every pod is deleted."""
+        """Asks the shim to kill first, so that it can still write its exit record, then deletes every pod."""
         folder = Path(handle["folder"])
         write_stop_request(folder, "now")
         deadline = time.monotonic() + FORCE_SECONDS
@@ -292,15 +306,15 @@ class KubernetesExecutor:
             while time.monotonic() < deadline:
                 found = self.find_run(folder)
                 if found is None or all(map(snapshot.is_deleting_now, found.live_pods)):
-                    return  # Nothing is left of it, or a kubelet takes its time: nobody waits for that here.
+                    return  # Nothing is left, or a kubelet takes long to end it. Nobody waits for it here.
                 time.sleep(PAUSE_SECONDS)
             if (found := self.find_run(folder)) is not None:
                 remove_run(self.api, found, LEAST_GRACE_SECONDS)
 
     def end_leftovers(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
-        """What is left of its pods goes: a gang that has lost a member holds no unit any more.
+        """Deletes the remaining pods, because a gang that has lost a pod must hold no unit any more.
 
-        Where the pod with the shim has come to a good end the others have a moment to come to theirs.
+        If the pod with the shim has ended without an error, the other pods get a moment to end by themselves.
         """
         numbers = object_names.attempt_key_of_folder(folder)
         if has_ended and is_exit_final(self._last.runs.get(numbers)):
@@ -318,7 +332,7 @@ class KubernetesExecutor:
         return count_remaining_pods(found, look.silent_nodes, given_up)
 
     def remove_ended_except(self, known: Collection[AttemptKey]) -> None:
-        """Kubernetes itself collects the pods of what is deleted; those without an owner are deleted by us."""
+        """Kubernetes itself deletes the pods of a deleted owner. Pods without an owner are deleted here."""
         with raising_unreachable():
             last = self.recent_snapshot()  # The caller has just read a snapshot, so this one is recent.
         for numbers, found in last.runs.items():
@@ -343,7 +357,7 @@ def read_shim_marker(folder: Path) -> dict[str, Any] | None:
 
 
 def pod_handle(folder: Path, started: dict[str, Any] | None) -> Handle:
-    """With the GPUs that the shim has found, which the kubelet chose."""
+    """The handle with the GPUs that the kubelet chose and the shim reported."""
     job, attempt = object_names.attempt_key_of_folder(folder)
     return {
         "namespace": object_names.workspace_namespace(object_names.workspace_of_folder(folder)),
@@ -354,7 +368,7 @@ def pod_handle(folder: Path, started: dict[str, Any] | None) -> Handle:
 
 
 def parse_shim_facts(started: dict[str, Any]) -> dict[str, Any]:
-    """`gpus` and `node`, where they look like that: the program has the shim's user and may have written there."""
+    """`gpus` and `node` if they are well-formed. The program has the shim's user and may have changed the file."""
     gpus, node = started.get("gpus"), started.get("node")
     told: dict[str, Any] = {}
     if isinstance(gpus, list) and len(gpus) <= MOST_GPUS and all(map(is_plain_name, gpus)):
@@ -363,7 +377,7 @@ def parse_shim_facts(started: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_reachable_folder(path: Path) -> bool:
-    """Also where a server of files has forgotten us."""
+    """Whether the folder can be read. It cannot if the file server no longer knows our handle, for example."""
     try:
         return path.is_dir()
     except OSError:
@@ -375,7 +389,9 @@ def is_plain_name(text: object) -> bool:
 
 
 def drop_old_moments(moments: dict[AttemptKey, float], known: Collection[AttemptKey]) -> None:
-    """Some time later: who asks again about one that has just ended is told the same."""
+    """Forgets moments of unknown attempts, but some time later, so that repeated questions about an ended one get the
+    same answer.
+    """
     before = time.monotonic() - REMEMBERED_SECONDS
     for numbers in [each for each, at in moments.copy().items() if each not in known and at < before]:
         moments.pop(numbers, None)
@@ -383,7 +399,7 @@ def drop_old_moments(moments: dict[AttemptKey, float], known: Collection[Attempt
 
 @contextmanager
 def raising_unreachable() -> Iterator[None]:
-    """Around questions whose answer is the only truth: none of them means that nothing is known."""
+    """Raises ExecutorUnreachable for ApiUnreachable, if a missing answer means that the state is unknown."""
     try:
         yield
     except ApiUnreachable as silence:

@@ -1,5 +1,6 @@
-"""Asks a run to stop by a file beside its plan, and deletes its objects, owners before pods, or the owner would make
-them again."""
+"""Asks a run to stop by a file beside its plan, and deletes its objects. Owners are deleted before their pods,
+because an owner would create its pods again.
+"""
 
 from contextlib import suppress
 from pathlib import Path
@@ -14,13 +15,15 @@ STOP_FILE = "stop.json"
 
 
 def write_stop_request(folder: Path, how: str) -> None:
-    """A folder that is away, or full, says it a little later."""
+    """Writes the request. If the storage is away or full, the caller's next try writes it."""
     with suppress(OSError):
         shim_files.write_json_atomically(str(folder / "control" / STOP_FILE), {"how": how})
 
 
 def remove_run(api: KubernetesApi, found: RunObjects, grace_seconds: int | None = None) -> None:
-    """Everything of the attempt; pods by themselves, for what an owner leaves is collected some time later."""
+    """Deletes all objects of the attempt. Pods are deleted one by one, because Kubernetes deletes those of an owner
+    only later.
+    """
     remove_owner(api, found)
     for pod in found.pods:
         about = pod["metadata"]
@@ -28,7 +31,7 @@ def remove_run(api: KubernetesApi, found: RunObjects, grace_seconds: int | None 
 
 
 def remove_owner(api: KubernetesApi, found: RunObjects) -> None:
-    """What has made its pods, and what they were known by."""
+    """Deletes the owner of the pods and the service by which they found each other."""
     namespace = object_names.workspace_namespace(found.workspace)
     if found.owner is not None:
         api.delete(found.owner["kind"], found.owner["metadata"]["name"], namespace)
@@ -37,9 +40,9 @@ def remove_owner(api: KubernetesApi, found: RunObjects) -> None:
 
 
 def remove_orphan_service(api: KubernetesApi, folder: Path, installation: str) -> None:
-    """What the pods of a run were known by, where they themselves may be gone: nothing else would find it then.
+    """Deletes the headless service of a run whose pods may be gone, because nothing else would find it then.
 
-    By its name alone it could be another installation's.
+    Its labels are checked, because another installation may use the same name.
     """
     place = (
         object_names.run_name(*object_names.attempt_key_of_folder(folder)),

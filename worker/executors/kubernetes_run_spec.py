@@ -19,23 +19,23 @@ FOLDER_INSIDE = Path("/groundcrew/attempt")
 
 @dataclass(frozen=True)
 class RuntimeConfigMaps:
-    """What runs inside, as ConfigMaps: no node has to have it, and nobody in a pod can change it.
+    """The job runtime as ConfigMaps: no node needs a copy of it, and nobody in a pod can change it.
 
-    One per folder, for a ConfigMap has none. A list in each pod of which file lies where would stand some ten times in
-    what Kubernetes keeps of a gang.
+    Each folder has its own ConfigMap, because a ConfigMap has no folders. The alternative, one ConfigMap and a list
+    of paths in each pod, would be stored about ten times for a gang.
     """
 
     folder: Path
 
     @cached_property
     def files(self) -> Mapping[Path, str]:
-        """Path in the folder to what stands there."""
+        """The text of each file, by its path in the job runtime."""
         found = sorted(file for file in self.folder.rglob("*.py") if "__pycache__" not in file.parts)
         return {file.relative_to(self.folder): file.read_text() for file in found}
 
     @cached_property
     def folders(self) -> tuple[RuntimeFolder, ...]:
-        """The topmost folder first."""
+        """The folders, the topmost one first."""
         content = "\0".join(f"{path}\0{text}" for path, text in self.files.items())
         digest = hashlib.sha256(content.encode()).hexdigest()[:12]
         return tuple(RuntimeFolder(path, digest) for path in sorted({path.parent for path in self.files}))
@@ -67,7 +67,7 @@ def gang_kind(placement: PlacementPlan) -> GangKind:
 def build_run_spec(
     plan: StartPlan, installation: str, storage: Path, exported: str, runtime: RuntimeConfigMaps
 ) -> RunSpec:
-    """Raises ValueError for a job that would be root, or without a node."""
+    """Raises ValueError if the job would run as root or has no node."""
     program, placement = plan.program, plan.placement
     uid, gid = pod_user(program)
     members = tuple(GangNode(node.lower(), units) for node, units in placement.units_by_node)
@@ -109,7 +109,7 @@ def run_mounts(plan: StartPlan, gang: GangKind) -> tuple[PodMount, ...]:
 
 
 def passwd_text(user: tuple[int, int]) -> str:
-    """The image's user has the job's number, so that its keys and settings are found."""
+    """A passwd file in which the image's user has the job's uid, so that ssh finds that user's keys and settings."""
     uid, gid = user
     return (
         "root:x:0:0:root:/root:/bin/bash\n"

@@ -1,8 +1,9 @@
-"""Makes the objects that all runs of a workspace share in Kubernetes, and deletes those that no run has used for a day.
+"""Creates the Kubernetes objects that all runs of a workspace share, and deletes those that no run has used for a
+day.
 
-These are runtime ConfigMaps, volumes and claims. The volume of a workspace's own folder stays as long as the workspace.
-Of what is deleted nothing is lost: volumes show folders of the shared storage, and are made again by the next run that
-wants them.
+These are runtime ConfigMaps, volumes and claims. The volume of a workspace's own folder stays as long as the
+workspace. Deleting them loses no data: volumes only show folders of the shared storage, and the next run that needs
+one creates it again.
 """
 
 import threading
@@ -30,17 +31,19 @@ from worker.kubernetes.snapshot import RunObjects
 
 log = structlog.get_logger()
 ENSURE_AGAIN_SECONDS = 5.0
-"""It is looked after this often: a namespace that was deleted comes back empty, and later."""
+"""Seconds after which the objects are checked again, because a namespace may have been deleted and created without
+them.
+"""
 SOURCES = ("local", "nfs")
 DELETED_SLOWLY = frozenset({"PersistentVolume", "PersistentVolumeClaim"})
-"""Kubernetes keeps them until it has seen that nobody uses them."""
+"""Kubernetes keeps these kinds until it has seen that nothing uses them."""
 UNUSED_SECONDS = 86_400.0
 EVERY_SECONDS = 3600.0
 ObjectKey = tuple[str, str, str]
-"""Kind, namespace, name."""
+"""Kind, namespace and name."""
 
 
-class SharedObjects:
+class SharedObjectCreator:
     """Creates the Kubernetes objects that the runs of one workspace share, and remembers when it last saw each.
 
     If several starts of a workspace ask at once, one creates what is missing and the others wait for it.
@@ -53,13 +56,15 @@ class SharedObjects:
         self._making: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def ensure(self, run: RunSpec) -> None:
-        """Raises NoAnswer, Refused, NotStarted."""
+        """Creates what is missing of the run's shared objects. Raises ApiUnreachable, ApiRefused, NotStarted."""
         namespace = object_names.workspace_namespace(run.workspace)
         with self._making[namespace]:
             self.ensure_in_namespace(run, namespace, time.monotonic())
 
     def ensure_in_namespace(self, run: RunSpec, namespace: str, now: float) -> None:
-        """What was not looked after for a while, in a namespace that is no other installation's."""
+        """Creates the objects that were not checked recently, after it has checked that the namespace belongs to this
+        installation.
+        """
         if now - self.ensured.get(namespace, float("-inf")) >= ENSURE_AGAIN_SECONDS:
             self.check_namespace(namespace, run.installation)
             self.ensured[namespace] = now
@@ -76,7 +81,7 @@ class SharedObjects:
             self.ensured[key] = now
 
     def delete_if_unused(self, thing: ObjectKey, before: float) -> bool:
-        """Deletes it where no run has asked for it since: kind, namespace, name. Raises NoAnswer, Refused."""
+        """Deletes the object if no run has needed it since `before`. Raises ApiUnreachable, ApiRefused."""
         kind, namespace, name = thing
         with self._making[namespace]:
             if self.ensured.get(object_key(*thing), float("-inf")) > before:
@@ -90,7 +95,7 @@ class SharedObjects:
         return True
 
     def check_not_deleting(self, thing: KubernetesObject) -> None:
-        """Raises NotStarted where the one of this name is going: the next try makes it anew."""
+        """Raises NotStarted if the object of this name is being deleted. A later try can create it again."""
         kind, about = thing["kind"], thing["metadata"]
         found = (
             self.api.get(kind, about["name"], about.get("namespace", "")) if kind in DELETED_SLOWLY else None
@@ -99,16 +104,19 @@ class SharedObjects:
             raise NotStarted("start.failed", reason=f"{kind} {about['name']} is just being deleted")
 
     def check_namespace(self, name: str, installation: str) -> None:
-        """Raises NotStarted: workspaces have numbers, and two installations on one cluster give the same ones."""
+        """Raises NotStarted if the namespace belongs to another installation, whose workspaces may have the same
+        numbers.
+        """
         found = self.api.get("Namespace", name) or {"metadata": {}}
         owner = (found["metadata"].get("labels") or {}).get(object_names.INSTALLATION, installation)
         if owner != installation:
             raise NotStarted("start.namespace_of_another", namespace=name)
 
     def check_volume(self, volume: KubernetesObject) -> None:
-        """A volume remembers a claim that was deleted, and takes no other of its name until it is made to forget.
+        """Makes a volume available again whose claim was deleted; until then it accepts no new claim, not even of the
+        same name.
 
-        Raises NotStarted where it was made for another storage: what it shows can be changed by nobody.
+        Raises NotStarted if the volume was made for another storage, because a volume's source cannot be changed.
         """
         name = volume["metadata"]["name"]
         found = self.api.get("PersistentVolume", name)
@@ -131,17 +139,21 @@ def is_same_volume_source(wanted: KubernetesObject, found: KubernetesObject) -> 
     return all((wanted.get(kind) or {}).items() <= (found.get(kind) or {}).items() for kind in SOURCES)
 
 
-class UnusedObjects:
-    """In memory is only since when it looks: a scheduler that starts anew deletes nothing for a day."""
+class UnusedObjectRemover:
+    """Deletes shared objects that no run needs. Only memory says since when, so a new scheduler deletes nothing for a
+    day.
+    """
 
     def __init__(
-        self, api: KubernetesApi, shared: SharedObjects, steady: Callable[[], float] = time.monotonic
+        self, api: KubernetesApi, shared: SharedObjectCreator, steady: Callable[[], float] = time.monotonic
     ) -> None:
         self.api, self.shared, self.steady = api, shared, steady
         self.began = self.swept = steady()
 
     def delete_due(self, installation: str, runs: Iterable[RunObjects]) -> None:
-        """`runs`: all that there are. An API server that is away, or refuses, is asked again an hour later."""
+        """Deletes what is due. `runs` must be all runs. If the API server does not answer or refuses, it tries again
+        in an hour.
+        """
         now = self.steady()
         if now - self.began < UNUSED_SECONDS or now - self.swept < EVERY_SECONDS:
             return
@@ -165,7 +177,7 @@ class UnusedObjects:
 
 
 def object_keys_of_run(found: RunObjects) -> Iterator[ObjectKey]:
-    """What its pods name, also those that are not made yet."""
+    """The objects that the run's pods name, including objects that do not exist yet."""
     namespace = object_names.workspace_namespace(found.workspace)
     for spec in (*(pod["spec"] for pod in found.pods), *pod_specs_of_owner(found.owner or {})):
         for volume in spec.get("volumes") or ():

@@ -1,5 +1,6 @@
-"""Maps paths of this machine to the paths under which a program finds them: unchanged for a process, fixed ones in a
-container or pod."""
+"""Maps paths of this machine to the paths under which a program finds them. For a process they are the same; in a
+container or pod they are fixed.
+"""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +16,10 @@ CONTAINER_ROOT = Path("/groundcrew")
 
 class PathMapping(Protocol):
     mounts: list[Mount]
-    """What has to be given to a container so that the shown paths are there."""
+    """The mounts that a container needs so that the mapped paths exist."""
 
     def map_path(self, path: Path, name: str) -> Path:
-        """The path under which the program finds it; `name` is its own within the attempt."""
+        """The path under which the program finds `path`. `name` is its unique name within the attempt."""
         ...
 
     def map_runtime(self, runtime: Path) -> Path: ...
@@ -30,11 +31,11 @@ class PathMapping(Protocol):
 
 @dataclass
 class HostPaths:
-    """A process finds everything where it lies on the machine."""
+    """The mapping for a process, which finds everything under the machine's own paths."""
 
     mounts: list[Mount] = field(default_factory=list)
     visible: list[Path] = field(default_factory=list)
-    """What a sandbox has to leave in sight."""
+    """The paths that a sandbox has to keep visible."""
 
     def map_path(self, path: Path, name: str) -> Path:
         return self._keep(path)
@@ -55,7 +56,7 @@ class HostPaths:
 
 @dataclass
 class ContainerPaths:
-    """The same few paths in every container, whatever the machine calls them."""
+    """The mapping for a container: the same few paths in every container."""
 
     mounts: list[Mount] = field(default_factory=list)
 
@@ -66,11 +67,13 @@ class ContainerPaths:
         return self._give(runtime, RUNTIME_INSIDE)
 
     def map_environment(self, environment: Path) -> Path:
-        """At the same place, for its programs name it: the image needs the same Python in /usr/bin."""
+        """Keeps the path of a Python environment, because its programs contain it. The image needs the same Python in
+        /usr/bin.
+        """
         return self._give(environment, environment) if environment.is_dir() else environment
 
     def map_attempt(self, folder: Path) -> Path:
-        """The executor gives its two folders itself, to write."""
+        """The attempt's folder. The executor itself mounts `control` and `out`."""
         return FOLDER_INSIDE
 
     def _give(self, path: Path, target: Path) -> Path:
@@ -80,7 +83,9 @@ class ContainerPaths:
 
 @dataclass
 class PodPaths(ContainerPaths):
-    """As in a container, on a node that has nothing of the master's: what runs inside comes with the pod."""
+    """The mapping for a pod: as in a container, but its node has no file of the master, so the job runtime comes from
+    ConfigMaps.
+    """
 
     def map_runtime(self, runtime: Path) -> Path:
         return RUNTIME_INSIDE

@@ -1,4 +1,4 @@
-"""Runs attempts as detached processes of this machine, each under a shim that is no child of a service."""
+"""Runs attempts as detached processes of this machine. The shim of each is no child of a service."""
 
 import hashlib
 import os
@@ -33,12 +33,15 @@ FORCE_SECONDS = 1.0
 PAUSE_SECONDS = 0.02
 OLD_SECONDS = 60.0
 """A group without a folder may be one that is just being made; an empty one this old is not."""
+COMMAND_LINE_BYTES = 16 * 1024
+"""A shim's command line is three paths; of a longer one of somebody else the beginning is enough."""
 
 
 class ProcessExecutor:
     """`runtime` is the installed copy of worker/inside, `storage` the root of all attempt folders.
 
-    What stands in `control` is believed only where nobody but us can have written it: by it we start, end and clear.
+    Files in `control` decide what is signalled and deleted. They are used only if nobody but us can have written
+    them.
     """
 
     capabilities = ExecutorKind.PROCESS.capabilities
@@ -54,7 +57,7 @@ class ProcessExecutor:
         self.shim = runtime / "shim.py"
         self.storage = storage
         self.shim_starter = launcher or DetachedShimStarter()
-        # Two installations on one machine never touch each other's groups.
+        # The name of the installation, so that two installations on one machine never touch each other's cgroups.
         self.cgroup_prefix = "groundcrew-" + hashlib.sha256(os.fsencode(storage.absolute())).hexdigest()[:12]
 
     def start(self, plan: StartPlan) -> Handle:
@@ -75,14 +78,14 @@ class ProcessExecutor:
         return handle_of_marker(answer)
 
     def read_confinement(self, uids: tuple[int, int]) -> dict[str, Any]:
-        """What its shims can enforce on this machine; `failed` says why nobody knows."""
+        """What shims can enforce on this machine. If that is unknown, `failed` has the reason."""
         try:
             return self.shim_starter.read_confinement(self.shim, uids)
         except (OSError, subprocess.TimeoutExpired) as error:
             return {"failed": str(error)}
 
     def _write_plan(self, plan: StartPlan) -> None:
-        """Everything above `out` stays ours; the job may pass through, the control folder is closed to it."""
+        """Writes the plan. Every folder but `out` stays ours. The job may enter them, but not `control`."""
         attempt_folder.check_plan_ids(plan, self.job_ids)
         with attempt_folder.open_created(plan) as attempt:
             group = (-1, plan.program.services[1] if plan.program.services else -1)
@@ -114,7 +117,9 @@ class ProcessExecutor:
         )
 
     def list_running(self) -> list[RunningAttempt]:
-        """Shims by their command line; `control/started` confirms that it is one, the plan whose it is."""
+        """Finds shims by their command line. `control/started` confirms that it is one, and the plan says of which
+        attempt.
+        """
         found = []
         for pid in shim_process_tree.list_pids():
             folder = self._folder_of_shim(pid)
@@ -128,7 +133,12 @@ class ProcessExecutor:
 
     def _folder_of_shim(self, pid: int) -> Path | None:
         try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+            # Without pathlib and a buffer: every process of the machine is read, every few seconds.
+            command = os.open(f"/proc/{pid}/cmdline", os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                words = os.read(command, COMMAND_LINE_BYTES).decode().split("\0")
+            finally:
+                os.close(command)
         except (OSError, UnicodeDecodeError):
             return None
         if len(words) < 5 or not words[3].endswith("/shim.py"):
@@ -147,9 +157,9 @@ class ProcessExecutor:
                 signal.pidfd_send_signal(shim, signal.SIGCONT)
 
     def kill(self, handle: Handle) -> None:
-        """First all that the shim watches, so that it can still say how it ended; then the shim itself.
+        """Ends first all that the shim watches, so that it can still write its exit record, then the shim itself.
 
-        A shim that is to be killed is stopped first: what it has started cannot slip away to init unseen.
+        The shim is frozen before it is killed, so that its children cannot move to init unnoticed.
         """
         folder = self._folder_of_shim(handle["pid"])
         self.stop(handle)
@@ -171,7 +181,9 @@ class ProcessExecutor:
         return in_group + len(shim_process_tree.kill_descendants(handle["pid"]))
 
     def _end_group(self, folder: Path) -> int:
-        """How many processes it had; not 0 where that is not known to be over."""
+        """Ends the attempt's cgroup and returns how many processes it had. The number is not 0 if it may still have
+        some.
+        """
         try:
             return self.shim_starter.end_cgroup(self.shim, folder)
         except (OSError, subprocess.TimeoutExpired) as error:
@@ -179,7 +191,7 @@ class ProcessExecutor:
             return 1
 
     def _end_unrecorded(self, folder: Path) -> int:
-        """By its name, where somebody has removed the attempt's folder."""
+        """Ends a cgroup by its name if the attempt's folder was removed."""
         if (folder / "control" / shim_cgroup.RECORD_FILE).exists():
             return 0
         wanted = f"{self.cgroup_prefix}-{folder.parent.name}-{folder.name}"
@@ -192,9 +204,9 @@ class ProcessExecutor:
         return left
 
     def end_leftovers(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
-        """By its group, and by the name of their `out` folder in the environment they were born with.
+        """Ends the processes of the cgroup, and those whose environment names the attempt's `out` folder.
 
-        A shim that has said how it ended had seen its group empty.
+        A shim that wrote its exit record had seen its cgroup empty.
         """
         if has_ended:
             return 0
@@ -202,14 +214,16 @@ class ProcessExecutor:
         marker = b"GROUNDCREW_OUT=" + os.fsencode(folder / "out")
         born_here: set[int] = set()
         for _ in range(shim_process_tree.ENOUGH_SCANS):
-            # Two looks: what is stopped starts nothing that only the second one would see.
+            # The list is read twice, because a process may fork before it is stopped. A stopped one forks no more.
             born_here |= (found := pids_with_environment(marker))
             shim_process_tree.signal_pids(found, signal.SIGSTOP, wake=False)
         shim_process_tree.signal_pids(born_here, signal.SIGKILL)
         return in_group + len(born_here)
 
     def remove_ended_except(self, known: Collection[tuple[int, int]]) -> None:
-        """A process that has ended leaves nothing but its attempt's folder, and with a killed shim its group."""
+        """Removes the cgroups that killed shims have left. An ended process leaves nothing else but its attempt's
+        folder.
+        """
         for group in shim_cgroup.list_cgroups(self.cgroup_prefix + "-"):
             job, attempt = (int(word) for word in group.name.rsplit("-", 2)[1:])
             if (job, attempt) in known or not os.access(group.folders[0].path, os.W_OK):
@@ -233,7 +247,7 @@ def is_old_folder(folder: str) -> bool:
 def pids_with_environment(marker: bytes) -> set[int]:
     found = set()
     for pid in shim_process_tree.list_pids():
-        with suppress(OSError):  # Gone meanwhile, or not ours to look at.
+        with suppress(OSError):  # The group is gone already, or we may not read it.
             if marker in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0") and pid != os.getpid():
                 found.add(pid)
     return found
@@ -244,7 +258,7 @@ def handle_of_marker(started: dict[str, Any]) -> Handle:
 
 
 def read_shim_handle(folder: Path) -> Handle | None:
-    """The shim that won this attempt; None where none did, or where the start was forestalled."""
+    """The shim that started this attempt. None if there is none or if the start was prevented."""
     started = attempt_folder.read_own_json(folder, "started")
     if started is None or not isinstance(started.get("pid"), int) or started["pid"] < 2:
         return None
@@ -254,7 +268,7 @@ def read_shim_handle(folder: Path) -> Handle | None:
 
 
 def is_shim_alive(handle: Handle) -> bool:
-    """Boot id, pid and start ticks together: a reused pid is somebody else."""
+    """Compares boot id, pid and start ticks, because another process may have got the pid."""
     if handle["boot_id"] != shim_process_tree.read_boot_id():
         return False
     process = shim_process_tree.read_process(handle["pid"])
@@ -263,7 +277,7 @@ def is_shim_alive(handle: Handle) -> bool:
 
 @contextmanager
 def open_shim_pidfd(handle: Handle) -> Iterator[int | None]:
-    """A descriptor of exactly this process, so that a signal cannot reach another that got its pid."""
+    """Opens a descriptor of exactly this process, so that a signal cannot reach another one with its pid."""
     try:
         descriptor = os.pidfd_open(handle["pid"])
     except OSError:

@@ -1,4 +1,4 @@
-"""Starts shims by the fork server, a process that has loaded them already: 2 ms instead of 40."""
+"""Starts shims by the fork server, a process that has loaded the shim already, in 2 ms instead of 40."""
 
 import json
 import os
@@ -20,7 +20,9 @@ READY = b"ready\n"
 
 
 class ForkedShimStarter:
-    """The nursery is started with the first attempt and ends with us; without one shims are executed as ever."""
+    """Starts shims by a fork server, which is started with the first attempt and ends with this process. If there is
+    no fork server, shims are executed.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -44,7 +46,7 @@ class ForkedShimStarter:
         return self.fallback.read_confinement(shim, uids)
 
     def _ask(self, shim: Path, folder: Path) -> dict[str, Any] | None:
-        """Several may ask at once: each has a pipe of its own for the answer."""
+        """Asks for a shim. Several threads may ask at once, because each request has its own pipe for the answer."""
         reader, writer = os.pipe()
         try:
             with self.lock:
@@ -66,10 +68,12 @@ class ForkedShimStarter:
 
 
 class ShimForkClient:
-    """The process and our end of its socket; it ends when that is closed, also by our own death."""
+    """The fork server's process and our end of its socket. The process ends when the socket is closed, also by our
+    death.
+    """
 
     def __init__(self, shim: Path) -> None:
-        """Raises OSError where it does not come up, or cannot give its children names of their own."""
+        """Raises OSError if the fork server does not start or cannot set the titles of its children."""
         self.shim = shim
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control.settimeout(START_SECONDS)
@@ -93,7 +97,7 @@ class ShimForkClient:
         socket.send_fds(self.control, [os.fsencode(folder)], [answer])
 
     def close(self) -> None:
-        """One that does not end with its socket is ended: none is left behind, and nobody waits for ever."""
+        """Closes the socket, and kills the process if it does not end in time."""
         self.control.close()
         try:
             self.process.wait(START_SECONDS)
@@ -103,7 +107,7 @@ class ShimForkClient:
 
 
 def read_shim_answer(reader: int) -> dict[str, Any] | None:
-    """One line of JSON; None where the shim went without a word. Raises OSError where it takes too long."""
+    """Reads one line of JSON. None if the shim ended without an answer. Raises OSError if it takes too long."""
     content = b""
     while not content.endswith(b"\n"):
         if not select.select([reader], [], [], START_SECONDS)[0]:

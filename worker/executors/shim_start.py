@@ -1,4 +1,6 @@
-"""How a shim is started: detached by a double fork; elsewhere by the fork server or as a systemd unit."""
+"""The ways to start a shim. This module detaches it by a double fork; others use the fork
+server or a systemd unit.
+"""
 
 import json
 import subprocess
@@ -8,29 +10,31 @@ from typing import Any, Protocol
 from worker.inside import shim_cgroup
 
 SHIM_PYTHON = "/usr/bin/python3"
-"""The distribution's own: root runs it, so it is never one that a PATH names."""
+"""The distribution's interpreter. Root runs it, so its path must not come from PATH."""
 START_SECONDS = 20
 
 
 class ShimStarter(Protocol):
-    """The shim's answer: its handle, or `refused` or `text` with the reason. Raises OSError, TimeoutExpired."""
+    """A way to start shims. An answer contains the shim's handle, or the reason in `refused` or `text`. Raises
+    OSError, TimeoutExpired.
+    """
 
     def start_shim(self, shim: Path, folder: Path) -> dict[str, Any]: ...
 
     def end_cgroup(self, shim: Path, folder: Path) -> int:
-        """Ends and removes what a shim's group still holds; how many processes that were.
+        """Ends and removes a shim's cgroup, and returns how many processes it had.
 
-        Raises OSError, TimeoutExpired, also where something of it does not end.
+        Raises OSError, TimeoutExpired, also if a process does not end.
         """
         ...
 
     def read_confinement(self, shim: Path, uids: tuple[int, int]) -> dict[str, Any]:
-        """What a shim that is launched so can enforce (worker/inside/shim_confinement.py)."""
+        """What a shim that is started in this way can enforce (worker/inside/shim_confinement.py)."""
         ...
 
 
 class DetachedShimStarter:
-    """The process that we start ends at once; the shim is its grandchild and answers in one line."""
+    """Starts a process that ends at once. The shim is its child and answers with one line."""
 
     def start_shim(self, shim: Path, folder: Path) -> dict[str, Any]:
         done = subprocess.run(
@@ -65,12 +69,12 @@ class DetachedShimStarter:
 
 
 def confinement_command(shim: Path, uids: tuple[int, int]) -> list[str]:
-    """Asks worker/inside/shim_confinement.py what a shim can enforce on this machine."""
+    """The command that prints what a shim can enforce on this machine (worker/inside/shim_confinement.py)."""
     return [SHIM_PYTHON, "-I", "-S", str(shim.with_name("shim_confinement.py")), *map(str, uids)]
 
 
 def parse_confinement(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
-    """`failed` says why there is no answer."""
+    """The printed answer. If there is none, `failed` has the reason."""
     try:
         answer = json.loads(done.stdout)
     except ValueError:

@@ -13,13 +13,13 @@ from worker.inside import shim_cgroup, shim_files
 SLICE = "groundcrew-jobs.slice"
 PAUSE_SECONDS = 0.02
 PROPERTIES = (
-    # The shim leaves its parent by forking twice: the unit lives for as long as anything of it does.
+    # The shim leaves its parent by a double fork. The unit lives as long as any of its processes.
     "Type=exec",
     "ExitType=cgroup",
-    # The shim itself says how a training ended that the kernel took for its memory.
+    # The shim itself records that the kernel killed a training because memory ran out.
     "OOMPolicy=continue",
     "KillMode=control-group",
-    # The shim divides the unit's cgroup: a leaf for itself, a group with the limits for the program (shim_cgroup.py).
+    # The shim divides the unit's cgroup into a leaf for itself and a limited group for the program (shim_cgroup.py).
     "Delegate=yes",
     "TimeoutStopSec=20",
     "IgnoreSIGPIPE=no",
@@ -31,10 +31,12 @@ PROPERTIES = (
 
 
 class SystemdShimStarter:
-    """`gc-<job>-<attempt>`, by the numbers in the attempt's folder; systemd refuses a second one of a name."""
+    """Starts shims as units `gc-<job>-<attempt>`, by the numbers of the attempt's folder. systemd refuses a second
+    unit of the same name.
+    """
 
     def start_shim(self, shim: Path, folder: Path) -> dict[str, Any]:
-        """Waits for the shim's word in `control/started`, as its output goes to the journal."""
+        """Waits for the shim's answer in `control/started`, because its output goes to the journal."""
         unit = unit_name(folder)
         begun = run_systemd_tool(systemd_run_command(unit, [SHIM_PYTHON, "-I", "-S", str(shim), str(folder)]))
         deadline = time.monotonic() + START_SECONDS
@@ -50,7 +52,9 @@ class SystemdShimStarter:
         return started
 
     def end_cgroup(self, shim: Path, folder: Path) -> int:
-        """By a unit of its own, which is root as the shim was: we may read cgroups, and not write them."""
+        """Ends the cgroup by a transient unit, which runs as root like the shim. This service
+        may only read cgroups.
+        """
         group = shim_cgroup.read_cgroup_record(str(folder / "control"))
         if group is None or not any(os.path.isdir(part.path) for part in group.folders):  # noqa: PTH112
             return 0
@@ -65,7 +69,7 @@ class SystemdShimStarter:
         return found
 
     def read_confinement(self, shim: Path, uids: tuple[int, int]) -> dict[str, Any]:
-        """Asked in a transient unit as well: our own service has fewer rights than a shim."""
+        """Asks in a transient unit, because this service has fewer rights than a shim."""
         command = systemd_run_command("gc-powers.service", confinement_command(shim, uids))
         return parse_confinement(run_systemd_tool([command[0], "--pipe", "--wait", *command[1:]]))
 
@@ -90,7 +94,9 @@ def systemd_run_command(unit: str, program: Sequence[str]) -> list[str]:
 
 
 def read_started_answer(folder: Path) -> dict[str, Any] | None:
-    """What the shim that won has written, or that the start was forestalled; the caller tells them apart."""
+    """What the shim wrote into `control/started`, or the marker that the start was prevented. The caller tells them
+    apart.
+    """
     started = shim_files.read_untrusted_marker(str(folder / "control"), "started")
     if started is None:
         return None

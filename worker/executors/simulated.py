@@ -40,7 +40,7 @@ from worker.inside import shim_files
 
 __all__ = ["Behaviour", "SimulatedExecutor", "SimulatedCluster"]
 OWN_NODE = "simulated"
-"""Where a plan without nodes runs."""
+"""The node on which a plan without nodes runs."""
 
 
 class SimulatedExecutor:
@@ -62,7 +62,7 @@ class SimulatedExecutor:
         return handle
 
     def _accept(self, plan: StartPlan) -> SimulatedRun | None:
-        """The new run; None where it was forestalled in the last moment."""
+        """Accepts the run. Returns None if its start was prevented just before."""
         nodes = [self.world.ensure_node(name) for name in plan.placement.nodes or (OWN_NODE,)]
         for node in nodes:
             if not node.is_reachable:
@@ -116,7 +116,7 @@ class SimulatedExecutor:
             return RunStatus(seen, handle, of_this_boot)
 
     def list_running(self) -> list[RunningAttempt]:
-        """Also those of which only a part lives, on a node that answers."""
+        """Includes runs of which only a part is alive, on a node that answers."""
         with self.world.lock():
             return [
                 RunningAttempt(run.job, run.attempt, Path(run.folder), start_marker(run))
@@ -144,7 +144,7 @@ class SimulatedExecutor:
             self.world.write_run(replace(run, stop_at=self.world.now()))
 
     def kill(self, handle: Handle) -> None:
-        """The parts on nodes that do not answer go on, and are listed once they answer again."""
+        """Ends the parts on nodes that answer. The others go on and are listed once their nodes answer again."""
         with self.world.lock():
             run = self.world.read_run(f"{handle['job']}-{handle['attempt']}")
             if run is None:
@@ -155,7 +155,7 @@ class SimulatedExecutor:
             self.world.end_parts(run, reached)
 
     def end_leftovers(self, folder: Path, has_ended: bool = False, given_up: Collection[str] = ()) -> int:
-        """The parts of a gang that outlived their launcher."""
+        """Ends the parts of a gang that have outlived their launcher."""
         if has_ended:
             return 0
         with self.world.lock():
@@ -167,7 +167,7 @@ class SimulatedExecutor:
             return len(reached)
 
     def remove_ended_except(self, known: Collection[tuple[int, int]]) -> None:
-        """A slow start of an attempt that nobody wants any more never begins."""
+        """Cancels slow starts of attempts that are not in `known`."""
         with self.world.lock():
             for run in self.world.runs():
                 if run.began_at is None and (run.job, run.attempt) not in known:
@@ -175,7 +175,7 @@ class SimulatedExecutor:
 
 
 def run_key(folder: Path) -> str:
-    """Attempts' folders end in `<job>/<attempt>`."""
+    """The attempt's key. The attempt's folder ends in `<job>/<attempt>`."""
     return f"{folder.parent.name}-{folder.name}"
 
 
@@ -184,6 +184,6 @@ def read_start_marker_file(folder: Path) -> dict[str, Any] | None:
 
 
 def read_simulated_handle(folder: Path) -> Handle | None:
-    """None where no shim has begun, or where the start was forestalled."""
+    """Returns None if no shim has begun or if the start was prevented."""
     started = read_start_marker_file(folder)
     return started if started is not None and started.get("simulated") else None

@@ -1,7 +1,7 @@
 """The simulated cluster: its clock, its nodes and the faults that a test injects, kept in files.
 
-Everything is a file below one folder, so that a scheduler that was killed finds it again, and a test in
-another process can break it. Times are seconds; a world whose clock was never moved lives in real time.
+All of it is in files below one folder, so that a new scheduler finds it after a crash and a test in another process
+can change it. Times are seconds. Until a test moves the clock, it shows real time.
 """
 
 import fcntl
@@ -24,7 +24,7 @@ class SimulatedNode:
     boot: str
     is_on: bool = True
     is_cut: bool = False
-    """Its network is away: what runs there goes on, and nobody can ask it."""
+    """Whether its network is cut. Programs there go on, and nobody can ask for their state."""
     start_seconds: float = 0.0
 
     @property
@@ -33,7 +33,7 @@ class SimulatedNode:
 
 
 class SimulatedCluster:
-    """Time, nodes, programs, and what can happen to them; every method is safe to call from any process."""
+    """The clock, nodes, programs and faults. Every method may be called from any process."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -44,7 +44,7 @@ class SimulatedCluster:
         return float(found["at"]) if found else time.time()
 
     def advance_clock(self, seconds: float) -> None:
-        """From the first call on, time stands still in between."""
+        """Moves the clock. From the first call on, it changes only by this method."""
         with self.lock():
             write_json_atomically(str(self.folder / "clock.json"), {"at": self.now() + seconds})
 
@@ -52,22 +52,22 @@ class SimulatedCluster:
         return {name: SimulatedNode(**each) for name, each in (self._read("nodes") or {}).items()}
 
     def list_answering(self) -> list[SimulatedNode]:
-        """Those whose agents would send a heartbeat now."""
+        """The nodes whose agents would send a heartbeat now."""
         return [node for node in self.nodes().values() if node.is_reachable]
 
     def add_node(self, name: str) -> SimulatedNode:
-        """On and reachable; safe to repeat."""
+        """Adds a node that is on and reachable; can be repeated."""
         with self.lock():
             return self.ensure_node(name)
 
     def power_off(self, name: str) -> None:
-        """What runs there is gone at once, and nobody answers."""
+        """Turns the node off. All runs on it end at once, and it does not answer."""
         with self.lock():
             self._end_parts_on(name)
             self._change(name, is_on=False)
 
     def power_on(self, name: str) -> None:
-        """Another boot."""
+        """Turns the node on with a new boot id."""
         with self.lock():
             self._change(name, is_on=True, boot=uuid.uuid4().hex)
 
@@ -76,7 +76,7 @@ class SimulatedCluster:
         self.power_on(name)
 
     def cut_network(self, name: str) -> None:
-        """A partition."""
+        """Partitions the node from the scheduler."""
         with self.lock():
             self._change(name, is_cut=True)
 
@@ -85,12 +85,14 @@ class SimulatedCluster:
             self._change(name, is_cut=False)
 
     def start_slowly(self, name: str, seconds: float) -> None:
-        """From now on a start there takes so long, and the executor does not wait for it."""
+        """From now on a start on this node takes `seconds`, and the executor does not wait for it."""
         with self.lock():
             self._change(name, start_seconds=seconds)
 
     def set_behaviour(self, behaviour: Behaviour, job: int | None = None) -> None:
-        """How later attempts of this job behave; without a number, those of every other job."""
+        """Sets how later attempts of this job behave. Without a number it is set for every job that has none of its
+        own.
+        """
         with self.lock():
             known = self._read("behaviours") or {}
             known[str(job or "default")] = asdict(behaviour)
@@ -102,7 +104,7 @@ class SimulatedCluster:
         return Behaviour(**found) if found else Behaviour()
 
     def lose_shim(self, job: int, attempt: int) -> None:
-        """It is killed and leaves no result; its program ends with it."""
+        """Kills the attempt's shim, with its program, before it can write an exit record."""
         with self.lock():
             self.remove_run(f"{job}-{attempt}")
 
@@ -116,13 +118,13 @@ class SimulatedCluster:
         return self.nodes().get(name) or self._change(name)
 
     def runs(self) -> list[SimulatedRun]:
-        """Those that are not over, as they are now. Under the lock."""
+        """The runs that are not over, advanced to now. The caller holds the lock."""
         keys = [path.stem for path in sorted((self.folder / "runs").glob("*-*.json"))]
         found = [self.read_run(key) for key in keys]
         return [run for run in found if run is not None]
 
     def read_run(self, key: str) -> SimulatedRun | None:
-        """None: there is none, or it is over by now. Under the lock."""
+        """The run, advanced to now. None if there is none or it is over. The caller holds the lock."""
         path = self.folder / "runs" / f"{key}.json"
         if not path.exists():
             return None
@@ -141,7 +143,7 @@ class SimulatedCluster:
         (self.folder / "runs" / f"{key}.json").unlink(missing_ok=True)
 
     def end_parts(self, run: SimulatedRun, nodes: tuple[str, ...]) -> None:
-        """What of it ran on these nodes is gone, without a word."""
+        """Ends what runs on these nodes, without an exit record."""
         rest = tuple(name for name in run.alive if name not in nodes)
         if rest:
             self.write_run(replace(run, alive=rest))

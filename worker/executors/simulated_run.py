@@ -8,7 +8,7 @@ from typing import Any
 from worker.inside.shim_files import create_json_once, write_json_atomically
 
 GRACE_SECONDS = 5.0
-"""As long as a real shim waits before it ends a program that does not listen."""
+"""As long as a real shim waits before it kills a program that ignores SIGTERM."""
 MOST_LOG_BYTES = 4 * 1024**2
 CUT_MARK = b"\ngroundcrew: simulated: the log is longer, the rest was not kept\n"
 LABEL = "simulated: no program runs\n"
@@ -16,30 +16,30 @@ LABEL = "simulated: no program runs\n"
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What a simulated program does, and which fault befalls it. Times are seconds."""
+    """What a simulated program does, and the faults that it meets. Times are seconds."""
 
     seconds: float = 60.0
     stdout: str = ""
     """The standard output of each rank."""
     exit_code: int = 0
     stop_output: str = ""
-    """Written once it is asked to stop."""
+    """The text that it writes when it is asked to stop."""
     ignores_stop: bool = False
     executor_exit_code: int | None = None
-    """Set: the executor has an exit code of its own, which may contradict the shim's."""
+    """An exit code that the executor reports instead of the shim's; it may contradict the exit record."""
     loses_shim_after: float | None = None
     log_bytes_per_second: int = 0
 
 
 @dataclass(frozen=True)
 class SimulatedRun:
-    """One attempt that was started and is not over; `alive` are the nodes whose part of it still runs."""
+    """One attempt that was started and is not over. `alive` are the nodes whose part still runs."""
 
     job: int
     attempt: int
     folder: str
     nodes: tuple[str, ...]
-    """The launcher and its shim are on the first."""
+    """The nodes of the run. The launcher and its shim are on the first one."""
     boots: dict[str, str]
     ranks: int
     behaviour: Behaviour
@@ -60,12 +60,12 @@ class SimulatedRun:
 
 
 def start_marker(run: SimulatedRun) -> dict[str, Any]:
-    """What `started` says, and the handle."""
+    """The contents of `started`, which are the handle too."""
     return {"simulated": True, "job": run.job, "attempt": run.attempt, "boots": run.boots}
 
 
 def advance_run(run: SimulatedRun, now: float) -> SimulatedRun | None:
-    """The run as it is at this moment, its files written so far; None: it is over."""
+    """The run as it is at `now`, with its files written up to then. None if it is over."""
     if not run.alive:
         return None
     if run.began_at is None:
@@ -80,7 +80,7 @@ def advance_run(run: SimulatedRun, now: float) -> SimulatedRun | None:
 
 
 def begin_simulated_run(run: SimulatedRun) -> SimulatedRun | None:
-    """None where the start was forestalled or another shim was first."""
+    """Creates the start marker. Returns None if the start was prevented or another shim was first."""
     folder = Path(run.folder)
     if not create_json_once(str(folder / "control" / "started"), start_marker(run)):
         return None
@@ -95,7 +95,7 @@ def begin_simulated_run(run: SimulatedRun) -> SimulatedRun | None:
 
 
 def end_time(run: SimulatedRun) -> float:
-    """When it ends if nothing else happens; a gang that has lost a part waits for it for ever."""
+    """When it ends if nothing else happens. A gang that has lost a part hangs and never ends by itself."""
     assert run.began_at is not None
     behaviour = run.behaviour
     moments = [] if run.has_lost_a_part else [run.began_at + behaviour.seconds]
@@ -113,7 +113,7 @@ def shim_loss_time(run: SimulatedRun) -> float:
 
 
 def write_output(run: SimulatedRun, until: float) -> SimulatedRun:
-    """A flood of log up to this moment, cut at a limit with a mark."""
+    """Writes the output up to this moment. A flood of log is cut at a limit, with a mark."""
     assert run.began_at is not None
     due = min(int((until - run.began_at) * run.behaviour.log_bytes_per_second), MOST_LOG_BYTES)
     if due <= run.output_bytes:
@@ -126,7 +126,7 @@ def write_output(run: SimulatedRun, until: float) -> SimulatedRun:
 
 
 def write_end(run: SimulatedRun, end: float) -> None:
-    """The shim's last act."""
+    """Writes the exit record, as a shim does last."""
     assert run.began_at is not None
     behaviour, out = run.behaviour, Path(run.folder) / "out"
     stopped = run.stop_at is not None and run.stop_at <= end

@@ -10,7 +10,7 @@ from worker.inside.shim_files import read_untrusted_file
 
 @dataclass(frozen=True)
 class TrainingMeasurements:
-    """`epoch` counts finished ones; `accuracy` is of validation, 0 to 1; None: not known yet."""
+    """`epoch` counts finished epochs; `accuracy` is that of the validation, 0 to 1. None: not known yet."""
 
     epoch: int = 0
     epochs: int | None = None
@@ -23,7 +23,7 @@ class TrainingMeasurements:
 
 
 def read_measurements(out: Path) -> TrainingMeasurements:
-    """Half a line at the end is left for the next time."""
+    """Reads the metrics. An incomplete line at the end is left for the next call."""
     content = read_untrusted_file(str(out), "metrics.jsonl") or b""
     epoch, epochs, accuracy = 0, None, None
     speeds: list[float] = []
@@ -39,6 +39,6 @@ def read_measurements(out: Path) -> TrainingMeasurements:
 
 
 def read_stderr_tail(out: Path, lines: int = 12) -> str:
-    """The end of what the first rank wrote to stderr, for a training that failed."""
+    """The last lines that the first rank wrote to stderr, for a training that failed."""
     content = read_untrusted_file(str(out), "rank-0.stderr") or b""
     return "\n".join(content.decode(errors="replace").splitlines()[-lines:])

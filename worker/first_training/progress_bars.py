@@ -8,11 +8,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 LINE_EVERY = 10.0
-"""Seconds between two lines of one step in a log file, where nothing else has changed."""
+"""Seconds between two lines of one stage in a log file, if nothing else has changed."""
 
 
 class StageProgressBars:
-    """One line per stage (environment, data, training), each with a share done and a word about now."""
+    """One line per stage (environment, data, training), each with a share done and a short text."""
 
     def __init__(self) -> None:
         self.console = Console()
@@ -39,7 +39,7 @@ class StageProgressBars:
         self.progress.stop()
 
     def show(self, title: str, share: float, word: str) -> None:
-        """`share` is 0 to 1; `title` names the stage and is the same each time."""
+        """`share` is 0 to 1. `title` identifies the stage."""
         if self.is_terminal:
             if title not in self.tasks:
                 self.tasks[title] = self.progress.add_task("", total=1.0, title=title, word=word)

@@ -49,11 +49,11 @@ WORKSPACE_DAYS = 7
 GOOD_ACCURACY = 0.95
 POLL_SECONDS = 0.5
 NODE_TIMEOUT = 60
-"""Seconds that the agent has to report this machine's units."""
+"""Seconds in which the agent has to report this machine's units."""
 
 
 def run_first_training(cluster: Cluster) -> int:
-    """Go on with the first training where it stands; 0 once it has ended well, 1 if it has not."""
+    """Continue the first training. The exit code is 0 if it has succeeded, else 1."""
     if first_training.read_first_training(cluster) is not None:
         return 0
     pilot = service_actor(cluster)
@@ -78,17 +78,17 @@ def run_first_training(cluster: Cluster) -> int:
 
 
 class FirstTrainingFailed(Exception):
-    """The first training cannot go on; the terminal says why."""
+    """The first training cannot go on. The terminal says why."""
 
 
 class NoEnvironmentForGpus(FirstTrainingFailed):
-    """This machine has GPUs, and no environment that computes on them: nothing is wrong with what is there."""
+    """This machine has GPUs but no environment that computes on them. The installation itself is fine."""
 
 
 def follow_first_training(
     cluster: Cluster, pilot: Actor, workspace: Workspace, board: StageProgressBars
 ) -> Job:
-    """The job is there at once and waits, as anybody's would; raises Grounded."""
+    """Submits the job at once; it waits as any job does. Raises FirstTrainingFailed."""
     dataset = ensure_sample_dataset(cluster, pilot, workspace)
     job = ensure_first_job(cluster, pilot, workspace, dataset)
     wait_for_environment(cluster, pilot, board)
@@ -101,7 +101,9 @@ def portal_url(cluster: Cluster) -> str:
 
 
 def ensure_first_workspace(cluster: Cluster, pilot: Actor) -> Workspace | None:
-    """The workspace of the first training; None, and a sentence, if every unit is promised to others."""
+    """The workspace of the first training. If other workspaces have all units, it prints a
+    sentence and returns None.
+    """
     for workspace in workspace_queries.list_workspaces(cluster, pilot):
         if workspace.name == NAME:
             return workspace
@@ -122,7 +124,7 @@ def ensure_first_workspace(cluster: Cluster, pilot: Actor) -> Workspace | None:
 
 
 def wait_for_environment(cluster: Cluster, pilot: Actor, board: StageProgressBars) -> None:
-    """Shows the building of the training environment, step by step."""
+    """Shows the steps of the training environment's build."""
     title = terminal_text("Training environment")
     while True:
         environment = read_default_environment(cluster)
@@ -180,12 +182,12 @@ def wait_for_sample_dataset(
 
 
 def ensure_first_job(cluster: Cluster, pilot: Actor, workspace: Workspace, dataset: Dataset) -> Job:
-    """The job that runs or has finished; after a failed one, a new one."""
+    """The job if it runs or has succeeded. A failed one gets a new one."""
     training = ensure_first_model(cluster, pilot, workspace)
     known = queries.list_jobs(cluster, pilot, workspace_id=workspace.id)
     useful = [job for job in known if job.state not in (JobState.FAILED, JobState.STOPPED)]
     if useful:
-        return useful[0]
+        return queries.read_job(cluster, pilot, useful[0].id)
     request = JobRequest(
         name=default_job_name(training.name, len(known) + 1),
         units=workspace.units,
@@ -216,7 +218,7 @@ def ensure_first_model(cluster: Cluster, pilot: Actor, workspace: Workspace) -> 
 
 
 def wait_for_job(cluster: Cluster, pilot: Actor, job: Job, board: StageProgressBars) -> Job:
-    """Shows the epochs; while it waits, the sentence that its page shows."""
+    """Shows the epochs. While the job waits, it shows the sentence of the job's page."""
     title = f"LeNet, {words.format_counted(job.units, 'ranks', language_of_terminal())}"
     while True:
         job = queries.read_job(cluster, pilot, job.id)
@@ -238,7 +240,7 @@ def read_job_measurements(cluster: Cluster, job: Job) -> TrainingMeasurements:
 
 
 def newest_output_folder(cluster: Cluster, job: Job) -> Path:
-    """Of the newest attempt."""
+    """The output folder of the newest attempt."""
     return attempt_folder(cluster.settings, job.workspace_id, job.id, job.attempts[-1].number) / "out"
 
 
@@ -256,7 +258,7 @@ def describe_job_state(job: Job, measured: TrainingMeasurements) -> str:
 
 
 def report_result(cluster: Cluster, pilot: Actor, workspace: Workspace, job: Job) -> int:
-    """Say what came of it; after a good result end the workspace, so that its units are free."""
+    """Prints the result. After a success it ends the workspace, so that its units are free."""
     page = f"{portal_url(cluster)}/jobs/{job.id}"
     measured = read_job_measurements(cluster, job)
     if job.state is not JobState.FINISHED or measured.accuracy is None:
@@ -290,7 +292,7 @@ def job_seconds(job: Job) -> float:
 
 
 def end_first_workspace(cluster: Cluster, pilot: Actor, workspace: Workspace) -> None:
-    """Somebody may have ended it by hand meanwhile."""
+    """Ends the workspace unless somebody has ended it by hand."""
     with suppress(Conflict):
         lifecycle.end_workspace(cluster, pilot, workspace.id)
     print_sentence(

@@ -1,1 +1,1 @@
-"""The default container image: the training environment above a distribution, built as one image archive."""
+"""The default container images. An image is a training environment on a distribution, packed as one image archive."""

@@ -1,8 +1,8 @@
-"""Builds the default image by hand, as root: ``python -m worker.images build --variant cpu --uv PATH``.
+"""Builds a default image by hand, as root: ``python -m worker.images build --variant cpu --uv PATH``.
 
-`ensure_site_images`, `push_site_images`, `restore_site_images` and `report_missing_images` do what the role and the
-repair of a site ask for, by its settings; each is safe to repeat and answers with one line of JSON.
-`restore_site_images` is a push that first reads all that the registry has.
+`ensure_site_images`, `push_site_images`, `restore_site_images` and `report_missing_images` are called by the role and
+the repair of a site, with the site's settings. Each can be repeated and prints one line of JSON.
+`restore_site_images` is a push that first reads everything that the registry has.
 """
 
 import argparse
@@ -101,10 +101,12 @@ def print_failure(failure: Exception) -> int:
 
 
 def ensure_site_images(site: ImageSite) -> Answer:
-    """What is old goes when what the site needs is there, so that a cache does not grow with each release."""
+    """Builds and pushes the site's images, then deletes old ones, so that the cache does not
+    grow with each release.
+    """
     report = ProgressPrinter(sys.stderr)
     is_built = site_images.ensure_archives(site, report)
-    # Of all variants, for what is built by hand lies here too.
+    # The folders of all variants are kept, because a person may have built one by hand here.
     wheels = list_wheel_folders(map(read_variant, VARIANTS), read_build_platform(PYTHON), site.cache)
     gone = prune_images(
         site.cache, [archive for archive, _ in site_images.list_archives(site)], wheels, report
@@ -138,7 +140,9 @@ SITE_VERBS = {
 
 
 def lock_image_requirements(folder: Path, uv: str) -> int:
-    """Pin the newest versions that the .in files allow beside the training environment's pins, with their hashes."""
+    """Pins the newest versions that the .in files allow and that agree with the training environment's pins, with
+    hashes.
+    """
     plain = [
         "--quiet",
         "--generate-hashes",

@@ -1,4 +1,4 @@
-"""Build a default image as an archive; safe to repeat, to interrupt and to start twice at once."""
+"""Build a default image as an archive. A build can be repeated, be interrupted and run twice at the same time."""
 
 import os
 import shutil
@@ -18,16 +18,16 @@ from worker.images.root_filesystem import RootFilesystem
 from worker.images.system_setup import image_variables, remove_build_traces, set_up_user
 
 TOOLS = {"mmdebstrap": "mmdebstrap", "unshare": "util-linux", "ip": "iproute2"}
-"""Programs and the packages that have them."""
+"""The programs that a build calls, and the packages that contain them."""
 
 
 def build_image(
     variant: ImageVariant, cache: Path, report: ProgressCallback, *, uv: Path, log: Path, known: Path
 ) -> Path:
-    """The archive, there and whole afterwards; nothing happens where it already was.
+    """Builds the archive, unless a complete one is in the cache, and returns its path.
 
-    `known` is a cache of training environments whose wheels are used. Needs root, for a file system of a distribution
-    belongs to it. Raises BuildFailed with the reason, or what `report` raised.
+    `known` is a cache of training environments whose wheels are used. The build needs root, because the files of a
+    distribution belong to root. Raises BuildFailed with the reason, or whatever `report` raised.
     """
     machine = read_build_platform(PYTHON)
     target = image_archive_path(variant, machine, cache)
@@ -49,7 +49,7 @@ def build_image(
 
 
 def check_image_prerequisites(variant: ImageVariant, cache: Path) -> None:
-    """Raises BuildFailed for what is missing before anything has begun."""
+    """Raises BuildFailed if something that the build needs is missing."""
     if os.geteuid() != 0:
         raise BuildFailed("environment.needs_root", log="")
     cache.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -61,7 +61,7 @@ def check_image_prerequisites(variant: ImageVariant, cache: Path) -> None:
 
 
 class ImageBuild:
-    """One build in a folder that the next one throws away where this one does not end."""
+    """One build, in a folder that the next build deletes if this one does not finish."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class ImageBuild:
             self.step(BuildStep.PACK),
         )
 
-    def compile(self, house: python_environment.Wheelhouse) -> Path:
+    def compile(self, house: python_environment.ImageWheels) -> Path:
         compiler = RootFilesystem(self.folder / "compiler", self.root.work_dir, self.root.commands)
         system = self.variant.system
         compiler.create(

@@ -9,7 +9,7 @@ from worker.environments.verification import LIST_VERSIONS, select_contents
 from worker.images.description import ENVIRONMENT_PATH, ImageVariant
 from worker.images.root_filesystem import RootFilesystem
 
-# One rank is enough to load what was compiled; the launchers are tried by whoever has an engine.
+# One rank is enough to load the compiled library. The launchers need a container engine and are tested elsewhere.
 SELF_TEST = """
 import tensorflow, sklearn.datasets, jupyterlab
 import horovod.tensorflow as horovod
@@ -22,7 +22,7 @@ assert float(horovod.allreduce(tensorflow.constant(21.0), op=horovod.Sum)) == 21
 def verify_image(
     root: RootFilesystem, variant: ImageVariant, variables: Mapping[str, str], progress: BuildStepProgress
 ) -> None:
-    """As the image's own user, on a machine that may have no GPU. Raises BuiltButNotWorking."""
+    """Runs the self-test as the image's own user; the machine needs no GPU. Raises BuiltButNotWorking."""
     has_nccl = variant.environment.compiled.variables.get("HOROVOD_GPU_OPERATIONS") == "NCCL"
     root.try_inside(
         [f"{ENVIRONMENT_PATH}/bin/python", "-I", "-B", "-c", SELF_TEST.format(nccl=has_nccl)],
@@ -35,7 +35,9 @@ def verify_image(
 def list_image_contents(
     root: RootFilesystem, variant: ImageVariant, progress: BuildStepProgress
 ) -> tuple[LibraryVersion, ...]:
-    """Python's libraries first, then the distribution's packages. Raises BuiltButNotWorking where one is missing."""
+    """The versions of Python's libraries, then of the distribution's packages. Raises BuiltButNotWorking if one is
+    missing.
+    """
     python = [f"{ENVIRONMENT_PATH}/bin/python", "-I", "-B", "-c", LIST_VERSIONS]
     libraries = json.loads(root.try_inside(python, variables={}, on_tick=progress.report_again)[-1])
     packages = read_package_versions(root, variant, progress)
@@ -48,7 +50,9 @@ def list_image_contents(
 def read_package_versions(
     root: RootFilesystem, variant: ImageVariant, progress: BuildStepProgress
 ) -> dict[str, str]:
-    """Name and version of each of the distribution's packages that the description names. Raises BuiltButNotWorking."""
+    """The version of each distribution package that the description names. Raises BuiltButNotWorking if one is
+    missing.
+    """
     query = ["dpkg-query", "--show", "--showformat", "${Package} ${Version}\\n", *variant.system_purposes]
     lines = root.try_inside(query, variables={}, on_tick=progress.report_again)
     return dict(line.split(" ", 1) for line in lines if " " in line)

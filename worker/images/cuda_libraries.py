@@ -12,7 +12,7 @@ NVIDIA = "lib/python3*/site-packages/nvidia"
 
 
 def lay_out_toolkit(root: RootFilesystem, requirements: Path, progress: BuildStepProgress) -> None:
-    """/mnt/cuda with nvcc, /mnt/nccl with the image's own NCCL, as Horovod's build wants them."""
+    """Creates /mnt/cuda with nvcc and /mnt/nccl with the image's own NCCL, as Horovod's build expects them."""
     workshop = root.work_dir
     shutil.copy(requirements, workshop / "compiler.txt")
     uv_install(root, "compiler.txt", progress, WORK_MOUNT / "cuda")
@@ -25,7 +25,7 @@ def lay_out_toolkit(root: RootFilesystem, requirements: Path, progress: BuildSte
 
 
 def link_nccl(root: Path, folder: Path) -> None:
-    """Links to where NCCL is inside, for wheels have no libnccl.so without a number."""
+    """Links `folder` to the NCCL inside the image; the wheel has no libnccl.so without a number."""
     (nccl,) = (root / ENVIRONMENT_PATH.relative_to("/")).glob(f"{NVIDIA}/nccl")
     (folder / "lib").mkdir(parents=True)
     inside = Path("/") / nccl.relative_to(root)
@@ -34,7 +34,7 @@ def link_nccl(root: Path, folder: Path) -> None:
 
 
 def link_plain_names(folder: Path) -> None:
-    """libcudart.so beside libcudart.so.13."""
+    """Creates a link without a number for each numbered library: libcudart.so for libcudart.so.13."""
     for library in folder.glob("*.so.*"):
         plain = folder / f"{library.name.partition('.so.')[0]}.so"
         if not plain.exists():
@@ -42,7 +42,7 @@ def link_plain_names(folder: Path) -> None:
 
 
 def configure_loader(root: RootFilesystem, progress: BuildStepProgress) -> None:
-    """Where the wheels brought libraries of NVIDIA, every program finds them; nothing is done otherwise."""
+    """Registers the NVIDIA libraries of the wheels with the dynamic loader. Does nothing if there are none."""
     folders = sorted((root.path / ENVIRONMENT_PATH.relative_to("/")).glob(f"{NVIDIA}/*/lib"))
     if not folders:
         return

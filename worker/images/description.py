@@ -12,16 +12,16 @@ from worker.environments.build_platform import BuildPlatform
 from worker.environments.description import DEFAULT, EnvironmentDescription, read_environment_description
 
 RECIPE_VERSION = "1"
-"""Change it when the way of building changes, so that the image is built anew from the same description."""
+"""Increase it when the way of building changes: then the image is built again from the same description."""
 
 VARIANTS = ("cpu", "cuda")
 ENVIRONMENT_PATH = Path("/opt/groundcrew/training")
-"""Where the Python environment stands inside an image."""
+"""The path of the Python environment inside an image."""
 
 
 @dataclass(frozen=True)
 class SystemPackages:
-    """Packages of the distribution."""
+    """Packages of the distribution, and patterns of their files that are left out."""
 
     packages: tuple[str, ...]
     left_out: tuple[str, ...]
@@ -30,7 +30,7 @@ class SystemPackages:
 
 @dataclass(frozen=True)
 class ImageUser:
-    """Who ranks run as where nobody says otherwise, and where its ssh server listens."""
+    """The user as which ranks run by default, and the port of its ssh server."""
 
     name: str
     number: int
@@ -39,21 +39,23 @@ class ImageUser:
 
 @dataclass(frozen=True)
 class ImageVariant:
-    """One image, whole in itself."""
+    """The complete description of one image."""
 
     image: str
     name: str
     system: SystemPackages
     user: ImageUser
     environment: EnvironmentDescription
-    """The training environment's description with this variant's requirements, purposes and way of compiling."""
+    """The training environment's description with the requirements, purposes and compiler
+    settings of this variant.
+    """
     requirements: Path
     compiler_requirements: Path | None
-    """Packages that the compiler needs and the image does not."""
+    """Pins of packages that only the compiler needs and that are not in the image."""
     disk: int
-    """Free bytes that a build asks for."""
+    """The free bytes that a build requires."""
     system_purposes: Mapping[str, str]
-    """Of each of the distribution's packages worth a line in the table of contents: what it is for."""
+    """The code of a distribution package's purpose, by package. Only these are in the table of contents."""
 
     @property
     def folder(self) -> Path:
@@ -61,7 +63,7 @@ class ImageVariant:
 
 
 def read_variant(name: str, folder: Path = DEFAULT) -> ImageVariant:
-    """Raises KeyError for a variant that is not described."""
+    """Reads image.toml. Raises KeyError if the variant is not described."""
     read = tomllib.loads((folder / "image.toml").read_text())
     own = read["variants"][name]
     plain = read_environment_description(folder)
@@ -89,7 +91,7 @@ def parse_system(read: Mapping[str, Any]) -> SystemPackages:
 
 
 def inputs_digest(variant: ImageVariant, machine: BuildPlatform) -> str:
-    """Changes with everything that changes what is built; the processor's features are part of the machine."""
+    """A digest of everything that has an effect on the built image, including the processor's features."""
     content = hashlib.sha256(json.dumps([RECIPE_VERSION, asdict(machine)], sort_keys=True).encode())
     content.update(
         json.dumps([variant.image, variant.name, asdict(variant.system), asdict(variant.user)]).encode()
@@ -108,7 +110,7 @@ def inputs_digest(variant: ImageVariant, machine: BuildPlatform) -> str:
 
 
 def list_requirement_files(variant: ImageVariant) -> tuple[Path, ...]:
-    """Every file that pins something for the variant."""
+    """All files that pin something for the variant."""
     more = () if variant.compiler_requirements is None else (variant.compiler_requirements,)
     return (variant.requirements, *more, variant.environment.source)
 

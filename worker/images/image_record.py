@@ -16,7 +16,7 @@ def write_image_record(archive: Path, image: DefaultImage) -> None:
 
 
 def read_image_record(archive: Path) -> DefaultImage | None:
-    """None where the archive is not there or was not finished: the record is written last."""
+    """Returns None if there is no archive or it is not finished. The record is written after the archive."""
     try:
         image = parse_default_image(json.loads(image_record_path(archive).read_text()))
     except (OSError, ValueError, KeyError, TypeError):

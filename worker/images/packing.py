@@ -27,9 +27,9 @@ def pack_image(
     target: Path,
     progress: BuildStepProgress,
 ) -> None:
-    """Two layers: a new Python environment on the same system is pulled without the system.
+    """Packs the image in two layers, so that nodes pull a new Python environment without the system below it.
 
-    `layers` is an empty folder on the disk of `target`; the record is written last.
+    `layers` is an empty folder on the disk of `target`. The record is written last.
     """
     digest = inputs_digest(variant, machine)
     manifest = EnvironmentManifest(digest, variant.environment.variables, contents)
@@ -53,7 +53,7 @@ def pack_image(
 def image_config(
     variant: ImageVariant, variables: Mapping[str, str], digest: str, made_at: datetime
 ) -> ImageConfig:
-    """A shell as the image's own user in its home."""
+    """The image's configuration: its default command is a shell of the image's own user in the user's home."""
     user = variant.user
     labels = {
         "org.opencontainers.image.title": variant.image,

@@ -11,15 +11,17 @@ from worker.environments.wheels import WheelFolder
 from worker.images.image_record import image_record_path, read_image_record
 
 VERSIONS_KEPT = 2
-"""Of each variant, beside those in use: a release that is taken back finds its own without building for minutes."""
+"""Archives that are kept of each variant besides those in use, so that returning to the last
+release needs no build.
+"""
 
 
 def prune_images(
     cache: Path, in_use: Collection[Path], wheels: Collection[Path], report: ProgressCallback
 ) -> list[Path]:
-    """Deletes the others and what killed builds have left; gives back what it deleted. Waits for a build under way.
+    """Deletes old archives, unfinished builds and unused wheels, and returns the deleted paths.
 
-    `wheels`: the folders of packages that this version builds its variants from.
+    It waits for a running build of the cache. `wheels` are the wheel folders of this version's variants.
     """
     if not cache.is_dir():
         return []
@@ -35,7 +37,7 @@ def prune_images(
 
 
 def find_outdated_archives(cache: Path, in_use: Collection[Path]) -> Iterator[Path]:
-    """Archives, those of each variant from the oldest on."""
+    """The archives that are not in use, except the newest `VERSIONS_KEPT` of each variant."""
     known = defaultdict(list)
     for archive in cache.glob("*.tar"):
         image = read_image_record(archive)
@@ -46,19 +48,23 @@ def find_outdated_archives(cache: Path, in_use: Collection[Path]) -> Iterator[Pa
 
 
 def find_unfinished_builds(cache: Path) -> list[Path]:
-    """The lock is ours, so nobody builds: an archive without its record, a half of one, a folder to build in."""
+    """Files and folders of builds that did not finish. The caller holds the build lock, so none of them belongs to a
+    running build.
+    """
     halves = [*cache.glob(".*.tar.*.unfinished"), *cache.glob("*.building")]
     return halves + [archive for archive in cache.glob("*.tar") if read_image_record(archive) is None]
 
 
 def find_unused_wheels(cache: Path, wheels: Collection[Path]) -> list[Path]:
-    """Packages of earlier descriptions, whole or half: an image that is kept is pushed without them."""
+    """Complete and partial wheel folders of earlier descriptions. Images that are already built do not need them."""
     partial = {WheelFolder(path).partial for path in wheels}
     return sorted(path for path in cache.glob("wheels-*") if path not in wheels and path not in partial)
 
 
 def delete_archive(path: Path) -> None:
-    """The record first: killed in between, what is left counts as unfinished."""
+    """Deletes the record before the archive: if this process is killed in between, the
+    archive counts as unfinished.
+    """
     if path.is_dir():
         shutil.rmtree(path)
         return

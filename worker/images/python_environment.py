@@ -29,8 +29,10 @@ UV_VARIABLES = {
 
 
 @dataclass(frozen=True)
-class Wheelhouse:
-    """`description` is the variant's environment in a folder of its own, as the wheels' functions want it."""
+class ImageWheels:
+    """A variant's wheels. `description` is its environment in a folder of its own, which the functions for wheels
+    expect.
+    """
 
     description: EnvironmentDescription
     wheels: WheelFolder
@@ -40,18 +42,18 @@ class Wheelhouse:
         return self.description.compiled.package
 
 
-def open_wheelhouse(variant: ImageVariant, machine: BuildPlatform, cache: Path, folder: Path) -> Wheelhouse:
-    """`folder` is made anew and gets the requirements under the names that an environment's description has."""
+def open_wheelhouse(variant: ImageVariant, machine: BuildPlatform, cache: Path, folder: Path) -> ImageWheels:
+    """Creates `folder` with the variant's requirements under the file names that an environment's description has."""
     folder.mkdir()
     pinned = [variant.requirements, *filter(None, [variant.compiler_requirements])]
     (folder / "requirements.txt").write_text("".join(file.read_text() for file in pinned))
     shutil.copy(variant.environment.source, folder / variant.environment.source.name)
     description = replace(variant.environment, folder=folder)
-    return Wheelhouse(description, WheelFolder(wheel_folder_path(description, machine, cache)))
+    return ImageWheels(description, WheelFolder(wheel_folder_path(description, machine, cache)))
 
 
 def list_wheel_folders(variants: Iterable[ImageVariant], machine: BuildPlatform, cache: Path) -> set[Path]:
-    """Where the packages of these variants lie, or would."""
+    """The wheel folders of these variants, whether they exist or not."""
     with TemporaryDirectory() as place:
         return {
             open_wheelhouse(variant, machine, cache, Path(place, variant.name)).wheels.path
@@ -60,9 +62,11 @@ def list_wheel_folders(variants: Iterable[ImageVariant], machine: BuildPlatform,
 
 
 def ensure_image_wheels(
-    house: Wheelhouse, known: Path, commands: CommandRunner, progress: BuildStepProgress
+    house: ImageWheels, known: Path, commands: CommandRunner, progress: BuildStepProgress
 ) -> None:
-    """Files that the training environment's cache (`known`) holds are not fetched again, if their sums are pinned."""
+    """Downloads the variant's wheels. Files that the training environment's cache (`known`) has are copied if they
+    are pinned.
+    """
     if house.wheels.is_intact():
         return
     files = house.wheels.partial / "files"
@@ -80,14 +84,16 @@ def pinned_sums(description: EnvironmentDescription) -> set[str]:
 
 
 def delete_unpinned_files(files: Path, sums: set[str]) -> None:
-    """The compiler takes the archive of sources by its name, so nothing but what is pinned may lie beside it."""
+    """Deletes files that are not pinned, because the compiler finds the source archive by its name alone."""
     for path in list(files.iterdir()):
         if path.is_file() and sha256_of_file(path) not in sums:
             path.unlink()
 
 
 def copy_cached_wheels(known: Path, files: Path) -> None:
-    """On servers that cache is a service's: its links lead nowhere, and its files are copied, so that ours are ours."""
+    """Copies the downloaded files of all wheel folders in `known`. On servers that cache belongs to a service user,
+    so links in it are not followed and files are copied.
+    """
     with safe_files.open_folder_path(known) as cache, safe_files.open_folder_path(files) as target:
         for name in safe_files.list_names(cache):
             if name.startswith("wheels-") and safe_files.kind_at(cache, name) == stat.S_IFDIR:
@@ -96,7 +102,9 @@ def copy_cached_wheels(known: Path, files: Path) -> None:
 
 
 def copy_fetched_wheels(source: int, target: int) -> None:
-    """Those that were fetched: what was compiled there has its sum beside it, and is known by nobody else's."""
+    """Copies the downloaded files only. A file that has its sum beside it was compiled there
+    and is in nobody's pins.
+    """
     names = set(safe_files.list_names(source))
     there = set(safe_files.list_names(target))
     for name in sorted(names - there):
@@ -105,7 +113,7 @@ def copy_fetched_wheels(source: int, target: int) -> None:
 
 
 def link_or_copy(wheel: Path, place: Path) -> None:
-    """A link where both are on one disk."""
+    """Makes a hard link if both paths are on one disk, and otherwise a copy."""
     if place.exists():
         return
     try:
@@ -115,9 +123,11 @@ def link_or_copy(wheel: Path, place: Path) -> None:
 
 
 def install_in_image(
-    root: RootFilesystem, uv: Path, variant: ImageVariant, house: Wheelhouse, progress: BuildStepProgress
+    root: RootFilesystem, uv: Path, variant: ImageVariant, house: ImageWheels, progress: BuildStepProgress
 ) -> None:
-    """A virtual environment of the image's own interpreter, at the place where it will be used."""
+    """Creates a virtual environment with the image's own interpreter at `ENVIRONMENT_PATH`, and installs the wheels
+    there.
+    """
     workshop = root.work_dir
     shutil.copy(uv, workshop / "uv-program")
     shutil.copytree(
@@ -147,7 +157,7 @@ def link_or_copy_path(source: str, target: str) -> None:
 def uv_install(
     root: RootFilesystem, requirements: str, progress: BuildStepProgress, folder: Path | None = None
 ) -> None:
-    """Into the environment, or as plain packages into a folder that is seen inside."""
+    """Installs pinned packages into the environment, or as plain files into `folder`, a path inside the image."""
     target = ("--target", folder) if folder else ("--python", ENVIRONMENT_PATH, "--compile-bytecode")
     root.run_inside(
         [
@@ -161,9 +171,9 @@ def uv_install(
 
 
 def compile_in_image(
-    workshop_root: RootFilesystem, opt: Path, house: Wheelhouse, progress: BuildStepProgress
+    workshop_root: RootFilesystem, opt: Path, house: ImageWheels, progress: BuildStepProgress
 ) -> Path:
-    """The wheel, made in minutes in a system that has the compiler and sees the image's environment."""
+    """Compiles the wheel in a system that has the compiler and sees the image's environment; takes minutes."""
     made, temporary = workshop_root.work_dir / "compiled", workshop_root.work_dir / "tmp"
     made.mkdir()
     temporary.mkdir()

@@ -1,5 +1,5 @@
-"""Delete damaged blobs from the registry's own files, so that the next push replaces them: the registry serves them
-unchecked.
+"""Delete damaged blobs from the registry's own files, so that the next push replaces them. The registry does not
+check what it serves.
 
 https://distribution.github.io/distribution/storage-drivers/filesystem/
 """
@@ -10,17 +10,17 @@ from pathlib import Path
 from cluster.domain.images import DefaultImage
 from worker.environments.wheels import sha256_of_file
 from worker.images.site_registry import RegistryFailed
-from worker.oci.image_archive import Descriptor, parse_descriptors, read_archive_json
+from worker.oci.image_archive import BlobDescriptor, parse_descriptors, read_archive_json
 
 
 def delete_damaged_blobs(storage: Path, archive: Path, image: DefaultImage, is_thorough: bool) -> list[str]:
-    """Digests of what was deleted there, so that a push brings it anew.
+    """Deletes damaged blobs and returns their digests. The next push sends these blobs again.
 
-    By size alone, but the manifest by its bytes; where it is thorough all of them by their bytes, which takes seconds.
-    Raises RegistryFailed where the archive is none.
+    The manifest is checked by its SHA-256; other blobs by their size, or by their SHA-256 too if `is_thorough`, which
+    takes seconds. Raises RegistryFailed if the archive cannot be read.
     """
     every = [
-        (Descriptor(image.digest, None), True),
+        (BlobDescriptor(image.digest, None), True),
         *((part, is_thorough) for part in read_descriptors(archive, image)),
     ]
     damaged = [
@@ -31,8 +31,8 @@ def delete_damaged_blobs(storage: Path, archive: Path, image: DefaultImage, is_t
     return damaged
 
 
-def read_descriptors(archive: Path, image: DefaultImage) -> list[Descriptor]:
-    """Raises RegistryFailed."""
+def read_descriptors(archive: Path, image: DefaultImage) -> list[BlobDescriptor]:
+    """The blobs of the archive's image. Raises RegistryFailed if the archive cannot be read."""
     try:
         with tarfile.open(archive) as opened:
             return parse_descriptors(
@@ -42,8 +42,8 @@ def read_descriptors(archive: Path, image: DefaultImage) -> list[Descriptor]:
         raise RegistryFailed("registry.archive_damaged", path=str(archive)) from error
 
 
-def is_blob_damaged(file: Path, part: Descriptor, reads: bool) -> bool:
-    """What is not there is lost, not damaged."""
+def is_blob_damaged(file: Path, part: BlobDescriptor, reads: bool) -> bool:
+    """Whether the file has another size, or another sum if `reads`. A missing file is not damaged."""
     if not file.is_file():
         return False
     if part.size is not None and file.stat().st_size != part.size:

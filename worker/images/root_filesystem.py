@@ -13,7 +13,7 @@ from worker.environments.prerequisites import missing_tools_error
 from worker.images.description import SystemPackages
 
 WORK_MOUNT = Path("/mnt")
-"""Where the build's own folder is seen inside: every Debian has the empty folder."""
+"""The path inside the system at which the build's working folder is mounted. The folder is empty on every Debian."""
 
 ENTER = """
 set -e
@@ -37,17 +37,17 @@ Tick = Callable[[], None]
 
 @dataclass(frozen=True)
 class RootFilesystem:
-    """`work_dir` is a folder of the host that programs inside see as /mnt."""
+    """A root file system. `work_dir` is a folder of the host that programs inside see as /mnt."""
 
     path: Path
     work_dir: Path
     commands: CommandRunner
 
     def create(self, system: SystemPackages, packages: Sequence[str], tick: Tick) -> None:
-        """Takes a minute or two. Raises BuildFailed.
+        """Runs mmdebstrap; takes a minute or two. Raises BuildFailed.
 
-        What is mounted below the folder meanwhile is seen by it alone: a build that is killed leaves the machine's own
-        /proc and /sys under no folder that the next one deletes.
+        It runs in a mount namespace of its own. If the build is killed, the machine's own /proc and /sys are not
+        mounted below the folder that the next build deletes.
         """
         left_out = [f"--dpkgopt=path-exclude={pattern}" for pattern in system.left_out]
         options = [
@@ -75,14 +75,16 @@ class RootFilesystem:
         user: int = 0,
         place: Path | str = "",
     ) -> list[str]:
-        """The last lines of its output; `place`, a folder of the host, is seen as /opt where it is given."""
+        """Runs the command and returns the last lines of its output. A folder of the host can be mounted at /opt:
+        `place`.
+        """
         spaces = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child"]
         told = [str(self.path), str(self.work_dir), str(place), f"{user}:{user}", *map(str, command)]
         enter = ["sh", "-c", ENTER, "enter", *told]
         return self.commands.run([*spaces, *enter], variables=variables, on_line=on_line, on_tick=on_tick)
 
     def try_inside(self, command: Sequence[str | Path], **options: object) -> list[str]:
-        """As `run_inside`; what does not start there is an image that is of no use. Raises BuiltButNotWorking."""
+        """Runs the command as `run_inside` does, but raises BuiltButNotWorking if it fails."""
         try:
             return self.run_inside(command, **options)  # type: ignore[arg-type]
         except BuildStepFailed as failure:
@@ -94,9 +96,9 @@ def distribution_codename() -> str:
 
 
 def list_apt_sources() -> list[str]:
-    """The distribution's own sources as lines for apt; what others publish has no place in an image.
+    """The distribution's own sources as lines for apt, without those of other publishers.
 
-    Raises ToolsMissing where apt has never been updated, so that nothing is known of its sources.
+    Raises ToolsMissing if apt was never updated, because it then knows no sources.
     """
     origin = platform.freedesktop_os_release()["ID"].lower()
     wanted = "$(ORIGIN)|deb $(REPO_URI) $(RELEASE) $(COMPONENT)"
@@ -114,6 +116,6 @@ def list_apt_sources() -> list[str]:
 
 
 def select_apt_sources(listed: str, origin: str) -> list[str]:
-    """Each once, in their order."""
+    """The sources whose origin is `origin`, in their order and without repetitions."""
     pairs = [line.split("|", 1) for line in listed.splitlines() if "|" in line]
     return list(dict.fromkeys(source for by, source in pairs if by.lower() == origin))

@@ -1,6 +1,6 @@
 """Build or find the default images of a site and push them into its registry.
 
-Read from the JSON that the role `default_image` writes, so that the role and the repair do the same.
+The settings are the JSON that the role `default_image` writes, so that the role and the repair do the same.
 """
 
 import json
@@ -26,19 +26,21 @@ class ImageSite:
     registry: SiteRegistry
     variants: tuple[str, ...]
     cache: Path
-    """Where images are built."""
+    """The folder in which images are built."""
     wheels: Path
-    """The cache of training environments, whose packages are used."""
+    """The cache of training environments whose wheels are used."""
     bundle: Path | None
-    """A bundle's folder of images; nothing is built where there is one."""
+    """A bundle's folder of images. If there is one, nothing is built."""
     uv: Path
     log: Path
     storage: Path | None = None
-    """Where the registry keeps its files, on this machine."""
+    """The folder in which the registry on this machine keeps its files."""
 
 
 def read_image_site(settings: Path = SITE_SETTINGS) -> ImageSite:
-    """Raises FileNotFoundError where no role has written it, KeyError, ValueError."""
+    """Reads the settings. Raises FileNotFoundError if no role has written the file, KeyError or ValueError if it is
+    wrong.
+    """
     read = json.loads(settings.read_text())
     unknown = set(read["variants"]) - set(VARIANTS)
     if unknown:
@@ -56,9 +58,9 @@ def read_image_site(settings: Path = SITE_SETTINGS) -> ImageSite:
 
 
 def ensure_archives(site: ImageSite, report: ProgressCallback) -> bool:
-    """Built where they are missing; whether any was. Raises BuildFailed.
+    """Builds the archives that are missing, and returns whether there were any. Raises BuildFailed.
 
-    Root builds here what nodes run: nobody else may have a hand in the folders.
+    Root builds here what nodes run, so no other user may be able to replace the folders.
     """
     if site.bundle is not None:
         return False
@@ -82,7 +84,7 @@ def find_archive(site: ImageSite, variant: str) -> tuple[Path, DefaultImage] | N
 
 
 def list_archives(site: ImageSite) -> list[tuple[Path, DefaultImage]]:
-    """Raises RegistryFailed where one is neither built nor in the bundle."""
+    """The archives of all variants. Raises RegistryFailed if one is neither built nor in the bundle."""
     found = []
     for variant in site.variants:
         archive = find_archive(site, variant)
@@ -94,7 +96,7 @@ def list_archives(site: ImageSite) -> list[tuple[Path, DefaultImage]]:
 
 
 def push_missing_images(site: ImageSite, is_thorough: bool = False) -> bool:
-    """What the registry lacks or has damaged, by digest; whether anything was. Raises RegistryFailed."""
+    """Pushes what is missing or damaged in the registry, and returns whether anything was. Raises RegistryFailed."""
     found = list_archives(site)
     if site.storage is not None:
         for archive, record in found:
@@ -106,7 +108,7 @@ def push_missing_images(site: ImageSite, is_thorough: bool = False) -> bool:
 
 
 def list_missing_images(site: ImageSite) -> list[str]:
-    """Names of the images that a node could not pull whole. Raises RegistryFailed."""
+    """The names of the images that the registry cannot deliver completely. Raises RegistryFailed."""
     return [
         f"{record.name}-{record.variant}"
         for _, record in list_archives(site)

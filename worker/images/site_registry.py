@@ -1,7 +1,7 @@
-"""Ask the site's registry which blobs it lacks, and push an image archive into it.
+"""Ask the site's registry which blobs are missing, and push an image archive into it.
 
-skopeo cannot tell what a registry lacks: it asks for no blob without pulling it, and says "not there" in words alone.
-So the two questions here are HTTP:
+skopeo cannot tell which blobs a registry lacks: it does not ask for a blob without pulling it, and reports a missing
+one only in its error text. So these two questions are asked by HTTP:
 https://github.com/opencontainers/distribution-spec/blob/v1.1.0/spec.md
 """
 
@@ -14,17 +14,19 @@ import httpx
 
 from cluster.domain.errors import Unavailable
 from cluster.domain.images import DefaultImage
-from worker.oci.image_archive import Descriptor, parse_descriptors
+from worker.oci.image_archive import BlobDescriptor, parse_descriptors
 from worker.oci.skopeo import RegistryLogin, SkopeoFailed, push_archive
 
 PATIENCE_SECONDS = 20
-# An answer that is compressed on its way has another length than the blob.
+# The length of a compressed answer would differ from that of the blob.
 HEADERS = {"Accept": "application/vnd.oci.image.manifest.v1+json", "Accept-Encoding": "identity"}
 REGISTRY_USER = "groundcrew"
 
 
 class RegistryFailed(Unavailable):
-    """`registry` is its address, `line` what it or skopeo said."""
+    """The registry refused or did not answer. `registry` is its address, `line` the error of the registry or of
+    skopeo.
+    """
 
 
 @dataclass(frozen=True)
@@ -36,11 +38,11 @@ class SiteRegistry:
     password: Path
 
     def reference(self, image: DefaultImage) -> str:
-        """What a pod names as its image."""
+        """The reference under which a pod names its image."""
         return f"{self.address}/{image.name}@{image.digest}"
 
     def list_missing_digests(self, image: DefaultImage) -> list[str]:
-        """The digests of what is not there any more, or not in its length; empty where all stands.
+        """The digests of blobs that are missing or have another length; empty if the image is complete.
 
         Raises RegistryFailed.
         """
@@ -50,13 +52,13 @@ class SiteRegistry:
         parts = parse_descriptors(answer.json())
         return [part.digest for part in parts if not self.has_whole_blob(image, part)]
 
-    def has_whole_blob(self, image: DefaultImage, part: Descriptor) -> bool:
-        """By the length that it says, where it says one. Raises RegistryFailed."""
+    def has_whole_blob(self, image: DefaultImage, part: BlobDescriptor) -> bool:
+        """Whether the blob is there with the expected length, if the registry reports one. Raises RegistryFailed."""
         answer = self.request("HEAD", f"/v2/{image.name}/blobs/{part.digest}")
         return answer is not None and answer.headers.get("Content-Length", str(part.size)) == str(part.size)
 
     def request(self, method: str, path: str) -> httpx.Response | None:
-        """None where it has no such thing. Raises RegistryFailed."""
+        """The answer, or None if the registry answers 404. Raises RegistryFailed."""
         login = self.login()
         try:
             answer = httpx.request(
@@ -66,7 +68,7 @@ class SiteRegistry:
                 auth=(login.user, login.password),
                 verify=self.tls_context(),
                 timeout=PATIENCE_SECONDS,
-                trust_env=False,  # The machine's own way to the internet leads to no registry of the site.
+                trust_env=False,  # The machine's proxy for the internet does not lead to the site's registry.
             )
         except (httpx.HTTPError, OSError) as error:
             raise self.failure(str(error)) from error
@@ -77,7 +79,7 @@ class SiteRegistry:
         return answer
 
     def tls_context(self) -> ssl.SSLContext:
-        """A site's own certificate is trusted as it is, whoever has signed it: containerd and skopeo do so too."""
+        """A TLS context that trusts the site's certificate itself, whoever signed it, as containerd and skopeo do."""
         context = ssl.create_default_context(cafile=str(self.trust / "ca.crt"))
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         return context
@@ -86,7 +88,9 @@ class SiteRegistry:
         return RegistryLogin(self.address, REGISTRY_USER, self.password.read_text().strip())
 
     def push_archive(self, archive: Path, image: DefaultImage) -> None:
-        """Only what is missing travels; its digest stays what it is. Raises RegistryFailed."""
+        """Pushes the archive; skopeo sends only missing blobs, and the digest does not
+        change. Raises RegistryFailed.
+        """
         target = f"{self.address}/{image.name}:{image.tag}"
         try:
             push_archive(archive, target, self.trust, self.login())

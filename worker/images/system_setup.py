@@ -8,10 +8,10 @@ from pathlib import Path
 from worker.images.description import ENVIRONMENT_PATH, ImageUser
 
 LOGIN = re.compile(r"://[^/@\s]+@")
-"""In an address: a name, often with a password."""
+"""The user name, often with a password, in an address."""
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-# As a plain user; the keys are those that the MPI operator mounts.
+# The ssh server runs as a plain user, with the keys that the MPI operator mounts.
 # https://github.com/kubeflow/mpi-operator/tree/v0.7.0/build/base
 SSHD = """\
 Port {port}
@@ -30,7 +30,7 @@ Host *
 
 
 def image_variables(variables: Mapping[str, str], user: ImageUser) -> dict[str, str]:
-    """What every program in the image has among its environment variables."""
+    """The environment variables of every program in the image."""
     return {
         "PATH": f"{ENVIRONMENT_PATH}/bin:{SYSTEM_PATH}",
         "LANG": "C.UTF-8",
@@ -40,7 +40,7 @@ def image_variables(variables: Mapping[str, str], user: ImageUser) -> dict[str, 
 
 
 def set_up_user(root: Path, user: ImageUser, variables: Mapping[str, str]) -> None:
-    """The user with its ssh on both sides; no key of the building machine stays."""
+    """Creates the user with an ssh server and client. The host keys of the building machine are deleted."""
     add_system_user(root, user)
     for key in (root / "etc" / "ssh").glob("ssh_host_*"):
         key.unlink()
@@ -50,7 +50,7 @@ def set_up_user(root: Path, user: ImageUser, variables: Mapping[str, str]) -> No
     exports = "".join(
         f"export {name}='{value}'\n" for name, value in image_variables(variables, user).items()
     )
-    # Bash reads it too when sshd starts a command, which has nothing of the container's environment.
+    # sshd starts a command without the container's environment; bash then reads this file.
     (home / ".bashrc").write_text(exports)
     for path in (home, *home.iterdir()):
         shutil.chown(path, user.number, user.number)
@@ -70,7 +70,7 @@ def add_system_user(root: Path, user: ImageUser) -> None:
 
 
 def remove_build_traces(root: Path) -> None:
-    """Names and logs of the building machine, the word by which it may ask for packages, and what was tried out."""
+    """Deletes the building machine's names and logs, its password for packages, and the files of the self-test."""
     for name in ("hostname", "resolv.conf", "machine-id"):
         (root / "etc" / name).unlink(missing_ok=True)
     (root / "etc" / "machine-id").touch()

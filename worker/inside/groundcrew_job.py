@@ -1,6 +1,6 @@
 """The module that training programs import: it logs metrics, and reads variables, dataset and checkpoints.
 
-Outside a job it works too. It is standard library only and written for Python 3.6, because a job's
+The module also works outside a job. It uses the standard library only and written for Python 3.6, because a job's
 image may be old. Typical use::
 
     import groundcrew_job
@@ -16,11 +16,11 @@ import sys
 import time
 
 TYPE_CHECKING = False
-"""As `typing` has it, which is not imported for it: a program may have little else to load."""
+"""The value is what `typing` defines. Importing `typing` only for it would slow down small programs."""
 if TYPE_CHECKING:
     from typing import Any, Dict, Mapping, Optional, SupportsFloat, SupportsInt
 
-#: Short keywords and the names that the job page draws together in one graph.
+# #: Short keywords and the metric names that stand for them. The job page draws them in one graph.
 NAMES = {
     "loss": "loss/train",
     "loss_train": "loss/train",
@@ -32,10 +32,10 @@ NAMES = {
     "val_accuracy": "accuracy/validation",
 }
 
-#: Launchers tell each program its rank in a variable of their own; the first one that is set counts.
+# Each launcher sets its own variable with the program's rank. The first one that is set counts.
 RANK_VARIABLES = ("HOROVOD_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "RANK")
 
-#: The exit code of a program that left because it was asked to: nobody takes it for one that is done.
+# The exit code of a program that left because it was asked to, so that it does not count as finished.
 LEFT = 128 + signal.SIGTERM
 
 LONGEST_NAME = 64
@@ -58,12 +58,12 @@ def log(
     scalars: "Optional[Mapping[str, SupportsFloat]]" = None,
     **named: "SupportsFloat",
 ) -> None:
-    """Record numbers at a step, for the live graphs of the job page; only rank 0 writes.
+    """Record numbers at a step for the live graphs of the job page. Only rank 0 writes.
 
-    Names come as keywords (``loss=0.3`` means ``loss/train``) or in a dictionary
-    (``scalars={"loss/validation": 0.4}``). Values are anything that ``float`` takes. A value that is not
-    finite is kept as one: its number is null and its name stands under ``not_finite``.
-    Raises TypeError or ValueError for what is no number or no name; never for a disk that is full.
+    Names are keywords (``loss=0.3`` means ``loss/train``) or keys of a dictionary (``scalars={"loss/validation":
+    0.4}``). Values are anything that ``float`` accepts. A value that is not finite is recorded as null, and its name
+    is listed under ``not_finite``. Raises TypeError or ValueError for a wrong number or name. A full disk raises
+    nothing.
     """
     numbers: "Dict[str, Optional[float]]" = {}
     not_finite = []
@@ -92,6 +92,19 @@ def log(
         _print(entry)
 
 
+def objective(metric: str, lower_is_better: bool = False) -> None:
+    """Name the metric that this program is trained for: lists, sweeps and mails then show its best value.
+
+    Without it they show a validation accuracy, else a validation loss, else the first metric that was logged. Only
+    rank 0 writes. Raises ValueError for a wrong name.
+    """
+    metric = NAMES.get(metric, metric)
+    _check_name(metric)
+    if rank() == 0 and os.environ.get("GROUNDCREW_OUT"):
+        named = {"metric": metric, "lower_is_better": bool(lower_is_better)}
+        _append(os.path.join(out(), "metrics.jsonl"), {"objective": named})
+
+
 def variables() -> "Dict[str, Any]":
     """The values of the training's variables, by name; empty outside a job."""
     values: "Dict[str, Any]" = json.loads(os.environ.get("GROUNDCREW_VARIABLES") or "{}")
@@ -99,27 +112,27 @@ def variables() -> "Dict[str, Any]":
 
 
 def dataset() -> "Optional[str]":
-    """The folder with the job's data set (read only), or None where the job has none."""
+    """The folder with the job's dataset (read only), or None if the job has none."""
     return os.environ.get("GROUNDCREW_DATASET") or None
 
 
 def out() -> str:
-    """The folder for what the job leaves behind; outside a job the current one."""
+    """The folder for the job's results. Outside a job it is the current folder."""
     return os.environ.get("GROUNDCREW_OUT") or os.getcwd()
 
 
 def checkpoints() -> str:
-    """The folder for checkpoints, made when it is missing."""
+    """The folder for checkpoints, which is created if it is missing."""
     folder = os.path.join(out(), "checkpoints")
     os.makedirs(folder, exist_ok=True)
     return folder
 
 
 def asked_to_stop() -> bool:
-    """Whether the job has been asked to end: save a checkpoint now and leave, there is little time.
+    """Whether the job has been asked to end. If so, save a checkpoint now and leave, because little time is left.
 
-    From its first call on, which belongs into the main thread, SIGTERM only sets this answer. Call it every
-    few steps; several ranks have to agree on the step at which they leave::
+    Call it first in the main thread: from then on SIGTERM only changes this answer. Call it every few steps; several
+    ranks have to agree on the step at which they leave::
 
         if groundcrew_job.asked_to_stop():
             save_everything()
@@ -143,7 +156,7 @@ def save_checkpoint_note(
 ) -> None:
     """Write the note beside a checkpoint file, so that the job page lists it and a resumed job finds it.
 
-    Call it once the file itself is complete: a checkpoint counts from its note on. The note of
+    Call it after the file is complete, because a checkpoint counts as soon as it has a note. The note of
     ``epoch-0001.weights.h5`` is ``epoch-0001.json``.
     """
     note = {
@@ -162,8 +175,8 @@ def save_checkpoint_note(
 def latest_checkpoint(folder: "Optional[str]" = None) -> "Optional[Dict[str, Any]]":
     """The newest complete checkpoint as a dictionary (epoch, step, path, scalars), or None.
 
-    Looks in ``folder``, or where a resumed job is told to (GROUNDCREW_RESUME); that may be a folder of
-    checkpoints or the ``out`` folder around it. Notes that are damaged or whose file is gone do not count.
+    It looks in ``folder``, or in the folder that GROUNDCREW_RESUME names for a resumed job. That may be a folder of
+    checkpoints or the ``out`` folder around it. Damaged notes and notes without a file do not count.
     """
     folder = folder or os.environ.get("GROUNDCREW_RESUME")
     if not folder:
@@ -227,7 +240,8 @@ def _append(path: str, entry: "Dict[str, Any]") -> None:
     line = (json.dumps(entry, allow_nan=False, sort_keys=True) + "\n").encode("utf-8")
     if len(line) > LONGEST_LINE:
         raise ValueError(f"too many scalars in one call of log: {len(line)} bytes")
-    # One write, on a file opened for appending: a reader sees whole lines and a killed program leaves whole ones.
+    # One write call on a file that is opened for appending: a reader sees whole lines, and a killed program leaves
+    # whole ones.
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         file = os.open(path, flags, 0o644)
@@ -236,7 +250,7 @@ def _append(path: str, entry: "Dict[str, Any]") -> None:
         finally:
             os.close(file)
     except OSError as error:
-        # Losing a point of a graph is better than losing hours of training.
+        # Losing a point of a graph is better than ending a training of hours.
         reason = errno.errorcode.get(error.errno or 0, str(error.errno))
         print(f"groundcrew_job: cannot write {path}: {reason}", file=sys.stderr, flush=True)
 

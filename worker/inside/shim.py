@@ -1,13 +1,13 @@
 """The shim: one detached process per attempt that starts the program, watches it and records how it ended.
 
-    python3 -I -S shim.py <attempt folder>             detached: nobody's child and nobody's service
-    python3 -I -S shim.py <attempt folder> attached    in a container of its own, whose init started it
+    python3 -I -S shim.py <attempt folder>             detached: belongs to no process and no service
+    python3 -I -S shim.py <attempt folder> attached    started by the init of a container
 
-It reads control/plan.json, as root only one that is root's (shim_plan.py). It creates control/started exactly once and
-refuses to start where that stands. It writes control/usage.json every 2 s. It ends everything that descends from it on
-SIGTERM, at the time limit and when the launcher has ended, and at once on SIGUSR1. Its last act is to write
-control/exit.json; it ends with the exit code that stands there. It prints one line of JSON to the executor, which then
-leaves it alone.
+It reads control/plan.json; as root it accepts only a file that root wrote (shim_plan.py). It creates control/started
+exactly once and refuses to start if the file exists. It writes control/usage.json every 2 s, and control/log_times when
+logs grow. It ends everything that descends from it on SIGTERM, at the time limit and when the launcher has ended, and
+at once on SIGUSR1. Last it writes control/exit.json, and it ends with the exit code in that file. It prints one line of
+JSON to the executor, which does not communicate with it afterwards.
 """
 
 import json
@@ -25,6 +25,7 @@ import shim_cloud_metadata
 import shim_devices
 import shim_disk
 import shim_files
+import shim_log_times
 import shim_metrics
 import shim_plan
 import shim_process_tree
@@ -33,13 +34,13 @@ import shim_result
 import shim_usage
 
 LEAVE_SECONDS = 1.0
-"""How long helpers of the launcher may outlive it before they count as left behind."""
+"""Seconds that helpers of the launcher may outlive it before they count as left behind."""
 USAGE_SECONDS = 2.0
 TICK_SECONDS = 0.25
 HURRY_SECONDS = 0.05
 WRITE_AGAIN_SECONDS = 1.0
 MOST_LOOKS_FULL = 3
-"""A program that wants more processes than it may have at so many looks in a row is ended: it gets nowhere."""
+"""A program that was refused more processes at so many checks in a row is ended, because it makes no progress."""
 REMOVE_SECONDS = 1.0
 WATCHED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1)
 NO_EXIT_CODE = 125
@@ -51,7 +52,7 @@ def now_text() -> str:
 
 
 def write_shim_log(text: str) -> None:
-    """To control/shim.log, which is our standard error."""
+    """Appends to control/shim.log, which is the shim's standard error."""
     try:
         sys.stderr.write("%s %s\n" % (now_text(), text))
         sys.stderr.flush()
@@ -60,7 +61,7 @@ def write_shim_log(text: str) -> None:
 
 
 def usage_meter(plan: Dict[str, Any]) -> shim_usage.UsageMeter:
-    """Who has ranks on other nodes cannot measure them."""
+    """The meter of this run. A shim whose ranks are on other nodes cannot measure them itself."""
     if int(plan.get("nodes") or 1) > 1:
         return shim_usage.GangUsageMeter(plan, shim_files.read_untrusted_json)
     return shim_usage.UsageMeter(plan)
@@ -72,13 +73,13 @@ class Shim:
         self.plan = plan
         self.launcher: Optional[int] = None
         self.status: Optional[int] = None
-        """The launcher's wait status, once it has ended."""
+        """The launcher's wait status, after it has ended."""
         self.problem: Optional[Dict[str, Any]] = None
-        self.ending: Optional[shim_process_tree.TreeEnding] = None
+        self.ending: Optional[shim_process_tree.ProcessTreeEnding] = None
         self.stopped = self.timed_out = False
         self.left_behind = 0
         self.has_no_children = False
-        """Nothing descends from us any more: whoever loses its parent becomes our child."""
+        """Whether the shim has no descendants. A process that loses its parent becomes the shim's child."""
         self.started_at, self.started = now_text(), time.monotonic()
         self.ended_at: Optional[str] = None
         self.launcher_ended: Optional[float] = None
@@ -90,11 +91,14 @@ class Shim:
         self.container_cgroup = shim_result.ContainerCgroup() if attached else None
         self.is_attached = attached
         self.cgroup: Optional[shim_cgroup.Cgroup] = None
-        """The cgroup that holds the program, and not us; None without root and in a container, which is one itself."""
+        """The cgroup that contains the program but not the shim. None without root, and in a container, which has its
+        own.
+        """
         self.refused_processes = self.refusals_in_a_row = 0
         self.disk_watch = shim_disk.DiskFullWatch(folder)
+        self.log_times = shim_log_times.LogTimes(self.control, plan["out"], int(plan.get("ranks") or 1))
         self.last_stop_request: Optional[str] = None
-        """The last word that stood in the file by which a pod is told to end."""
+        """The last contents of the file by which a pod is asked to end."""
 
     def run(self) -> None:
         try:
@@ -111,16 +115,18 @@ class Shim:
             write_shim_log("could not run the program: %s" % self.problem["text"])
         while not self.is_over():
             self.disk_watch.check()
+            self.log_times.look()
             self.measure()
             hurry = self.ending is not None or self.status is not None
             self.handle_signal(signal.sigtimedwait(WATCHED, HURRY_SECONDS if hurry else TICK_SECONDS))
             self.reap()
         self.disk_watch.check()
-        self.reap()  # The last ones: all that is left of the tree are zombies, and they are ours now.
+        self.log_times.look(is_last=True)
+        self.reap()  # Everything that is left are zombies, which have become our children.
         self.ended_at = now_text()
 
     def make_cgroup(self) -> None:
-        """Raises OSError, LookupError."""
+        """Creates the program's cgroup if there can be one. Raises OSError, LookupError."""
         if self.is_attached:
             return
         group = shim_cgroup.make_cgroup(self.control, self.plan)
@@ -140,7 +146,7 @@ class Shim:
             write_shim_log("not confined, %s: %s" % (power, why))
 
     def remove_cgroup(self) -> None:
-        """The kernel may need an instant; what it keeps is removed by the scheduler."""
+        """Removes the cgroup. The kernel may take a moment; the scheduler removes what is left."""
         until = time.monotonic() + REMOVE_SECONDS
         while self.cgroup and not self.cgroup.remove() and time.monotonic() < until:
             time.sleep(shim_cgroup.PAUSE_SECONDS)
@@ -153,7 +159,7 @@ class Shim:
 
     def handle_signal(self, told: Optional[signal.struct_siginfo]) -> None:
         if told is not None and told.si_signo != signal.SIGCHLD:
-            # A kubelet that empties its node leaves as much time as the job itself wants.
+            # The kubelet of a node that is drained gives as much time as the job's grace time.
             self.stop(signal.SIGINT if self.plan.get("stop") else told.si_signo)
         self.read_stop_request()
         limit = self.plan.get("time_limit_seconds")
@@ -163,7 +169,9 @@ class Shim:
             self.end("time limit", self.own_grace())
 
     def read_stop_request(self) -> None:
-        """In a pod only its kubelet can send a signal: what we want stands in a file beside the plan."""
+        """Reads the file beside the plan by which the scheduler stops a pod, because only the kubelet can signal a
+        pod.
+        """
         told = (
             shim_files.read_untrusted_json(self.control, self.plan["stop"]) if self.plan.get("stop") else None
         )
@@ -173,7 +181,9 @@ class Shim:
             self.stop(STOP_SIGNALS[word])
 
     def stop(self, number: int) -> None:
-        """SIGINT: patiently, so that a checkpoint can be saved. SIGUSR1: at once. Else: within seconds."""
+        """Ends the program. SIGINT leaves it the job's grace time for a checkpoint, SIGUSR1 no time, others a few
+        seconds.
+        """
         patience: Dict[int, float] = {signal.SIGINT: self.own_grace(), signal.SIGUSR1: 0.0}
         grace = min(
             patience.get(number, shim_process_tree.GRACE_SECONDS), shim_process_tree.LONGEST_CHECKPOINT_GRACE
@@ -189,7 +199,7 @@ class Shim:
 
     def end(self, why: str, grace: float = shim_process_tree.GRACE_SECONDS) -> None:
         write_shim_log("ending after at most %d s: %s" % (grace, why))
-        self.ending = shim_process_tree.TreeEnding(why, grace, self.cgroup, self.reap)
+        self.ending = shim_process_tree.ProcessTreeEnding(why, grace, self.cgroup, self.reap)
 
     def reap(self) -> None:
         while True:
@@ -205,10 +215,10 @@ class Shim:
                 self.launcher_ended = time.monotonic()
 
     def is_over(self) -> bool:
-        """The launcher has ended and nothing that descends from us runs any more, wherever it has hidden.
+        """Whether the launcher has ended and no descendant of the shim is alive.
 
-        Who loses its parent becomes our child, so without children we have no descendants: a look through /proc could
-        miss one that is quicker.
+        A process that loses its parent becomes our child, so without children we have no descendants. A search in
+        /proc could miss a process that forks faster than it reads.
         """
         if self.ending:
             self.ending.advance()
@@ -221,14 +231,16 @@ class Shim:
             return False
         left = in_group | {each.pid for each in shim_process_tree.living_descendants(os.getpid())}
         if not left:
-            return False  # Zombies that are reaped in a moment.
+            return False  # These are zombies, which are reaped in a moment.
         if time.monotonic() - self.launcher_ended >= LEAVE_SECONDS:
             self.left_behind = len(left)
             self.end("left behind by the launcher")
         return False
 
     def watch_processes(self) -> None:
-        """One refusal may be a mistake that the program lives with; a fork bomb wants more each time that we look."""
+        """Ends a program that forks too often. A single refusal may be handled by the program; a fork bomb is refused
+        at every check.
+        """
         if self.cgroup is None:
             return
         before, self.refused_processes = self.refused_processes, self.cgroup.refused_processes()
@@ -261,7 +273,11 @@ class Shim:
             self.disk_watch.note_write_error(error)
 
     def metric_results(self) -> Dict[str, Any]:
-        return {"results": self.results.by_name, "not_finite": self.results.not_finite}
+        return {
+            "results": self.results.by_name,
+            "not_finite": self.results.not_finite,
+            "objective": self.results.objective,
+        }
 
     def exit_record(self) -> Dict[str, Any]:
         while self.results.read_more(self.plan["out"]):
@@ -292,11 +308,11 @@ class Shim:
         return self.container_cgroup.limit if self.container_cgroup else None
 
     def process_limit(self) -> Optional[int]:
-        """Where the program was refused one more: how many it may have."""
+        """The limit of processes, if the program was refused another process. Else None."""
         return self.cgroup.most_processes if self.cgroup and self.cgroup.refused_processes() else None
 
     def was_out_of_memory(self, ranks: List[Dict[str, Any]]) -> bool:
-        # A program may have seen a worker of its own die of it, and have ended itself.
+        # A program may have ended itself after one of its workers was killed for memory.
         if self.cgroup and self.cgroup.memory_kills():
             return bool(shim_result.combine_exits(self.status, self.problem, ranks)["exit_code"] != 0)
         if (
@@ -310,7 +326,9 @@ class Shim:
 
 
 def write_exit_record(shim: Shim, reserved: str) -> int:
-    """Tries until it is written: while the disk is full the units stay booked, and the log says why."""
+    """Writes the exit record and repeats until it succeeds. While the disk is full the units stay booked, and
+    shim.log says why.
+    """
     result = shim.exit_record()
     shim.remove_cgroup()
     while True:
@@ -323,7 +341,7 @@ def write_exit_record(shim: Shim, reserved: str) -> int:
 
 
 def detach() -> None:
-    """A grandchild in a session of its own: no service is its parent, no terminal its master."""
+    """Continues in a grandchild with a session of its own, which depends on no service and no terminal."""
     if os.fork():
         os._exit(0)
     os.setsid()
@@ -335,7 +353,7 @@ def send_answer(value: Dict[str, Any]) -> None:
     try:
         os.write(1, (json.dumps(value) + "\n").encode())
     except OSError:
-        pass  # The scheduler died while it started us; the next one finds us by `started`.
+        pass  # The scheduler was killed while it started us. The next one finds us by `started`.
 
 
 def redirect_output(control: str) -> None:
@@ -346,7 +364,7 @@ def redirect_output(control: str) -> None:
 
 
 def main(folder: str, attached: bool = False) -> int:
-    """The exit code with which the shim itself ends."""
+    """Runs the shim and returns its exit code."""
     if not attached:
         detach()
     os.chdir("/")

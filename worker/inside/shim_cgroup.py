@@ -126,7 +126,7 @@ class Cgroup:
             try:
                 part.write(name, value)
             except OSError as error:
-                if number == 0:  # Swap may not be counted by this kernel.
+                if number == 0:  # This kernel may not count swap.
                     self.refused_limits[use] = str(error)
                     return
 
@@ -178,7 +178,7 @@ class Cgroup:
             else:
                 part.write("cgroup.freeze", "1" if wanted else "0")
         except OSError:
-            return  # Before Linux 5.2, or it is gone.
+            return  # The kernel is older than Linux 5.2, or the group is gone.
         until = time.monotonic() + FREEZE_SECONDS
         while wanted and not is_frozen(part) and time.monotonic() < until:
             time.sleep(PAUSE_SECONDS)
@@ -186,7 +186,7 @@ class Cgroup:
     def _kill(self) -> None:
         part = self.folder_for("stop")
         if part is not None and part.version == 2:
-            # From Linux 5.14 on; killing each pid below as well costs nothing.
+            # The file exists from Linux 5.14 on. Killing each pid below in addition does no harm.
             self._try(part, "cgroup.kill", "1")
         for pid in self.pids():
             if is_in_group(pid, self.name):
@@ -298,7 +298,9 @@ def read_hierarchies(root: str = "") -> List[CgroupHierarchy]:
 
 
 def mount_path(top: str, shown: str, path: str) -> str:
-    """`shown` is the part of the hierarchy that is mounted: a container has its own part mounted and nothing above."""
+    """The path below the mount. `shown` is the part of the hierarchy that is mounted: a container sees only its own
+    part.
+    """
     if shown != "/":
         path = path[len(shown) :] if path == shown or path.startswith(shown + "/") else "/"
     inside = os.path.normpath(path).lstrip("/")
@@ -316,7 +318,7 @@ def read_words(path: str) -> List[str]:
 def choose_hierarchies(
     trees: List[CgroupHierarchy], wants_unified: bool = False
 ) -> Dict[str, CgroupHierarchy]:
-    """Which hierarchy serves what: one of its own where the machine has that, else the unified one."""
+    """Chooses a hierarchy for each controller: its own one if the machine has it, else the unified one."""
     unified = next((tree for tree in trees if tree.version == 2), None)
     chosen: Dict[str, CgroupHierarchy] = {}
     for use, controller in (
@@ -406,7 +408,7 @@ def delegate_controllers(trees: List[CgroupHierarchy], group: Cgroup) -> None:
             if missing:
                 make_leaf(parent)
         except OSError:
-            pass  # Writing the first controller fails with the same error.
+            pass  # Writing the first controller fails with the same error, which is handled there.
         for use in missing:
             try:
                 write_kernel_file(os.path.join(parent, "cgroup.subtree_control"), "+" + use)

@@ -1,8 +1,8 @@
-"""Blocks the metadata addresses at which clouds hand out a machine's credentials, for the jobs' users.
+"""Blocks for the jobs' users the metadata addresses at which clouds give out a machine's credentials.
 
-A rule of the kernel's routing, made over netlink, answers EACCES to every process whose user number is a job's.
-ip-rule(8) writes it `from all to 169.254.0.0/16 uidrange FIRST-LAST prohibit`. The machine's own services do not match
-it. Port 53 stays open, for some clouds answer names at these addresses.
+A routing rule, made over netlink, answers EACCES to every process whose uid is a job's. ip-rule(8) writes it as `from
+all to 169.254.0.0/16 uidrange FIRST-LAST prohibit`. It does not apply to the machine's own services. Port 53 stays
+open, because some clouds run their name server at these addresses.
 """
 
 import errno
@@ -16,7 +16,7 @@ NETWORKS = (
     (socket.AF_INET6, "fd00:ec2::254", 128),
     (socket.AF_INET6, "fd20:ce::254", 128),
 )
-"""IPv6's own link-local network stays open: ranks on InfiniBand and Ethernet find each other by it."""
+"""IPv6's own link-local network stays open, because ranks on InfiniBand and Ethernet find each other by it."""
 RTM_NEWRULE, RTM_DELRULE = 32, 33
 NLM_F_REQUEST, NLM_F_ACK, NLM_F_EXCL, NLM_F_CREATE = 1, 4, 0x200, 0x400
 NLMSG_ERROR = 2
@@ -25,13 +25,17 @@ FR_ACT_TO_TBL, FR_ACT_PROHIBIT = 1, 8
 TABLE_MAIN = 254
 NAMES_PORT = 53
 PRIORITY = 16950
-"""Before the main table (32766) and after what an administrator puts first; the exception stands one before."""
+"""The rule comes before the main table (32766) and after an administrator's rules. The
+exception comes one before it.
+"""
 SILENT = (errno.EAFNOSUPPORT, errno.EOPNOTSUPP, errno.ENOENT)
-"""A machine without IPv6 has nothing to close there."""
+"""A machine that answers with these errors has no IPv6, and so nothing to block."""
 
 
 def block_cloud_metadata(first: int, last: int) -> Optional[str]:
-    """Makes sure that the rules stand for these user numbers; None, or why the machine refuses them."""
+    """Ensures that the rules exist for these uids. Returns None, or the kernel's error if the
+    machine refuses them.
+    """
     return change_rules(RTM_NEWRULE, first, last, NLM_F_CREATE | NLM_F_EXCL)
 
 
@@ -55,7 +59,7 @@ def change_rules(kind: int, first: int, last: int, flags: int) -> Optional[str]:
 
 
 def rules_of(family: int, network: str, length: int, first: int, last: int) -> List[bytes]:
-    """The two rules of a network: its name server as ever, all else prohibited."""
+    """The two rules of a network: its name server stays reachable, everything else is prohibited."""
     where = [
         netlink_attribute(FRA_DST, socket.inet_pton(family, network)),
         netlink_attribute(FRA_UID_RANGE, struct.pack("=II", first, last)),
@@ -68,13 +72,13 @@ def rules_of(family: int, network: str, length: int, first: int, last: int) -> L
 
 
 def has_port_rules(release: str) -> bool:
-    """Linux 4.17 and newer; an older one would pass over the port and open everything."""
+    """Whether the kernel is Linux 4.17 or newer. An older one would ignore the port and open all ports."""
     numbers = [int(word) for word in release.replace("-", ".").split(".")[:2] if word.isdigit()]
     return numbers >= [4, 17]
 
 
 def rule_message(family: int, length: int, action: int, priority: int, attributes: List[bytes]) -> bytes:
-    """struct fib_rule_hdr and its attributes, of linux/fib_rules.h."""
+    """A message of struct fib_rule_hdr and attributes, as linux/fib_rules.h defines them."""
     table = TABLE_MAIN if action == FR_ACT_TO_TBL else 0
     header = struct.pack("=BBBBBBBBI", family, length, 0, 0, table, 0, 0, action, 0)
     return header + b"".join(attributes + [netlink_attribute(FRA_PRIORITY, struct.pack("=I", priority))])
@@ -85,7 +89,7 @@ def netlink_attribute(kind: int, value: bytes) -> bytes:
 
 
 def request_kernel(kernel: socket.socket, kind: int, flags: int, body: bytes) -> int:
-    """The kernel's error number; 0: done."""
+    """Sends the request and returns the kernel's error number; 0 if it succeeded."""
     header = struct.pack("=IHHII", 16 + len(body), kind, NLM_F_REQUEST | NLM_F_ACK | flags, 1, 0)
     kernel.send(header + body)
     answer = kernel.recv(65536)

@@ -2,8 +2,8 @@
 
     python3 -I -S shim_confinement.py <first uid> <last uid>
 
-The scheduler starts it as it starts a shim, so that it has a shim's rights. It closes the metadata addresses to these
-users on its way.
+The scheduler starts it in the way in which it starts a shim, so that it has a shim's rights. It also blocks the
+metadata addresses for these users.
 """
 
 import json
@@ -19,7 +19,9 @@ import shim_sandbox
 
 
 def read_confinement_features(first: int, last: int) -> Dict[str, Any]:
-    """{power: is it enforced}, but for `stop`, which names by what; `refused` has the kernel's words."""
+    """{feature: whether it is enforced}. `stop` has the name of the method instead, and `refused` the kernel's
+    errors.
+    """
     refused = dict(
         shim_sandbox.read_mount_features(),
         metadata_address=shim_cloud_metadata.block_cloud_metadata(first, last),

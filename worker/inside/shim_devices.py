@@ -1,8 +1,8 @@
 """Restricts a program to harmless devices and its own GPUs, and reads which GPUs a container was given.
 
-Numbers of devices: Linux, Documentation/admin-guide/devices.txt; NVIDIA, driver README, "Using the NVIDIA Driver with
-device nodes"; nvidia-container-toolkit for what a CUDA program opens; the device controllers: Documentation/
-admin-guide/cgroup-v1/devices.rst, cgroup-v2.rst and include/uapi/linux/bpf.h.
+Sources of the device numbers: Linux, Documentation/admin-guide/devices.txt; NVIDIA, driver README, "Using the NVIDIA
+Driver with device nodes"; nvidia-container-toolkit for the files that a CUDA program opens. Sources of the device
+controllers: Documentation/ admin-guide/cgroup-v1/devices.rst, cgroup-v2.rst and include/uapi/linux/bpf.h.
 """
 
 import ctypes
@@ -25,13 +25,13 @@ MODPROBE = "/usr/bin/nvidia-modprobe"
 MODPROBE_SECONDS = 20
 
 Device = NamedTuple("Device", [("path", str), ("kind", str), ("major", int), ("minor", int)])
-"""`kind` is "c" or "b"."""
+"""A device file. `kind` is "c" or "b"."""
 Rule = NamedTuple("Rule", [("kind", str), ("major", int), ("minor", Optional[int])])
-"""May be read and written, never made; `minor` None: all of this major."""
+"""Devices that may be read and written but not created. `minor` None stands for all minor numbers."""
 Cap = NamedTuple("Cap", [("minor", int), ("gpu", int), ("instance", int), ("compute", Optional[int])])
-"""A file of /dev/nvidia-caps that opens a GPU instance, or a compute instance in one."""
+"""A file of /dev/nvidia-caps that opens a GPU instance, or a compute instance of one."""
 Owned = NamedTuple("Owned", [("gpu", int), ("instance", Optional[int]), ("compute", Optional[int])])
-"""The minor number of a GPU; `instance` None: all of it."""
+"""The minor number of a GPU. `instance` None stands for the whole GPU."""
 
 STANDARD = (
     Rule("c", 1, 3),  # null
@@ -47,10 +47,11 @@ STANDARD = (
 def device_rules(
     listing: Iterable[Device], owned: Iterable[Owned], caps: Iterable[Cap] = (), rdma: bool = False
 ) -> List[Rule]:
-    """What a program may open that has these GPUs, on a machine with these files in /dev.
+    """The device files that a program with these GPUs may open, on a machine with these files in /dev.
 
-    NVSwitch and NVLink files stay closed: the fabric manager alone speaks to them, and peers are reached through the
-    GPUs' own files. nvidia-modeset is for screens; caps 1 and 2 of MIG are for who divides and watches GPUs.
+    The files of NVSwitch and NVLink stay closed: only the fabric manager uses them, and GPUs reach each other through
+    their own files. nvidia-modeset is for screens. Capabilities 1 and 2 of MIG are for administrators who partition
+    and monitor GPUs.
     """
     owned, caps, found = list(owned), list(caps), list(STANDARD)
     own_caps = {cap.minor for cap in caps for one in owned if is_opened(cap, one)}
@@ -74,7 +75,7 @@ def is_opened(cap: Cap, owned: Owned) -> bool:
 
 
 def find_own_gpus(gpus: Iterable[str], minors: Dict[str, int]) -> Tuple[List[Owned], List[str]]:
-    """By their UUIDs, and those of which nobody knows the number."""
+    """The GPUs of these UUIDs, and the UUIDs whose device number is unknown."""
     owned, unknown = [], []
     for uuid in gpus:
         part = MIG_OLD.match(uuid)
@@ -92,7 +93,7 @@ def find_own_gpus(gpus: Iterable[str], minors: Dict[str, int]) -> Tuple[List[Own
 
 
 def list_device_files(root: str = "/dev") -> List[Device]:
-    """NVIDIA's and InfiniBand's files."""
+    """The files of NVIDIA and InfiniBand in /dev."""
     found = []
     for folder in (root, os.path.join(root, "nvidia-caps"), os.path.join(root, "infiniband")):
         try:
@@ -114,7 +115,7 @@ def list_device_files(root: str = "/dev") -> List[Device]:
 
 
 def read_minors(driver: str = DRIVER) -> Dict[str, int]:
-    """Of each GPU's UUID, as the driver tells them."""
+    """The minor number of each GPU by its UUID, as the driver reports them."""
     found = {}
     folder = os.path.join(driver, "gpus")
     for name in list_folder(folder):
@@ -125,7 +126,7 @@ def read_minors(driver: str = DRIVER) -> Dict[str, int]:
 
 
 def read_caps(driver: str = DRIVER) -> List[Cap]:
-    """capabilities/gpu<minor>/mig/gi<number>/access and …/ci<number>/access."""
+    """The files capabilities/gpu<minor>/mig/gi<number>/access and …/ci<number>/access."""
     found = []
     folder = os.path.join(driver, "capabilities")
     for gpu in list_folder(folder):
@@ -153,7 +154,7 @@ def list_folder(folder: str) -> List[str]:
 
 
 def read_pairs(path: str) -> Dict[str, str]:
-    """`Name: value` in each line."""
+    """Reads lines of the form `Name: value`."""
     try:
         with open(path) as file:
             pairs = [line.partition(":") for line in file]
@@ -165,7 +166,9 @@ def read_pairs(path: str) -> Dict[str, str]:
 def modprobe_commands(
     owned: Iterable[Owned], caps: Iterable[Cap], program: str = MODPROBE
 ) -> List[List[str]]:
-    """What makes the files of these GPUs: once for the driver, its control file last, and once for unified memory."""
+    """The commands that create the files of these GPUs: one for the driver, with its control file last, and one for
+    unified memory.
+    """
     owned = list(owned)
     words = [program]
     for minor in sorted({one.gpu for one in owned}) + [CONTROL_MINOR]:
@@ -183,10 +186,12 @@ def device_path_of_cap(cap: Cap) -> str:
 
 
 def make_nodes(owned: Iterable[Owned], caps: Iterable[Cap], program: str = MODPROBE) -> None:
-    """A program cannot make its devices itself: NVIDIA's own tool does, where the driver has brought it."""
+    """Creates device files with NVIDIA's own tool, if the driver brought it. A program may not create its devices
+    itself.
+    """
     if not os.path.exists(program):
         return
-    import subprocess  # Only here: it costs as much as the rest of a shim's start.
+    import subprocess  # The import takes as long as the rest of a shim's start, so it is done only here.
 
     for words in modprobe_commands(owned, caps, program):
         try:
@@ -194,17 +199,17 @@ def make_nodes(owned: Iterable[Owned], caps: Iterable[Cap], program: str = MODPR
                 words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=MODPROBE_SECONDS
             )
         except (OSError, subprocess.TimeoutExpired):
-            pass  # What is missing then is told by the program itself.
+            pass  # If a file is missing, the program itself reports it.
 
 
 # Closing.
 
 
 def find_rules(gpus: Iterable[str], minors: Dict[str, int], rdma: bool = False) -> List[Rule]:
-    """For a program with these GPUs on this machine, whose files are made first.
+    """The rules for a program with these GPUs on this machine. Missing device files are created first.
 
-    `minors` are what the node's agent has told; where the driver itself answers, its word counts. Raises LookupError
-    where nobody knows which file is a GPU's: a program must not find that it has none.
+    `minors` are the numbers that the node's agent reported; the driver's own answer has precedence. Raises
+    LookupError if a GPU's device file is unknown: otherwise the program would start without it.
     """
     owned, unknown = find_own_gpus(gpus, dict(minors, **read_minors()))
     caps = read_caps() if owned else []
@@ -217,7 +222,9 @@ def find_rules(gpus: Iterable[str], minors: Dict[str, int], rdma: bool = False) 
 
 
 def restrict_devices(part: Any, opened: Iterable[Rule]) -> None:
-    """For all that enters this part of a group (shim_cgroup.Part), but for what is opened. Raises OSError."""
+    """Restricts all processes in this folder of a cgroup (shim_cgroup.CgroupFolder) to the devices in `opened`.
+    Raises OSError.
+    """
     if part.version == 1:
         part.write("devices.deny", "a")
         for rule in opened:
@@ -237,12 +244,14 @@ LOAD_WORD, MOVE, AND, SHIFT, COPY, COMPARE, LEAVE = 0x61, 0xB4, 0x54, 0x74, 0xBC
 
 
 def can_filter() -> bool:
-    """Whether this program knows how the kernel is asked on such a processor."""
+    """Whether this module knows the number of bpf(2) on this processor."""
     return os.uname().machine in SYSTEM_CALLS
 
 
 def bpf_program(opened: Iterable[Rule]) -> bytes:
-    """For the kernel: 1 where a rule fits what is asked for (type, access, major, minor), else 0."""
+    """The program that the kernel runs: it returns 1 if a rule matches the request (type, access, major, minor), else
+    0.
+    """
     words = [
         bpf_instruction(LOAD_WORD, 2, 1, 0),  # access << 16 | type
         bpf_instruction(LOAD_WORD, 4, 1, 4),  # major
@@ -267,7 +276,7 @@ def bpf_instruction(code: int, target: int = 0, source: int = 0, offset: int = 0
 
 
 def load_program(program: bytes) -> int:
-    """A descriptor of it. Raises OSError."""
+    """Loads the program and returns its descriptor. Raises OSError."""
     code, licence = (
         ctypes.create_string_buffer(program, len(program)),
         ctypes.create_string_buffer(b"Apache-2.0"),
@@ -279,7 +288,7 @@ def load_program(program: bytes) -> int:
 
 
 def attach(path: str, program: int) -> None:
-    """It stays with the group when both descriptors are closed. Raises OSError."""
+    """Attaches the program, which stays with the group after both descriptors are closed. Raises OSError."""
     try:
         group = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -303,7 +312,7 @@ def ask_kernel(command: int, words: bytes) -> int:
 
 
 def container_facts() -> Dict[str, Any]:
-    """`gpus` by their UUIDs and `node`, each where it is known; nothing in a container without either."""
+    """The UUIDs of a container's `gpus` and its `node`, as far as they are known. May be empty."""
     found: Dict[str, Any] = {}
     gpus = gpus_in_environment() or gpus_in_proc()
     if gpus:
@@ -319,7 +328,7 @@ def gpus_in_environment() -> List[str]:
 
 
 def gpus_in_proc() -> List[str]:
-    """The line `GPU UUID:  GPU-…` of each, for devices that were given by CDI."""
+    """The UUIDs in the lines `GPU UUID: GPU-…` of /proc, for devices that were given by CDI."""
     found = []
     try:
         for name in os.listdir(GPU_FOLDER):

@@ -8,9 +8,9 @@ from typing import Iterable, Optional
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 FULL_BELOW_BYTES = 64 * 1024
-"""Bytes. What is left of a full disk is mostly not quite nothing."""
+"""Bytes. A disk with less free space counts as full, because a full one mostly still reports a little."""
 BLAMED_SECONDS = 10.0
-"""Seconds between a full disk and the end of a program that counts as its consequence."""
+"""Seconds after a full disk within which the end of a program counts as its consequence."""
 MOST_ENTRIES = 50000
 DEEPEST = 32
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -18,7 +18,7 @@ BLOCK = 512
 
 
 class DiskFullWatch:
-    """Remembers when the disk of a folder was full last."""
+    """Remembers when the disk of a folder was last full."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -29,18 +29,18 @@ class DiskFullWatch:
             self.full_at = time.monotonic()
 
     def note_write_error(self, error: Exception) -> None:
-        """We could not write ourselves."""
+        """Records that our own write failed."""
         if getattr(error, "errno", None) in FULL:
             self.full_at = time.monotonic()
 
     def was_full(self, ended: Optional[float] = None) -> bool:
-        """Whether it was, shortly before this moment."""
+        """Whether the disk was full shortly before `ended`."""
         moment = time.monotonic() if ended is None else ended
         return self.full_at is not None and moment - self.full_at <= BLAMED_SECONDS
 
 
 def is_full(folder: str) -> bool:
-    """Whether a user without rights can write nothing more there: no bytes, or no further file."""
+    """Whether an unprivileged user can write nothing more there, because neither bytes nor inodes are left."""
     try:
         found = os.statvfs(folder)
     except OSError:
@@ -49,21 +49,21 @@ def is_full(folder: str) -> bool:
 
 
 def folder_size(folder: str, most: int = MOST_ENTRIES) -> Optional[int]:
-    """Bytes that it takes on the disk, as far as `most` entries tell; None where it cannot be read.
+    """The bytes that the folder takes on the disk, counted over at most `most` entries. None if it cannot be read.
 
-    Strangers write in it: no link is followed, and what is deeper than 32 folders is not counted.
+    Untrusted users write there: no link is followed, and folders below a depth of 32 are not counted.
     """
     try:
         descriptor = os.open(folder, FOLDER)
     except OSError:
         return None
     try:
-        return _Count(most).count(descriptor, 0)
+        return _SizeCount(most).count(descriptor, 0)
     finally:
         os.close(descriptor)
 
 
-class _Count:
+class _SizeCount:
     def __init__(self, most: int) -> None:
         self.left = most
 
@@ -77,7 +77,7 @@ class _Count:
                     self.left -= 1
                     size += self.count_entry(descriptor, entry.name, depth)
         except OSError:
-            pass  # It was closed or removed meanwhile.
+            pass  # The file was closed or removed in between.
         return size
 
     def count_entry(self, parent: int, name: str, depth: int) -> int:
@@ -96,7 +96,7 @@ class _Count:
 
 
 def bytes_written_by(pids: Iterable[int]) -> int:
-    """Bytes that these living processes have sent to disks; those of an unreadable one do not count."""
+    """The bytes that these processes have written to disks. Processes that cannot be read do not count."""
     return sum(_written(pid) for pid in pids)
 
 

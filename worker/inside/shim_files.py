@@ -23,9 +23,9 @@ def write_fully(descriptor: int, data: bytes) -> None:
 
 
 def reserve_file(path: str) -> None:
-    """Takes the room for a later `write_reserved` now, so that a full disk cannot eat the result.
+    """Reserves space for a later `write_reserved`, so that a disk that fills up in between cannot prevent it.
 
-    Not synced: file systems count what was written as taken before it is on the disk.
+    The file is not synced, because file systems count written bytes as used before they are on the disk.
     """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     try:
@@ -38,7 +38,9 @@ def reserve_file(path: str) -> None:
 
 
 def write_reserved(reserved: str, path: str, value: Dict[str, Any]) -> None:
-    """Fills the reserved file in place, then gives it its name: never half a file, also after a power cut."""
+    """Fills the reserved file in place and renames it, so that the file at `path` is complete, also after a power
+    failure.
+    """
     data = json.dumps(value, sort_keys=True).encode()
     descriptor = os.open(reserved, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
@@ -52,22 +54,30 @@ def write_reserved(reserved: str, path: str, value: Dict[str, Any]) -> None:
 
 
 def write_json_atomically(path: str, value: Dict[str, Any]) -> None:
-    """Readers see the old or the new, never a half. Not synced: after a power cut nobody needs these.
+    """Replaces the file. Readers see the old or the new one. It is not synced, because it is not needed after a power
+    failure.
 
-    Threads of one process may write the same file at once: each has a temporary name of its own.
+    Each call has its own temporary name, so threads of one process may write the same file at once.
     """
+    write_text_atomically(path, json.dumps(value, sort_keys=True))
+
+
+def write_text_atomically(path: str, text: str) -> None:
+    """The same for any text."""
     temporary = "%s.%d.%s.tmp" % (path, os.getpid(), os.urandom(4).hex())
-    # The folder may be a stranger's: nothing that stands there is opened.
+    # The folder may belong to an untrusted user, so no existing file is opened.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, 0o644)
     with os.fdopen(descriptor, "w") as file:
-        json.dump(value, file, sort_keys=True)
+        file.write(text)
     os.rename(temporary, path)
 
 
 def create_json_once(path: str, value: Dict[str, Any]) -> bool:
-    """False where it stands already. A hard link is as exclusive as O_EXCL and never seen half-written."""
-    # The folder may be a stranger's: no name that could be guessed, nothing that stands there is opened.
+    """Creates the file. Returns False if it exists. A hard link is as exclusive as O_EXCL and never visible
+    half-written.
+    """
+    # The folder may belong to an untrusted user: the name cannot be guessed, and no existing file is opened.
     temporary = "%s.%s.tmp" % (path, os.urandom(8).hex())
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     try:
@@ -85,11 +95,13 @@ def create_json_once(path: str, value: Dict[str, Any]) -> bool:
     return True
 
 
-def read_untrusted_file(folder: str, name: str, most_names: int = 1) -> Optional[bytes]:
-    """The whole of a small regular file; None where it is missing, a link, a pipe, too large.
+def read_untrusted_file(
+    folder: str, name: str, most_names: int = 1, most_bytes: int = MOST_BYTES
+) -> Optional[bytes]:
+    """The bytes of a small regular file. None if it is missing, a link, a pipe or too large.
 
-    `folder` may belong to a stranger: nothing is followed and nothing blocks, and a file that has more than
-    `most_names` names may be somebody else's.
+    `folder` may belong to an untrusted user: no link is followed and no call blocks. A file with more than
+    `most_names` names may be somebody else's and is refused.
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
@@ -104,9 +116,9 @@ def read_untrusted_file(folder: str, name: str, most_names: int = 1) -> Optional
         os.close(beneath)
     try:
         facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > most_names or facts.st_size > MOST_BYTES:
+        if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > most_names or facts.st_size > most_bytes:
             return None
-        return os.read(descriptor, MOST_BYTES)
+        return os.read(descriptor, most_bytes)
     except OSError:
         return None
     finally:
@@ -114,12 +126,12 @@ def read_untrusted_file(folder: str, name: str, most_names: int = 1) -> Optional
 
 
 def read_untrusted_marker(folder: str, name: str) -> Optional[Dict[str, Any]]:
-    """What `create_json_once` made, also under its temporary name, which it keeps where its maker was killed."""
+    """Reads what `create_json_once` wrote, which keeps its temporary name as well if the writer was killed."""
     return read_untrusted_json(folder, name, most_names=2)
 
 
 def read_untrusted_json(folder: str, name: str, most_names: int = 1) -> Optional[Dict[str, Any]]:
-    """The JSON object in such a file; None where there is none."""
+    """The JSON object in such a file, or None."""
     content = read_untrusted_file(folder, name, most_names)
     try:
         value = json.loads(content.decode()) if content else None

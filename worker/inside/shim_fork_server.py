@@ -3,8 +3,8 @@
     python3 -I -S shim_fork_server.py <many blanks>
 
 The scheduler starts it with a socket as standard input. Each message is an attempt's folder with a descriptor for the
-shim's answer; the shim that is forked for it detaches itself as one that was executed would. It ends with the
-socket, and nothing that it has started notices. The blanks are room for the names of its children.
+shim's answer; the shim that is forked for it detaches itself as one that was executed would. It ends with the socket,
+and nothing that it has started notices. The blanks are room for the names of its children.
 """
 
 import ctypes

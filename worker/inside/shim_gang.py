@@ -22,20 +22,20 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Dict, List, Tuple
 
 PORT = int(os.environ.get("GROUNDCREW_GANG_PORT") or 29400)
-"""Of the first pod's own address; another one where several pods are played on one."""
+"""The port at the first pod's address. Tests that run several pods on one machine use another one."""
 RESOLVE_SECONDS = 300.0
-"""Seconds until the first pod's name has to be known: its image may still be on the way."""
+"""Seconds within which the first pod's name must resolve; its image may still be downloading."""
 PAUSE_SECONDS = 0.1
 UNREACHED = 75
 """EX_TEMPFAIL of sysexits.h: no rank has begun."""
 ANSWER_SECONDS = 5.0
 STABLE_SECONDS = 5.0
-"""Seconds after which the job's log says who is waited for."""
+"""Seconds after which the job's log names the pods that are waited for."""
 SSH_PAUSE_SECONDS = 0.2
 
 
 class RendezvousHandler(BaseHTTPRequestHandler):
-    """Keys with values, as Gloo's rendezvous asks for them: PUT and GET, 404 for what nobody has put there yet."""
+    """Stores keys with values for Gloo's rendezvous: PUT and GET, and 404 for a key that is not stored yet."""
 
     values: Dict[str, bytes] = {}
     protocol_version = "HTTP/1.1"
@@ -59,11 +59,11 @@ class RendezvousHandler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_: object) -> None:
-        """Nobody reads it."""
+        """Does nothing, because nobody reads these messages."""
 
 
 def wait_for_address(address: str) -> str:
-    """The address in numbers; the name of a pod is known once it has one. Raises OSError."""
+    """The numeric address of a pod. Its name resolves once the pod has one. Raises OSError."""
     until = time.monotonic() + RESOLVE_SECONDS
     while True:
         try:
@@ -75,11 +75,11 @@ def wait_for_address(address: str) -> str:
 
 
 def rank_positions(counts: List[int], index: int) -> List[Dict[str, str]]:
-    """Of each rank in this pod what Horovod reads of its place among all of them."""
+    """The variables from which each rank of this pod learns its position among all ranks of Horovod."""
     first = sum(counts[:index])
     found = []
     for local in range(counts[index]):
-        # Ranks with the same local number, one in each pod that has so many.
+        # The ranks with the same local number, one in each pod that has so many.
         across = [pod for pod, count in enumerate(counts) if count > local]
         found.append(
             {
@@ -111,7 +111,7 @@ def start_gloo(counts: List[int], index: int, address: str, interface: str, rank
 
 
 def run_ranks(programs: List[Tuple[List[str], Dict[str, str]]]) -> int:
-    """Until all have ended; the first bad end ends the others, and is the exit code."""
+    """Waits until all ranks have ended. The first failure ends the others and is the exit code."""
     children = [subprocess.Popen(argv, env=environment) for argv, environment in programs]
 
     def hand_on(number: int, _: object) -> None:
@@ -133,7 +133,7 @@ def run_ranks(programs: List[Tuple[List[str], Dict[str, str]]]) -> int:
 
 
 def start_torchrun(counts: List[int], index: int, address: str, interface: str, rank: List[str]) -> int:
-    """It takes our place: its own agents find each other through number 0."""
+    """Executes torchrun in this process. Its agents find each other through the first pod."""
     wait_for_address(address)
     words = [sys.executable, "-m", "torch.distributed.run", "--nnodes", str(len(counts))]
     words += ["--node-rank", str(index), "--nproc-per-node", str(counts[index])]
@@ -143,13 +143,13 @@ def start_torchrun(counts: List[int], index: int, address: str, interface: str, 
 
 
 def start_plain(counts: List[int], index: int, address: str, interface: str, rank: List[str]) -> int:
-    """Once in each pod: what it makes of its number is the program's own."""
+    """Starts the program once in each pod; the program itself interprets its pod number."""
     environment = dict(os.environ, RANK=str(index), WORLD_SIZE=str(len(counts)), MASTER_ADDR=address)
     return run_ranks([(rank, environment)])
 
 
 def read_hostfile(path: str) -> List[str]:
-    """`name slots=2` in each line."""
+    """Reads lines of the form `name slots=2`."""
     with open(path) as file:
         return [line.split()[0] for line in file if line.split()]
 
@@ -172,7 +172,7 @@ def wait_for_ssh(host: str, port: int, until: float) -> bool:
 
 
 def start_mpi(hostfile: str, port: str, seconds: str, program: List[str]) -> int:
-    """mpirun takes our place once every host of the gang answers ssh."""
+    """Executes mpirun in this process once every host of the gang answers by ssh."""
     until = time.monotonic() + float(seconds)
     for host in read_hostfile(hostfile):
         if not wait_for_ssh(host, int(port), until):

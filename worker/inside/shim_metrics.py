@@ -1,6 +1,6 @@
-"""Follows out/metrics.jsonl: lowest, highest and last value of each metric, and the milestones of progress.
+"""Follows out/metrics.jsonl: the lowest, highest and last value of each metric, and the milestones of progress.
 
-The file was written by a stranger: nothing is followed, only plain numbers under plain names are taken in.
+The file was written by an untrusted program: no link is followed, and only plain numbers under plain names count.
 """
 
 import json
@@ -10,32 +10,36 @@ import stat
 from typing import Any, Dict, List, Optional
 
 FILE = "metrics.jsonl"
-NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./ -]{0,63}\Z")
-MOST_NAMES = 24
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./ -]{0,99}\Z")
+MOST_NAMES = 64
 CHUNK_BYTES = 1024 * 1024
 LARGEST_FILE = 32 * CHUNK_BYTES
-"""As much as the job's page reads: what comes after is in neither."""
+"""As much as the job's page reads. Later rows appear in neither."""
 LONGEST_LINE = 64 * 1024
 EPOCHS = "epochs"
-"""The metric by which a program says how many epochs it will do."""
+"""The name of the metric by which a program says how many epochs it will train."""
 MOST_MILESTONES = 32
 
 
 class MetricResults:
-    """`by_name` is {metric: [lowest, highest, last]}; `not_finite` names the first loss that was NaN."""
+    """`by_name` is {metric: [lowest, highest, last]}; `not_finite` is the name of the first loss that was NaN.
+
+    `objective` is the metric that the program named as what it is trained for: {"metric": …, "lower_is_better": …}.
+    """
 
     def __init__(self) -> None:
         self.by_name: Dict[str, List[float]] = {}
         self.not_finite: Optional[str] = None
+        self.objective: Optional[Dict[str, object]] = None
         self.progress = MilestoneRecorder()
         self.read_bytes = 0
 
     def read_more(self, out: str) -> bool:
-        """Takes in the whole lines of the next piece; whether there may be more."""
+        """Takes in the complete lines of the next piece. Returns whether there may be more."""
         piece = read_metrics_chunk(out, self.read_bytes)
         end = piece.rfind(b"\n") + 1
         if not end:
-            # No row is that long: its beginning is passed over.
+            # No valid row is that long, so its beginning is skipped.
             self.read_bytes += len(piece) if len(piece) > LONGEST_LINE else 0
             return len(piece) > LONGEST_LINE
         for line in piece[:end].splitlines():
@@ -49,7 +53,10 @@ class MetricResults:
             row = json.loads(line.decode())
         except (ValueError, RecursionError):
             return
-        scalars = row.get("scalars") if isinstance(row, dict) else None
+        if not isinstance(row, dict):
+            return
+        self.note_objective(row.get("objective"))
+        scalars = row.get("scalars")
         if not isinstance(scalars, dict):
             return
         self.progress.add_row(
@@ -64,7 +71,7 @@ class MetricResults:
             if is_finite_number(value):
                 self.add_value(name, float(value))
             elif isinstance(value, float) or (isinstance(said, list) and name in said):
-                # JSON has no NaN: our own helper writes null and says so beside, others write NaN.
+                # JSON has no NaN: groundcrew_job writes null and lists the name, other programs write NaN.
                 self.note_not_finite(name)
 
     def add_value(self, name: str, value: float) -> None:
@@ -74,14 +81,24 @@ class MetricResults:
         elif len(self.by_name) < MOST_NAMES:
             self.by_name[name] = [value, value, value]
 
+    def note_objective(self, objective: Any) -> None:
+        metric = objective.get("metric") if isinstance(objective, dict) else None
+        if isinstance(metric, str) and NAME.match(metric):
+            self.objective = {"metric": metric, "lower_is_better": objective.get("lower_is_better") is True}
+
     def note_not_finite(self, name: str) -> None:
-        """Only a loss tells that a training is lost; other numbers may be missing for a while."""
-        if name.split("/")[0] == "loss":
+        """Records the name if it is a loss. Other metrics may be not finite for a while in a healthy training."""
+        if is_loss(name):
             self.not_finite = self.not_finite or name
 
 
+def is_loss(name: str) -> bool:
+    """Whether `loss` is a word of the name, as cluster/domain/jobs/divergence.py decides."""
+    return "loss" in re.split("[/_. -]", name.lower())
+
+
 class MilestoneRecorder:
-    """At which times the program had finished how many epochs, thinned to a few milestones."""
+    """Records when the program had finished how many epochs, reduced to a few milestones."""
 
     def __init__(self) -> None:
         self.epochs: Optional[float] = None
@@ -91,7 +108,7 @@ class MilestoneRecorder:
         self.rows = 0
 
     def add_row(self, epoch: Optional[float], time: Optional[float], epochs: Optional[float]) -> None:
-        """Of one row; None for what it does not say. An epoch that was done before tells nothing new."""
+        """Adds the values of one row; None for a missing value. An epoch that was finished before adds nothing."""
         self.epochs = self.epochs if epochs is None else epochs
         if epoch is None or time is None:
             return
@@ -106,7 +123,7 @@ class MilestoneRecorder:
             self.every *= 2
 
     def to_json(self) -> Optional[Dict[str, object]]:
-        """{"epochs": all or None, "marks": [[epochs done, Unix time], …]}; None before the first mark."""
+        """{"epochs": total or None, "marks": [[finished epochs, Unix time], …]}. None before the first mark."""
         if self.newest is None:
             return None
         last = [] if self.marks[-1] is self.newest else [self.newest]
@@ -114,7 +131,7 @@ class MilestoneRecorder:
 
 
 def is_finite_number(value: Any) -> bool:
-    """Finite, and no whole number with hundreds of digits, at which float() gives up."""
+    """Whether the value is a finite number that float() can convert; an integer of hundreds of digits is not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300
 
 
@@ -123,7 +140,7 @@ def as_float_or_none(value: Any) -> Optional[float]:
 
 
 def read_metrics_chunk(out: str, offset: int) -> bytes:
-    """At most one piece from `offset`; empty where there is no such plain file, or not that much of it."""
+    """Reads at most one piece from `offset`. Empty if there is no such regular file or it is shorter."""
     size = min(CHUNK_BYTES, LARGEST_FILE - offset)
     if size <= 0:
         return b""

@@ -1,4 +1,4 @@
-"""Reads the start plan; as root only from folders and files that root alone can have written."""
+"""Reads the start plan. As root it accepts only folders and files that nobody but root can have written."""
 
 import json
 import os
@@ -8,14 +8,16 @@ import safe_files
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 JOB_IDS = "job-ids.json"
-"""Beside us, in the folder that root has installed: the numbers as which jobs may run."""
+"""The file beside this module with the uids and gids that jobs may have. Root installs it."""
 MIN_UID = 1000
-"""Below are root and the services of a machine."""
+"""Smaller uids belong to root and to services of the machine."""
 MOST_BYTES = 16 * 1024 * 1024
 
 
 def read_start_plan(folder: str) -> Dict[str, Any]:
-    """Raises OSError, of which safe_files.UnsafeFile says that this is no plan for us; ValueError for no JSON."""
+    """Reads the plan. Raises OSError, whose subclass safe_files.UnsafeFile means an untrusted plan, and ValueError
+    for invalid JSON.
+    """
     with safe_files.open_folder_path(os.path.dirname(folder)) as job:
         attempt = safe_files.open_folder_at(os.path.basename(folder), job)
         try:
@@ -28,7 +30,7 @@ def read_start_plan(folder: str) -> Dict[str, Any]:
 
 
 def read_trusted_plan(attempt: int) -> bytes:
-    """What stands in control/plan.json."""
+    """The bytes of control/plan.json."""
     check_owned_by_root(attempt, "the folder of the attempt")
     control = safe_files.open_folder_at("control", attempt)
     try:
@@ -48,13 +50,15 @@ def read_trusted_file(folder: int, name: str) -> bytes:
 
 
 def check_owned_by_root(descriptor: int, name: str) -> None:
-    """As root: only root may have written it. Anybody else can do no more than they could without us."""
+    """Raises UnsafeFile if this process is root and another user could have written the file. Without root no check
+    is needed, because the plan gives no rights that its writer lacks.
+    """
     if os.geteuid() == 0:
         safe_files.check_owner(descriptor, name, (0,))
 
 
 def check_job_ids(plan: Dict[str, Any]) -> None:
-    """Root becomes one of the installation's users and nobody else. Raises safe_files.UnsafeFile."""
+    """Checks that root would become a user of this installation. Raises safe_files.UnsafeFile."""
     with safe_files.open_folder_path(HERE) as runtime:
         known = json.loads(read_trusted_file(runtime, JOB_IDS).decode())
     for field in ("uid", "gid"):

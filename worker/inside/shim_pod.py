@@ -2,8 +2,8 @@
 
     python3 -I -S shim_pod.py <attempt folder>
 
-A member has no word of its own about the end: its ranks write theirs where all ranks do, and its exit code tells
-Kubernetes whether the gang is whole. As process 1 it reaps, and hands on what the kubelet says.
+A pod other than 0 writes no exit record: its ranks write theirs in the shared folder, and its exit code tells
+Kubernetes whether the gang is complete. As process 1 it reaps, and it passes the kubelet's signals on.
 """
 
 import json
@@ -28,7 +28,7 @@ REFUSED_EXIT_CODE = 125
 
 
 def exec_member(plan: Dict[str, Any], index: int) -> None:
-    """Never returns."""
+    """Executes the pod's ranks in this process and never returns."""
     try:
         shim_program.drop_privileges(plan)
         for number, name in ((1, "stdout"), (2, "stderr")):
@@ -43,14 +43,14 @@ def exec_member(plan: Dict[str, Any], index: int) -> None:
 
 
 def wait_for_member(pid: int, grace: float) -> int:
-    """The wait status of what we started, once nothing of it runs any more."""
+    """Waits until all processes of the member have ended, and returns its wait status."""
     status: Optional[int] = None
-    ending: Optional[shim_process_tree.TreeEnding] = None
+    ending: Optional[shim_process_tree.ProcessTreeEnding] = None
     ended = 0.0
     while True:
         told = signal.sigtimedwait(WATCHED, POLL_SECONDS)
         if told is not None and told.si_signo != signal.SIGCHLD and ending is None:
-            ending = shim_process_tree.TreeEnding("asked by signal %d" % told.si_signo, grace)
+            ending = shim_process_tree.ProcessTreeEnding("asked by signal %d" % told.si_signo, grace)
         found = reap_processes()
         if pid in found:
             status, ended = found[pid], time.monotonic()
@@ -58,7 +58,7 @@ def wait_for_member(pid: int, grace: float) -> int:
         if status is not None and not living:
             return status
         if status is not None and ending is None and time.monotonic() - ended >= LEAVE_SECONDS:
-            ending = shim_process_tree.TreeEnding("left behind", shim_process_tree.GRACE_SECONDS)
+            ending = shim_process_tree.ProcessTreeEnding("left behind", shim_process_tree.GRACE_SECONDS)
 
 
 def reap_processes() -> Dict[int, int]:
@@ -74,7 +74,7 @@ def reap_processes() -> Dict[int, int]:
 
 
 def run_member(folder: str, index: int) -> int:
-    """Nothing runs where the start was taken back before: whoever made this pod did not know it yet."""
+    """Runs the member. It runs nothing if the start was prevented after the pod was created."""
     control = os.path.join(folder, "control")
     if (shim_files.read_untrusted_marker(control, "started") or {}).get("forestalled"):
         return REFUSED_EXIT_CODE

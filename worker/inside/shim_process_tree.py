@@ -1,6 +1,6 @@
 """Finds, measures and ends all descendants of a process through /proc.
 
-A tree ends in three stages: programs get SIGTERM, then everything gets it, then SIGKILL.
+A tree is ended in three stages: programs get SIGTERM, then all processes get it, then all get SIGKILL.
 """
 
 import os
@@ -14,16 +14,16 @@ FREEZE_SECONDS = 0.5
 ENOUGH_SCANS = 2
 QUICK_LOOKS = 20
 GRACE_SECONDS = 5.0
-"""Between the polite signal and the other one; the whole tree is gone within 10 s of a stop."""
+"""Seconds between SIGTERM and SIGKILL. The whole tree is gone within 10 s of a stop."""
 LONGEST_CHECKPOINT_GRACE = 60.0
-"""What a program gets of its own grace time to save a checkpoint when the services stop."""
+"""The greatest part of a program's grace time that it gets for a checkpoint when the services stop. Seconds."""
 
 
 class ProcessInfo:
-    """One line of /proc/<pid>/stat. `cpu_seconds` includes the children it has waited for."""
+    """The values of /proc/<pid>/stat. `cpu_seconds` includes the children that the process has waited for."""
 
     def __init__(self, pid: int, text: str) -> None:
-        # The command's name is in brackets and may hold anything, brackets too.
+        # The command's name is in brackets and may contain anything, brackets too.
         fields = text[text.rindex(")") + 2 :].split()
         self.pid = pid
         self.state = fields[0]
@@ -37,7 +37,7 @@ class ProcessInfo:
 
 
 def read_process(pid: int) -> Optional[ProcessInfo]:
-    """None where there is no such process (any more)."""
+    """The process, or None if it does not exist (any more)."""
     try:
         with open("/proc/%d/stat" % pid, errors="replace") as file:
             return ProcessInfo(pid, file.read())
@@ -50,7 +50,7 @@ def list_pids() -> List[int]:
 
 
 def living_descendants(root: int) -> List[ProcessInfo]:
-    """Every process below `root` that still runs, in no order; zombies only wait to be reaped."""
+    """Every process below `root` that is alive, in no order. Zombies are left out."""
     children: Dict[int, List[ProcessInfo]] = {}
     for pid in list_pids():
         process = read_process(pid)
@@ -66,18 +66,18 @@ def living_descendants(root: int) -> List[ProcessInfo]:
 
 
 def kill_descendants(root: int, reap: Callable[[], object] = lambda: None) -> List[ProcessInfo]:
-    """Stops all that descends from `root` until two looks in a row find nobody new, then kills it; who that was.
+    """Stops all descendants of `root` until two scans in a row find no new one, then kills them; returns them.
 
-    Weaker than a group of the kernel's (shim_cgroup): what forks, leaves its parent and goes faster than one look gets
-    away until a later one. Call it until it finds nobody. `reap` takes away who has ended: they are many, and each look
-    has to pass them.
+    It is weaker than a cgroup (shim_cgroup): a process that forks and leaves its parent faster than one scan escapes
+    until a later call. Call it until it finds none. `reap` reaps ended processes, because many zombies slow down each
+    scan.
     """
     stopped: Set[Tuple[int, int]] = set()
     agreed, until = 0, time.monotonic() + FREEZE_SECONDS
     found: List[ProcessInfo] = []
     while agreed < ENOUGH_SCANS and time.monotonic() < until:
         for _ in range(QUICK_LOOKS):
-            # Orphans become our children, newest last; one file lists them quickly.
+            # Orphans become our children, the newest last; this file lists them quickly.
             reap()
             signal_pids(reversed(children_of(root)), signal.SIGSTOP, wake=False)
         found = living_descendants(root)
@@ -90,7 +90,7 @@ def kill_descendants(root: int, reap: Callable[[], object] = lambda: None) -> Li
 
 
 def children_of(pid: int) -> List[int]:
-    """Empty where the kernel has no such file (CONFIG_PROC_CHILDREN)."""
+    """The children's pids. Empty if the kernel has no such file (CONFIG_PROC_CHILDREN)."""
     try:
         with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
             return [int(word) for word in file.read().split()]
@@ -99,7 +99,7 @@ def children_of(pid: int) -> List[int]:
 
 
 def is_rank_wrapper(pid: int) -> bool:
-    """A rank's own wrapper: what it is told, it hands to its program."""
+    """Whether the process is a rank's wrapper, which passes signals on to its program."""
     try:
         with open("/proc/%d/cmdline" % pid, "rb") as file:
             words = file.read(4096).split(b"\0")
@@ -109,7 +109,7 @@ def is_rank_wrapper(pid: int) -> bool:
 
 
 def signal_pids(pids: Iterable[int], number: int, wake: bool = True) -> None:
-    """A stopped process gets SIGCONT too, or it would never see the polite signal."""
+    """Sends the signal. With `wake`, stopped processes get SIGCONT too, or they would not react to SIGTERM."""
     for pid in pids:
         for each in (number, signal.SIGCONT) if wake else (number,):
             try:
@@ -118,10 +118,11 @@ def signal_pids(pids: Iterable[int], number: int, wake: bool = True) -> None:
                 break
 
 
-class TreeEnding:
-    """Launchers end their ranks within seconds of a signal, so they hear of it only in the second half.
+class ProcessTreeEnding:
+    """Ends a tree of processes. Launchers get SIGTERM only in the second half, because they end their ranks within
+    seconds.
 
-    In the first half each rank's program can save a checkpoint and leave by itself.
+    In the first half each rank's program can save a checkpoint and end by itself.
     """
 
     def __init__(
@@ -131,9 +132,10 @@ class TreeEnding:
         group: Any = None,
         reap: Callable[[], object] = lambda: None,
     ) -> None:
-        """`group` holds all that is to be ended (shim_cgroup.Group); without one it is looked for below this process.
+        """`group` contains all processes to end (shim_cgroup.Cgroup). Without one they are searched below this
+        process.
 
-        `reap` takes away who has ended.
+        `reap` reaps ended processes.
         """
         self.reap = reap
         self.why = why
@@ -143,11 +145,11 @@ class TreeEnding:
         self.has_signalled_programs = self.has_signalled_all = False
 
     def shorten(self, grace: float) -> None:
-        """At most so many seconds from now on; 0: no more grace at all."""
+        """Limits the grace time to so many seconds from now on; 0 ends it."""
         self.grace = min(self.grace, time.monotonic() - self.since + grace)
 
     def advance(self) -> List[ProcessInfo]:
-        """The processes that still live; call it again and again until there are none."""
+        """Does the next step and returns the processes that are alive. Call it until there are none."""
         living = living_descendants(os.getpid())
         waited = time.monotonic() - self.since
         wrappers = [] if self.has_signalled_all else [one.pid for one in living if is_rank_wrapper(one.pid)]
@@ -157,10 +159,10 @@ class TreeEnding:
         elif waited >= self.grace:
             if self.group:
                 self.group.end()
-            # Also what was never in the group: it is empty, and so is this tree, or the next call goes on.
+            # This also finds processes that were never in the group.
             kill_descendants(os.getpid(), self.reap)
         elif not self.has_signalled_all and (waited >= self.grace / 2 or not wrappers):
-            # A program that is asked twice could be interrupted while it saves.
+            # A program that gets two signals could be interrupted while it saves.
             others = [one.pid for one in living if one.pid not in wrappers and one.parent not in wrappers]
             signal_pids(others, signal.SIGTERM)
             self.has_signalled_all = True

@@ -20,12 +20,12 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 COPY_SECONDS = 600.0
-OOM_SCORE = b"500"  # The kernel takes a training before it takes the portal or the database.
+OOM_SCORE = b"500"  # The kernel kills a training before it kills the portal or the database.
 
 RANK_WRAPPER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "shim_rank.py")
 MOST_DESCRIPTORS = 65536
 be_rank: Optional[Callable[[List[str]], int]] = None
-"""Set by the fork server: runs the rank's wrapper in this very process, which spares another Python's start."""
+"""The fork server sets it to run the rank's wrapper in the forked process, which saves starting another Python."""
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -36,17 +36,17 @@ def call_prctl(option: int, value: int) -> None:
 
 
 def exit_code_of(error: OSError) -> int:
-    """As a shell says it: 127 not found, 126 found but not to be run."""
+    """The exit code of a shell: 127 if the program was not found, 126 if it cannot be executed."""
     return 127 if error.errno in (errno.ENOENT, errno.ENOTDIR) else 126
 
 
 def prepare_out(plan: Dict[str, Any]) -> None:
-    """The folder that the program may write, with a private copy of the code in `work`.
+    """Prepares the folder that the program may write, with a private copy of the code in `work`.
 
-    It is made where nobody but us may write, and is the job's from then on: another job of the same user may be in it
-    before this returns. So the copy is made by a process that is the job's user already.
+    The folder is made where only we may write, and belongs to the job from then on: another job of the same user may
+    enter it before this function returns. The copy is therefore made by a process with the job's user.
     """
-    if not plan.get("out_is_ready"):  # In a container whoever gave us the folder has settled whose it is.
+    if not plan.get("out_is_ready"):  # In a container the folder already has its owner.
         make_out(plan)
     if plan.get("code"):
         copy_code_as_job(plan)
@@ -55,7 +55,7 @@ def prepare_out(plan: Dict[str, Any]) -> None:
 def make_out(plan: Dict[str, Any]) -> None:
     owner, mode = job_owner(plan), 0o700
     if plan.get("readers_gid") is not None:
-        # Services that are not root read what lands in here by its group, which this bit hands on.
+        # Services that are not root read the files by their group, which the setgid bit passes on to new files.
         owner, mode = (owner[0], plan["readers_gid"]), 0o2750
     folder, name = os.path.split(plan["out"])
     with safe_files.open_folder_path(folder) as attempt:
@@ -71,7 +71,7 @@ def job_owner(plan: Dict[str, Any]) -> Tuple[int, int]:
 
 
 def copy_code_as_job(plan: Dict[str, Any]) -> None:
-    """Raises OSError with what kept the copying process from its work."""
+    """Copies the code in a child process. Raises OSError with the child's error."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -82,7 +82,7 @@ def copy_code_as_job(plan: Dict[str, Any]) -> None:
     if told is None:
         os.kill(
             pid, signal.SIGKILL
-        )  # Another job of its user may have stopped it, and we would wait for ever.
+        )  # Another job of the same user may have stopped the child, and we would wait for ever.
     _, status = os.waitpid(pid, 0)
     if told or status != 0:
         why = (told or b"").decode("utf-8", "replace") or "the copy of the code was ended: %d" % status
@@ -90,7 +90,7 @@ def copy_code_as_job(plan: Dict[str, Any]) -> None:
 
 
 def read_with_timeout(reader: int, seconds: float) -> Optional[bytes]:
-    """All that comes through a pipe until it is closed; None where that takes longer."""
+    """Reads a pipe until it is closed. Returns None if that takes longer than `seconds`."""
     content, until = b"", time.monotonic() + seconds
     try:
         while select.select([reader], [], [], max(0.0, until - time.monotonic()))[0]:
@@ -104,7 +104,7 @@ def read_with_timeout(reader: int, seconds: float) -> Optional[bytes]:
 
 
 def copy_code_in_fork(plan: Dict[str, Any], writer: int) -> None:
-    """Never returns. Copies folders and regular files only, with the rights of the job's user and no others."""
+    """Copies folders and regular files with the rights of the job's user. Never returns."""
     try:
         switch_user(plan)
         os.umask(0o077)
@@ -123,7 +123,7 @@ def copy_code_in_fork(plan: Dict[str, Any], writer: int) -> None:
 def start_program_process(
     plan: Dict[str, Any], group: Optional["shim_cgroup.Cgroup"] = None
 ) -> Tuple[int, Optional[Dict[str, Any]]]:
-    """Forks the program into its group; returns (pid, None), or (pid, problem) where it could not be run."""
+    """Forks the program into its cgroup. Returns (pid, None), or (pid, problem) if it could not be executed."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -136,7 +136,7 @@ def start_program_process(
 
 
 def exec_program(plan: Dict[str, Any], writer: int, group: Optional["shim_cgroup.Cgroup"] = None) -> None:
-    """Never returns. What goes wrong is told through the pipe, which a successful exec closes."""
+    """Executes the program and never returns. Errors are written into the pipe, which a successful exec closes."""
     at = "prepare"
     try:
         if group:
@@ -151,7 +151,10 @@ def exec_program(plan: Dict[str, Any], writer: int, group: Optional["shim_cgroup
         if be_rank is not None and plan["argv"][1:3] == [RANK_WRAPPER, "--"]:
             exec_rank_in_fork(plan, be_rank)
         os.execvpe(plan["argv"][0], plan["argv"], plan["environment"])
-    except (OSError, ValueError) as error:  # ValueError: an argument that no system call can take.
+    except (
+        OSError,
+        ValueError,
+    ) as error:  # ValueError is raised for an argument that no system call accepts.
         code = exit_code_of(error) if at == "program" and isinstance(error, OSError) else None
         problem = {"at": at, "text": str(error), "exit_code": code}
         os.write(writer, json.dumps(problem).encode())
@@ -162,7 +165,7 @@ def exec_program(plan: Dict[str, Any], writer: int, group: Optional["shim_cgroup
 
 
 def enter_sandbox_and_log(plan: Dict[str, Any]) -> None:
-    """What the machine refuses stands in control/shim.log; the job runs without it. Raises OSError."""
+    """Writes what the machine refuses into control/shim.log; the job runs without it. Raises OSError."""
     if plan.get("sandbox"):
         missing = shim_sandbox.enter_sandbox(plan["sandbox"], plan["out"])
         for power, why in sorted(missing.items()):
@@ -170,12 +173,14 @@ def enter_sandbox_and_log(plan: Dict[str, Any]) -> None:
 
 
 def exec_rank_in_fork(plan: Dict[str, Any], run_rank: Callable[[List[str]], int]) -> None:
-    """What exec would do, which comes later for the program alone. Raises ValueError as exec does."""
+    """Does in this process what exec would do; only the program itself is executed. Raises
+    ValueError as exec does.
+    """
     if any(b"\0" in os.fsencode(word) for word in plan["argv"]):
         raise ValueError("embedded null byte")
     os.environ.clear()
     os.environ.update(plan["environment"])
-    os.closerange(3, MOST_DESCRIPTORS)  # Among them the pipe.
+    os.closerange(3, MOST_DESCRIPTORS)  # The pipe is one of the closed descriptors.
     os._exit(run_rank(plan["argv"]))
 
 
@@ -197,7 +202,7 @@ def drop_privileges(plan: Dict[str, Any]) -> None:
     os.umask(0o027)
     switch_user(plan)
     call_prctl(PR_SET_NO_NEW_PRIVS, 1)
-    # A change of user clears it, so it comes last: the launcher does not outlive a killed shim.
+    # A change of user clears this setting, so it comes last. It ends the launcher if the shim is killed.
     call_prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -215,7 +220,7 @@ def reset_signals() -> None:
 
 
 def limit_files(wanted: int) -> None:
-    """Never above the limit that we were given ourselves: raising that one is not always allowed to root."""
+    """Sets the limit of open files, but not above our own limit, which not even root may always raise."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if hard != resource.RLIM_INFINITY:
         wanted = min(wanted, hard)
@@ -226,7 +231,7 @@ def prefer_for_oom() -> None:
     try:
         descriptor = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
     except OSError:
-        return  # Some containers forbid it; it is a preference only.
+        return  # Some containers forbid it. The job can run without it.
     try:
         os.write(descriptor, OOM_SCORE)
     except OSError:

@@ -2,9 +2,9 @@
 
     python3 shim_rank.py [told] -- program argument …
 
-stdout and stderr go straight into out/rank-<n>.stdout and .stderr: no pipe in between that could block,
-reorder or lose what a killed process had written. The launcher sees the exit code alone. `told`: where the attempt's
-shim cannot see this rank, what it uses is told in a file.
+The program writes stdout and stderr directly into out/rank-<n>.stdout and .stderr. A pipe in between could block,
+reorder or lose what a killed process had written. The launcher sees only the exit code. With `told` the wrapper also
+writes the rank's usage into a file, because the attempt's shim cannot measure it.
 """
 
 import ctypes
@@ -17,7 +17,9 @@ import time
 
 RANK_VARIABLES = ("HOROVOD_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK")
 LOG_LIMIT = 1024**3
-"""Bytes on disk per log file; beyond, the middle is given back: the beginning and the tail stay readable."""
+"""The limit of a log file in bytes on disk. Of a longer one the middle is freed; its beginning and its end stay
+readable.
+"""
 KEEP_HEAD = 64 * 1024**2
 KEEP_TAIL = 256 * 1024**2
 LOOK_SECONDS = 2.0
@@ -27,7 +29,7 @@ WATCHED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
 OPTIONS_WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
 
 TYPE_CHECKING = False
-"""As `typing` has it, which is not imported for it: it would be a third of the wrapper's start."""
+"""The value is what `typing` defines. Importing `typing` for it would be a third of the wrapper's start."""
 if TYPE_CHECKING:
     from typing import Callable, List, Mapping, Optional, Union
 
@@ -44,7 +46,9 @@ def read_rank_number(environment: "Mapping[str, str]") -> int:
 
 
 def missing_script(argv: "List[str]") -> "Optional[str]":
-    """The script that a Python interpreter is asked to run, where there is none: Python itself would say 2."""
+    """The script in the arguments of a Python interpreter, if it does not exist. Python
+    itself would end with code 2.
+    """
     if not os.path.basename(argv[0]).startswith("python"):
         return None
     rest = iter(argv[1:])
@@ -93,7 +97,9 @@ def start_program(argv: "List[str]", logs: "List[int]") -> int:
 
 
 def wait_for_program(pid: int, logs: "List[int]", look: "Callable[[], None]") -> int:
-    """The program's wait status. A SIGTERM for us is for the program; its log is kept within bounds."""
+    """Returns the program's wait status. It passes SIGTERM on to the program and keeps the
+    logs within their limits.
+    """
     while True:
         told = signal.sigtimedwait(WATCHED, LOOK_SECONDS)
         if told is not None and told.si_signo != signal.SIGCHLD:
@@ -108,7 +114,7 @@ def wait_for_program(pid: int, logs: "List[int]", look: "Callable[[], None]") ->
 
 
 def punch_log_hole(log: int, limit: int = LOG_LIMIT, head: int = KEEP_HEAD, tail: int = KEEP_TAIL) -> bool:
-    """Punches a hole: byte offsets stay what they were, readers see zeros where text was."""
+    """Frees the middle of a file. Byte offsets do not change, and readers see zeros instead of the text."""
     facts = os.fstat(log)
     if not stat.S_ISREG(facts.st_mode) or facts.st_blocks * 512 <= limit:
         return False
@@ -133,8 +139,8 @@ def write_exit(out: str, rank: int, text: str) -> None:
         pass  # The launcher's exit code still tells the shim that something failed.
 
 
-class NoUsage:
-    """The attempt's shim sees all that this rank uses."""
+class UnmeasuredUsage:
+    """Measures nothing, because the attempt's shim sees all processes of this rank."""
 
     def measure(self) -> None:
         pass
@@ -153,9 +159,10 @@ def main(argv: "List[str]") -> int:
     logs = [open_log(os.path.join(out, "rank-%d.%s" % (rank, kind))) for kind in ("stdout", "stderr")]
     started = time.time()
     pid = start_program(argv, logs)
-    import json  # While the program runs: before it, this one import would be a third of the wrapper's start.
+    # The import is done while the program runs: before it, this one import would be a third of the wrapper's start.
+    import json
 
-    use: "Union[NoUsage, RankUsage]" = NoUsage()
+    use: "Union[UnmeasuredUsage, RankUsage]" = UnmeasuredUsage()
     if is_told:
         sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
         import shim_files

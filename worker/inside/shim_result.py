@@ -1,6 +1,6 @@
 """Combines the launcher's exit, the ranks' exits and the kernel's out-of-memory kills into exit.json.
 
-Whether the kernel killed one of our processes for lack of memory is read from its log and from the container's cgroup.
+Out-of-memory kills are read from the kernel's log and from the container's cgroup.
 """
 
 import errno
@@ -25,7 +25,7 @@ def parse_wait_status(status: Optional[int]) -> Tuple[Optional[int], Optional[in
 
 
 def read_ranks(plan: Dict[str, Any]) -> List[Dict[str, Any]]:
-    """What each rank's wrapper wrote, where it makes sense; one that was killed wrote nothing."""
+    """The valid records of the ranks' wrappers. A wrapper that was killed wrote none."""
     ranks = []
     for number in range(int(plan.get("ranks") or 1)):
         told = shim_files.read_untrusted_json(plan["out"], "rank-%d.exit.json" % number)
@@ -59,7 +59,7 @@ def was_sigkilled(status: Optional[int], ranks: List[Dict[str, Any]]) -> bool:
 
 
 def first_failed(ranks: List[Dict[str, Any]]) -> Optional[Dict[str, Any]]:
-    """The rank that failed before the launcher ended the others; None where all did well."""
+    """The rank that failed first, before the launcher ended the others. None if none failed."""
     failed = [rank for rank in ranks if rank["exit_code"] != 0]
     return min(failed, key=lambda rank: rank["ended"]) if failed else None
 
@@ -67,7 +67,7 @@ def first_failed(ranks: List[Dict[str, Any]]) -> Optional[Dict[str, Any]]:
 def combine_exits(
     status: Optional[int], problem: Optional[Dict[str, Any]], ranks: List[Dict[str, Any]]
 ) -> Dict[str, Any]:
-    """Exit code, signal, first failed rank and error: a rank's word counts only where it is a bad one."""
+    """Exit code, signal, first failed rank and error. A rank's record counts only if the rank failed."""
     worst = first_failed(ranks)
     exit_code, by = parse_wait_status(status)
     error = None
@@ -87,7 +87,7 @@ def combine_exits(
 
 
 class KernelOomLog:
-    """Reads /dev/kmsg from this moment on. Silent where that is not allowed, or where pids differ."""
+    """Reads /dev/kmsg from now on. It finds nothing if that is not permitted, or in another pid namespace."""
 
     def __init__(self) -> None:
         self.descriptor: Optional[int] = None
@@ -100,13 +100,13 @@ class KernelOomLog:
             self.descriptor = None
 
     def read_killed(self) -> Dict[int, Optional[int]]:
-        """{pid: uid or None} of what the kernel killed since the last look."""
+        """{pid: uid or None} of the processes that the kernel killed since the last call."""
         killed: Dict[int, Optional[int]] = {}
         while self.descriptor is not None:
             try:
                 line = os.read(self.descriptor, 8192).decode("utf-8", "replace")
             except OSError as error:
-                if error.errno == errno.EPIPE:  # Some lines were overwritten before we came.
+                if error.errno == errno.EPIPE:  # Some lines were overwritten before they were read.
                     continue
                 break
             found = OOM_KILL_LINE.search(line)
@@ -116,12 +116,12 @@ class KernelOomLog:
 
 
 class ContainerCgroup:
-    """The memory cgroup of a container that holds this attempt and nothing else."""
+    """The memory cgroup of a container that contains only this attempt."""
 
     def __init__(self, root: str = "/sys/fs/cgroup") -> None:
         old, new = os.path.join(root, "memory"), root
         is_old = os.path.exists(os.path.join(old, "memory.oom_control"))
-        # Linux, Documentation/admin-guide: cgroup-v1/memory.rst and cgroup-v2.rst.
+        # Source: Linux, Documentation/admin-guide: cgroup-v1/memory.rst and cgroup-v2.rst.
         self.events = (
             os.path.join(old, "memory.oom_control") if is_old else os.path.join(new, "memory.events")
         )
@@ -130,12 +130,12 @@ class ContainerCgroup:
         self.before = read_oom_kills(self.events)
 
     def has_oom_kill(self) -> bool:
-        """Whether the kernel has ended something in it since."""
+        """Whether the kernel has killed a process in it since it was opened."""
         return read_oom_kills(self.events) > self.before
 
 
 def read_memory_limit(path: str) -> Optional[int]:
-    """Bytes; None where there is none. Version 1 says "no limit" by a number next to 2**63."""
+    """The limit in bytes, or None. Version 1 has a number next to 2**63 if there is no limit."""
     try:
         with open(path) as file:
             limit = int(file.read())
@@ -156,5 +156,7 @@ def read_oom_kills(path: str) -> int:
 def has_killed_ours(
     killed: Dict[int, Optional[int]], pids: AbstractSet[Optional[int]], uid: Optional[int]
 ) -> bool:
-    """`pids` are those that we saw or that the ranks named; the kernel's uid must not contradict."""
+    """Whether a killed process was ours. `pids` are those that we saw or the ranks recorded;
+    the uid must not differ.
+    """
     return any(pid in pids and (its is None or uid is None or its == uid) for pid, its in killed.items())

@@ -1,7 +1,7 @@
 """Gives a job's program a mount namespace of its own: own /tmp, read-only system, hidden processes and folders.
 
-The forked child calls `enter_sandbox` as root, before it becomes the job's user. The mounts live in a mount namespace
-of its own: nobody else sees them, and the kernel removes them with the job's last process.
+The forked child calls `enter_sandbox` as root, before it becomes the job's user. Other processes do not see the
+mounts, and the kernel removes them with the job's last process.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC = 1, 2, 4, 8
 MS_REMOUNT, MS_BIND, MS_REC, MS_SLAVE = 0x20, 0x1000, 0x4000, 1 << 19
 AT_FDCWD, AT_RECURSIVE = -100, 0x8000
 MOUNT_SETATTR = 442
-"""The number of mount_setattr(2), the same on every architecture but alpha; Linux 5.12 and newer."""
+"""The number of mount_setattr(2), which is the same on every architecture but alpha; Linux 5.12 and newer."""
 MOUNT_ATTR_RDONLY = 1
 KEPT_FLAGS = {"nosuid": MS_NOSUID, "nodev": MS_NODEV, "noexec": MS_NOEXEC}
 IN_MEMORY = ("/tmp", "/dev/shm")
@@ -26,21 +26,21 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 class MountAttributes(ctypes.Structure):
-    """struct mount_attr of linux/mount.h."""
+    """The struct mount_attr of linux/mount.h."""
 
     _fields_ = [(name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "userns_fd")]
 
 
 def enter_sandbox(wanted: Dict[str, Any], out: Optional[str]) -> Dict[str, str]:
-    """Makes the view and returns what the machine refused: {power: the kernel's words}.
+    """Enters the sandbox and returns what the machine refused: {feature: the kernel's error}.
 
-    `wanted` is {"hidden": [folder], "shown": [folder], "memory_bytes": int or None}. A program finds nothing beneath a
-    hidden folder but those that are shown, which it reads, and `out`, which alone it writes. `out` None: nothing is
-    written. Raises OSError if a folder could not be shown again after something had covered it.
+    `wanted` is {"hidden": [folder], "shown": [folder], "memory_bytes": int or None}. Below a hidden folder the
+    program sees only the shown folders, which it can read, and `out`, which is its only writable folder. If `out` is
+    None, it can write nothing. Raises OSError if a folder could not be made visible after something had covered it.
     """
     try:
         check_libc(libc.unshare(CLONE_NEWNS), "unshare")
-        # What the machine mounts later is seen here too, and nothing of ours is seen there.
+        # Later mounts of the machine appear here too, but ours do not appear there.
         call_mount(None, "/", None, MS_REC | MS_SLAVE)
     except OSError as error:
         return dict.fromkeys(FEATURES, error.strerror or str(error))
@@ -53,7 +53,7 @@ def enter_sandbox(wanted: Dict[str, Any], out: Optional[str]) -> Dict[str, str]:
     covered: List[str] = []
     try_feature(missing, "storage_hidden", lambda: cover_folders(wanted["hidden"], covered))
     for path, descriptor in shown:
-        # A link to it is hidden as well, if it lies beneath something that is.
+        # A link to the folder is hidden as well, if it is below a hidden one.
         for place in {path, os.readlink("/proc/self/fd/%d" % descriptor)}:
             bind_path(place, descriptor)
     if out is not None and written is not None:
@@ -74,7 +74,7 @@ def try_feature(missing: Dict[str, str], power: str, act: Callable[[], None]) ->
 
 
 def make_system_read_only() -> None:
-    """All that is mounted by now; device files, sockets and pipes stay as writable as their modes say."""
+    """Makes all current mounts read-only. Device files, sockets and pipes stay writable according to their modes."""
     try:
         set_read_only_below("/")
     except OSError as error:
@@ -95,7 +95,7 @@ def set_read_only_below(path: str) -> None:
 
 
 def read_mounts() -> List[Tuple[str, Set[str]]]:
-    """[(path, {option})] of this namespace, those that are mounted upon others after them."""
+    """[(path, {option})] of this namespace. A mount that covers another one comes after it in the list."""
     found = []
     with open("/proc/self/mountinfo", "rb") as file:
         for line in file:
@@ -106,7 +106,7 @@ def read_mounts() -> List[Tuple[str, Set[str]]]:
 
 
 def remount_read_only(path: str, options: Set[str]) -> None:
-    """A mount that lies under another one cannot be reached by its path, neither by us nor by the program."""
+    """A mount that is covered by another one cannot be reached by its path, neither by us nor by the program."""
     kept = sum(flag for name, flag in KEPT_FLAGS.items() if name in options)
     try:
         call_mount(None, path, None, MS_REMOUNT | MS_BIND | MS_RDONLY | kept)
@@ -116,9 +116,9 @@ def remount_read_only(path: str, options: Set[str]) -> None:
 
 
 def hide_processes() -> None:
-    """A /proc in which a user sees their own processes alone.
+    """Mounts a /proc in which a user sees only their own processes.
 
-    Before Linux 5.8 there is one /proc for all: those kernels do not know the word `invisible` and refuse it.
+    Before Linux 5.8 all mounts of /proc had the same options; those kernels refuse `invisible`.
     """
     before = os.stat("/proc").st_dev
     call_mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "hidepid=invisible")
@@ -127,7 +127,7 @@ def hide_processes() -> None:
 
 
 def mount_own_tmp(memory_bytes: Optional[int]) -> None:
-    """Empty, in memory that counts as the job's, each at most half of it."""
+    """Mounts an empty /tmp and /dev/shm in memory. They count towards the job's memory; each may take half of it."""
     size = ",size=%d" % (memory_bytes // 2) if memory_bytes else ""
     for path in IN_MEMORY:
         call_mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777" + size)
@@ -136,7 +136,7 @@ def mount_own_tmp(memory_bytes: Optional[int]) -> None:
 
 
 def cover_folders(folders: List[str], covered: List[str]) -> None:
-    """Those that are beneath our own /tmp are gone already."""
+    """Covers the folders, except those below /tmp, which our own /tmp hides already."""
     for folder in folders:
         if os.path.isdir(folder):
             call_mount("tmpfs", folder, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755,size=1m")
@@ -148,12 +148,14 @@ def close_cover_folder(folder: str) -> None:
 
 
 def open_path(path: str) -> int:
-    """By the descriptor it is found again after something was mounted above it."""
+    """Opens the path so that its descriptor still leads to it after a mount has covered it."""
     return os.open(path, os.O_PATH | os.O_DIRECTORY)
 
 
 def bind_path(path: str, descriptor: int, is_writable: bool = False) -> None:
-    """At its own place again, if something covers that; with `is_writable` always, for that place is read-only."""
+    """Mounts the folder at its own path again if something covers that path, and always if `is_writable`, because the
+    path is read-only.
+    """
     here = os.fstat(descriptor)
     try:
         seen = os.stat(path)
@@ -185,7 +187,7 @@ def check_libc(done: int, what: str) -> None:
 
 
 def read_mount_features() -> Dict[str, Optional[str]]:
-    """{power: None, or why the machine refuses it}: tried in a child, whose view ends with it."""
+    """{feature: None, or why the machine refuses it}. A child process tries each feature in its own namespace."""
     if os.geteuid() != 0:
         return dict.fromkeys(FEATURES, os.strerror(errno.EPERM))
     reader, writer = os.pipe()

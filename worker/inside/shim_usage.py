@@ -12,17 +12,17 @@ import time
 from typing import Any, Callable, Collection, Dict, Iterable, Optional, Set
 
 TELEMETRY_FRESH_SECONDS = 15.0
-"""A node's agent measures its GPUs every few seconds; what is older says nothing about now."""
+"""Seconds after which telemetry is too old. A node's agent measures its GPUs every few seconds."""
 MOST_TELEMETRY = 256 * 1024
 WRITE_SECONDS = 10.0
 RANK_USAGE_FIELDS = ("cpu_seconds", "rss_bytes", "max_rss_bytes", "average_rss_bytes")
 LARGEST_NUMBER = float(2**48)
-"""Bytes or seconds; of all ranks together still a number that the database takes."""
+"""The largest accepted value in bytes or seconds. The sum over all ranks still fits into the database."""
 UsageNumbers = Dict[str, Any]
 
 
 class UsageMeter:
-    """`units` are those of the job; `gpus` the UUIDs among them, `telemetry` where the agent writes."""
+    """`units` are those of the job, `gpus` the UUIDs of its GPUs, and `telemetry` the file that the agent writes."""
 
     def __init__(self, plan: Dict[str, Any]) -> None:
         self.units = int(plan.get("units") or 1)
@@ -47,12 +47,12 @@ class UsageMeter:
             self.gpu_seconds = (self.gpu_seconds or 0.0) + busy * passed
 
     def finish(self, reaped_cpu_seconds: float, biggest_reaped_bytes: int) -> None:
-        """Once nothing lives: also what ended before it could be measured counts."""
+        """Adds what ended before it could be measured. Call it once no process is alive."""
         self.cpu_seconds = max(self.cpu_seconds, reaped_cpu_seconds)
         self.max_rss_bytes = max(self.max_rss_bytes, biggest_reaped_bytes)
 
     def to_json(self) -> UsageNumbers:
-        """In the words of usage.json and exit.json."""
+        """The values under the names of usage.json and exit.json."""
         return {
             "cpu_seconds": round(self.cpu_seconds, 2),
             "max_rss_bytes": self.max_rss_bytes,
@@ -61,18 +61,20 @@ class UsageMeter:
         }
 
     def mean_rss_bytes(self) -> float:
-        """A run shorter than a measurement has its peak as mean."""
+        """A run that was shorter than one measurement has its peak as its mean."""
         return self.byte_seconds / self.weighed_seconds if self.byte_seconds else self.max_rss_bytes
 
     def unit_seconds_used(self) -> Optional[float]:
-        """By GPU utilisation, or CPU time on slots, which may lend what others leave; None: nobody measured."""
+        """The seconds that the units worked: by GPU utilisation, or by CPU time on slots, at most the units' own time.
+        None if no GPU was measured.
+        """
         if self.gpus:
             return None if self.gpu_seconds is None else round(self.gpu_seconds, 2)
         return round(min(self.cpu_seconds, self.units * (time.monotonic() - self.began)), 2)
 
 
 def read_gpu_work(path: str, gpus: Collection[str]) -> Optional[float]:
-    """How many of these GPUs' worth of work is done right now; None where nothing fresh says so."""
+    """How many of these GPUs are busy now, as a sum of shares. None without a recent measurement."""
     try:
         with open(path, "rb") as file:
             if time.time() - os.fstat(file.fileno()).st_mtime > TELEMETRY_FRESH_SECONDS:
@@ -86,25 +88,25 @@ def read_gpu_work(path: str, gpus: Collection[str]) -> Optional[float]:
 
 
 def reaped_cpu_seconds() -> float:
-    """CPU seconds of every descendant that has been waited for."""
+    """The CPU seconds of every descendant that has been waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def reaped_max_rss_bytes() -> int:
-    """Bytes of the largest single process: a floor for programs that end before they are measured."""
+    """Bytes of the largest single process, as a lower bound for programs that end before they are measured."""
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
 
 
 def rank_usage_file(rank: int) -> str:
-    """Its file, beside its log."""
+    """The name of the rank's file beside its log."""
     return "rank-%d.use.json" % rank
 
 
 def sum_rank_usage(read: Callable[[str], Optional[UsageNumbers]], ranks: int) -> Optional[UsageNumbers]:
-    """None where nobody told anything. `read` gives the object in a file of that name, or None.
+    """None if no rank has written usage. `read` returns the object in a file of that name, or None.
 
-    The peak is that of each rank by itself, so never less than what was used at once.
+    The peaks of the ranks are added, so the result is at least what was used at one time.
     """
     found = [parse_rank_usage(read(rank_usage_file(rank))) for rank in range(ranks)]
     told = [each for each in found if each]
@@ -112,7 +114,9 @@ def sum_rank_usage(read: Callable[[str], Optional[UsageNumbers]], ranks: int) ->
 
 
 def parse_rank_usage(told: Optional[UsageNumbers]) -> Optional[UsageNumbers]:
-    """A rank's own words are its program's too: what is no number of this kind counts as nothing told."""
+    """The numbers that a rank wrote. The program could have written the file, so one with a wrong value counts as
+    missing.
+    """
     told = told or {}
     if not all(
         type(told.get(part)) in (int, float) and 0 <= told[part] <= LARGEST_NUMBER
@@ -123,7 +127,7 @@ def parse_rank_usage(told: Optional[UsageNumbers]) -> Optional[UsageNumbers]:
 
 
 class RankUsage:
-    """In the rank's wrapper: measured at each look, written now and then, and once more at the end.
+    """The usage that a rank's wrapper measures at each check, and writes regularly and at the end.
 
     `list_living` is shim_process_tree.living_descendants, `write_json` shim_files.write_json_atomically.
     """
@@ -141,7 +145,7 @@ class RankUsage:
         self.told_at = 0.0
 
     def measure(self) -> None:
-        """Whatever cannot be measured now must not take the rank along."""
+        """Measures and writes. A failed measurement must not end the rank."""
         try:
             living = self.list_living(os.getpid())
         except OSError:
@@ -161,11 +165,11 @@ class RankUsage:
         try:
             self.write_json(self.path, {part: told[part] for part in RANK_USAGE_FIELDS})
         except OSError:
-            pass  # The storage is away or full: the next one says as much.
+            pass  # The storage is away or full. The next call tries again.
 
 
 class GangUsageMeter(UsageMeter):
-    """In the shim: sums over the ranks, of which some may go on longer than it does.
+    """The sum over the ranks, measured in the shim. Some ranks may run longer than the shim.
 
     `read_json` is shim_files.read_untrusted_json.
     """
@@ -195,6 +199,6 @@ class GangUsageMeter(UsageMeter):
         return mean
 
     def to_json(self) -> UsageNumbers:
-        """Nothing where nobody has told anything yet, rather than that nothing was used."""
+        """Empty while no rank has written usage, so that it does not count as zero."""
         names = ("cpu_seconds", "max_rss_bytes", "average_rss_bytes", "unit_seconds_used")
         return UsageMeter.to_json(self) if self.sums else dict.fromkeys(names)

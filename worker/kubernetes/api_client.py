@@ -19,26 +19,28 @@ from cluster.domain.errors import Unavailable
 from worker.kubernetes.object_kinds import KINDS
 
 ASK_SECONDS = 5.0
-"""How long one answer may take; the scheduler waits for it, and holds a lease of 10 s meanwhile."""
+"""Seconds that one answer may take. The scheduler waits for it and holds a lease of 10 s meanwhile."""
 REST_SECONDS = 5.0
-"""After one that did not come nobody is asked: the next ones would not come either, and each wait is long."""
+"""Seconds without requests after one that got no answer. The next ones would get none either,
+and each wait is long.
+"""
 FIELD_MANAGER = "groundcrew"
 MOST_CONNECTIONS = 16
 UNAUTHORISED, NOT_FOUND, CONFLICT, TOO_MANY = 401, 404, 409, 429
 READ_ONLY_CALLS = frozenset({"get", "list_all", "close"})
-"""Methods that leave nothing in the cluster."""
+"""The methods that change nothing in the cluster."""
 MERGE, APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
 
 KubernetesObject = dict[str, Any]
-"""An object of Kubernetes as the API has it."""
+"""A Kubernetes object as the API represents it."""
 
 
 class ApiUnreachable(Unavailable):
-    """It does not answer, or answers that it cannot now, or does not know us any more."""
+    """The API server does not answer, answers that it cannot do so now, or no longer accepts our credentials."""
 
 
 class ApiRefused(Exception):
-    """It answers that this cannot be done: `status` of HTTP, `reason` in one word, `message` in its own words."""
+    """The API server refuses a request: the HTTP `status`, the `reason` in one word, and its `message`."""
 
     def __init__(self, status: int, reason: str, message: str) -> None:
         super().__init__(message)
@@ -46,25 +48,25 @@ class ApiRefused(Exception):
 
 
 class ApiConflict(ApiRefused):
-    """Somebody else was faster: it is not the one that was meant any more, or a quota was just being counted."""
+    """Somebody else has changed the object or its quota at the same time."""
 
 
 class ObjectExists(ApiConflict):
-    """One of this name is there already."""
+    """An object of this name exists."""
 
 
 @dataclass(frozen=True)
 class ObjectList:
-    """All that there are, and the version of the cluster that shows it."""
+    """A list of objects, and the version of the cluster that it shows."""
 
     things: Sequence[KubernetesObject]
     version: str
 
 
 class KubernetesApi:
-    """Connects when it is first asked, so that a service starts while the API server is down.
+    """The client. It connects at the first request, so that a service can start while the API server is down.
 
-    Everything raises NoAnswer; what writes raises Refused too.
+    Every method raises ApiUnreachable. Methods that write also raise ApiRefused.
     """
 
     def __init__(self, kubeconfig: Path, ask_seconds: float = ASK_SECONDS) -> None:
@@ -75,18 +77,20 @@ class KubernetesApi:
         self._rests_until = float("-inf")
 
     def create(self, thing: KubernetesObject) -> KubernetesObject:
-        """Raises ObjectExists where one of this name is there."""
+        """Raises ObjectExists if there is an object of this name."""
         return self._write("POST", self._path_of(thing, named=False), thing)
 
     def apply(self, thing: KubernetesObject) -> KubernetesObject:
-        """Server-side apply: what is written here is so afterwards, whoever has changed it; the rest stays theirs."""
+        """Applies on the server's side: fields that are given get their values, whoever changed them last. Other
+        fields stay as they are.
+        """
         query = {"fieldManager": FIELD_MANAGER, "force": "true"}
         return self._write("PATCH", self._path_of(thing), thing, query, APPLY)
 
     def patch(
         self, kind: str, name: str, namespace: str, patch: KubernetesObject, part: str = ""
     ) -> KubernetesObject | None:
-        """Merges `patch` into it, or into its `status`; None where there is none."""
+        """Merges `patch` into the object, or into its part, as `status`. Returns None if there is no such object."""
         path = KINDS[kind].path(namespace, name) + (f"/{part}" if part else "")
         with ignoring_not_found():
             return self._write("PATCH", path, patch, kind=MERGE)
@@ -98,11 +102,11 @@ class KubernetesApi:
         return None
 
     def list_all(self, kind: str, labels: str = "", namespace: str = "", fields: str = "") -> ObjectList:
-        """`labels` and `fields` are selectors; without a namespace: of all of them."""
+        """`labels` and `fields` are selectors. Without a namespace the objects of all namespaces are listed."""
         query = {"labelSelector": labels, "fieldSelector": fields}
         told = self._ask("GET", KINDS[kind].path(namespace), {k: v for k, v in query.items() if v})
         if told.get("kind") != f"{kind}List":
-            raise self._silence()  # Something in between answered: that there is nothing must not be read from it.
+            raise self._silence()  # A proxy in between answered, which must not be read as an empty list.
         own = {"apiVersion": KINDS[kind].version, "kind": kind}
         return ObjectList(
             [own | each for each in told.get("items") or ()], told["metadata"]["resourceVersion"]
@@ -111,9 +115,10 @@ class KubernetesApi:
     def delete(
         self, kind: str, name: str, namespace: str = "", uid: str = "", grace_seconds: int | None = None
     ) -> bool:
-        """With all that it owns, in the background; False where there is none.
+        """Deletes the object and, in the background, what it owns. Returns False if there is none.
 
-        `uid`: only that very one. `grace_seconds` is a pod's own word; 0 does not wait for its kubelet.
+        With `uid` only that very object is deleted. `grace_seconds` replaces a pod's own grace time; 0 does not wait
+        for its kubelet.
         """
         body: KubernetesObject = {"propagationPolicy": "Background"}
         body |= {"preconditions": {"uid": uid}} if uid else {}
@@ -151,8 +156,8 @@ class KubernetesApi:
 
     @contextmanager
     def _answering(self) -> Iterator[Any]:
-        """A function that sends one request and gives the open answer."""
-        import urllib3  # It comes with the client, and both are loaded by those alone who use Kubernetes.
+        """Yields a function that sends one request and returns the open answer."""
+        import urllib3  # The client brings urllib3. Both are loaded only by those who use Kubernetes.
         from kubernetes.client import ApiException
         from kubernetes.config import ConfigException
 
@@ -165,7 +170,7 @@ class KubernetesApi:
         except ApiException as error:
             status = int(error.status or 0)
             if status in (0, UNAUTHORISED):
-                self.close()  # Certificates or token have changed: the file is read again.
+                self.close()  # Certificates or token have changed, so the file is read again.
             if status in (0, UNAUTHORISED, TOO_MANY) or status >= 500:
                 raise self._silence() from error
             raise api_error(status, parse_status(error.body)) from error
@@ -179,8 +184,9 @@ class KubernetesApi:
         return ApiUnreachable("kubernetes.silent", kubeconfig=str(self.kubeconfig))
 
     def _connect(self) -> Any:
-        """Several starts ask at once."""
-        from kubernetes import client, config  # A second and 90 MB, which only those pay who use it.
+        """Connects once, although several threads may ask at the same time."""
+        # The import takes a second and 90 MB, so only those who use Kubernetes do it.
+        from kubernetes import client, config
         from urllib3 import Retry
 
         with self._swapping:
@@ -188,7 +194,7 @@ class KubernetesApi:
                 settings = client.Configuration()
                 settings.retries = Retry(0)
                 settings.connection_pool_maxsize = MOST_CONNECTIONS
-                settings.proxy = None  # The machine's own way to the internet leads to no API server.
+                settings.proxy = None  # The machine's proxy for the internet does not lead to the API server.
                 try:
                     config.load_kube_config(str(self.kubeconfig), client_configuration=settings)
                 except (yaml.YAMLError, TypeError, AttributeError) as nonsense:
@@ -213,7 +219,7 @@ def send_request(
     body: KubernetesObject | None = None,
     kind: str = "",
 ) -> Any:
-    """The open answer. Raises what the client raises."""
+    """Returns the open answer. Raises what the client raises."""
     answer, _, _ = client.call_api(
         path,
         method,
@@ -229,7 +235,7 @@ def send_request(
 
 @contextmanager
 def ignoring_not_found() -> Iterator[None]:
-    """What is not there need not be deleted, and cannot be read."""
+    """Ignores that an object does not exist, which is no error for a deletion or a reading."""
     try:
         yield
     except ApiRefused as refusal:
@@ -238,7 +244,7 @@ def ignoring_not_found() -> Iterator[None]:
 
 
 def parse_status(body: object) -> KubernetesObject:
-    """The `Status` that a refusal comes with; a proxy in between may have said anything."""
+    """The `Status` object of a refusal. Empty if a proxy in between answered something else."""
     with suppress(ValueError, TypeError):
         told = json.loads(body)  # type: ignore[arg-type]
         if isinstance(told, dict):

@@ -1,7 +1,8 @@
-"""Assigns each pod of an uneven gang its node: Kubernetes knows the gang's nodes, but not how many pods belong on each.
+"""Assigns each pod of an uneven gang its node: Kubernetes knows the gang's nodes, but not how many pods belong on
+each.
 
-All its pods are made alike and wait; then each is told its node by its number. Kubernetes lets a waiting pod be bound
-tighter, and never looser: https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/
+All pods are created equal and wait; then each gets a node by its number. Kubernetes allows a waiting pod's node
+selection to be narrowed only: https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ def format_assignment(members: Sequence[GangNode]) -> str:
 
 
 def parse_assignment(text: str) -> list[str]:
-    """A node for each unit, in the order of the pods' numbers; empty for what is not as we write it."""
+    """A node for each unit, in the order of the pods' numbers. Empty if the text has another format."""
     told = [each.rpartition("=") for each in text.split(",")]
     if not all(node and units.isdecimal() for node, _, units in told):
         return []
@@ -26,7 +27,7 @@ def parse_assignment(text: str) -> list[str]:
 
 
 def node_patches(found: RunObjects) -> Iterator[tuple[KubernetesObject, KubernetesObject]]:
-    """Each pod that waits for its node, and the patch by which it gets it."""
+    """Yields each pod that waits for its node, and the patch that assigns it."""
     notes = (found.owner or {"metadata": {}})["metadata"].get("annotations") or {}
     if object_names.UNITS not in notes:
         return

@@ -9,12 +9,12 @@ from urllib.parse import quote
 @dataclass(frozen=True)
 class ObjectKind:
     version: str
-    """`v1`, or `group/version`."""
+    """The API version, as `v1` or `group/version`."""
     plural: str
     has_namespace: bool = True
 
     def path(self, namespace: str = "", name: str = "") -> str:
-        """Without a namespace: of all of them."""
+        """The path of the object, or of the list. Without a namespace it is the list of all namespaces."""
         parts = ["", "apis" if "/" in self.version else "api", *self.version.split("/")]
         parts += ["namespaces", quote(namespace, safe="")] if self.has_namespace and namespace else []
         parts += [self.plural, quote(name, safe="")] if name else [self.plural]
@@ -76,7 +76,7 @@ KINDS: Mapping[str, ObjectKind] = {
 def object_head(
     kind: str, name: str, namespace: str = "", labels: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """How an object begins: its version, kind and metadata."""
+    """The first fields of an object: version, kind and metadata."""
     metadata: dict[str, Any] = {"name": name, "labels": dict(labels or {})}
     if namespace:
         metadata["namespace"] = namespace

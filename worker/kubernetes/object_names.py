@@ -11,29 +11,33 @@ WORKSPACE, PART, INSTALLATION = (
     f"{LABEL_DOMAIN}/installation",
 )
 FOLDER = f"{LABEL_DOMAIN}/folder"
-"""An annotation: the attempt's folder, for who looks with kubectl. Nothing is read from it: anybody could write it."""
+"""The annotation with the attempt's folder, for people who use kubectl. Nothing reads it, because anybody could write
+it.
+"""
 RUN_PART, WORKSPACE_PART = "run", "tenant"
-"""Of PART: objects of an attempt, and those of a workspace."""
+"""The values of the label PART for objects of an attempt and for those of a workspace."""
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 LOCAL_QUEUE = "units"
 UNITS = f"{LABEL_DOMAIN}/units"
-"""An annotation of what makes pods of an uneven gang: `node-1=2,node-2=1`."""
+"""The annotation with the units of each node of an uneven gang: `node-1=2,node-2=1`."""
 SCHEDULING_GATE = f"{LABEL_DOMAIN}/node"
-"""What such a pod waits for before any node is chosen for it: its own node by name."""
+"""The scheduling gate of such a gang's pods, which is removed when a pod gets its node."""
 INDEX, REPLICA = "batch.kubernetes.io/job-completion-index", "training.kubeflow.org/replica-index"
 WEB_LABEL, WEB = f"{LABEL_DOMAIN}/door", "web"
-"""A label of pods that the portal speaks to, and of no others."""
+"""The label of the pods that the portal connects to."""
 ROLE, LAUNCHER = "training.kubeflow.org/job-role", "launcher"
-"""Labels of others: the numbers of an Indexed Job's pod and of an MPIJob's worker, and what a pod of an MPIJob is."""
+"""Labels of Kubernetes and the MPI operator: the index of an Indexed Job's pod or an MPIJob's worker, and the role of
+an MPIJob's pod.
+"""
 
 
 NAMESPACE_PREFIX = "gc-workspace-"
 RUN_NAME = re.compile(r"gc-(\d+)-(\d+)")
-"""What `run_name` gives."""
+"""The pattern of `run_name`."""
 
 
 def workspace_namespace(workspace: int) -> str:
-    """By number alone: a workspace can be renamed, a namespace cannot."""
+    """The namespace's name contains only the number, because a workspace can be renamed and a namespace cannot."""
     return f"{NAMESPACE_PREFIX}{workspace}"
 
 
@@ -46,17 +50,17 @@ def attempt_path(storage: Path, workspace: int, job: int, attempt: int) -> Path:
 
 
 def workspace_of_folder(folder: Path) -> int:
-    """Attempts' folders end in `workspaces/<workspace>/jobs/<job>/<attempt>`."""
+    """The workspace's number. The attempt's folder ends in `workspaces/<workspace>/jobs/<job>/<attempt>`."""
     return int(folder.parents[2].name)
 
 
 def attempt_key_of_folder(folder: Path) -> tuple[int, int]:
-    """Job and attempt."""
+    """The numbers of job and attempt."""
     return int(folder.parent.name), int(folder.name)
 
 
 def attempt_labels(installation: str, workspace: int, job: int, attempt: int) -> dict[str, str]:
-    """Of every object of an attempt."""
+    """The labels of every object of an attempt."""
     return {
         INSTALLATION: installation,
         PART: RUN_PART,
@@ -68,5 +72,5 @@ def attempt_labels(installation: str, workspace: int, job: int, attempt: int) ->
 
 
 def label_selector(**labels: str) -> str:
-    """`selector(part="run", job="7")`, as the API takes it."""
+    """The selector as the API expects it: `selector(part="run", job="7")`."""
     return ",".join(f"{LABEL_DOMAIN}/{name}={value}" for name, value in labels.items())

@@ -1,6 +1,6 @@
 """Decides from a snapshot whether an attempt is pending, alive or ended, how it ended, and what disrupted it.
 
-Pure judgements over what the API server listed; of a node that is silent nobody knows anything.
+The functions only judge what the API server listed. The state of pods on a silent node is unknown.
 """
 
 import signal
@@ -33,7 +33,7 @@ KILLED = 137
 
 
 def observe_run(found: RunObjects | None, silent: Collection[str], begun: bool) -> ObservedState:
-    """What a look says of one attempt; of a node that is silent nobody knows anything."""
+    """The observed state of one attempt in a snapshot. On a silent node it is unknown."""
     if found is None:
         return ObservedState.ENDED if begun else ObservedState.ABSENT
     if any(pod_node(pod) in silent for pod in found.live_pods) and not (
@@ -48,12 +48,12 @@ def observe_run(found: RunObjects | None, silent: Collection[str], begun: bool) 
 
 
 def has_live_pod(found: RunObjects, silent: Collection[str]) -> bool:
-    """Whether anything of it runs on a node that answers."""
+    """Whether a pod of the run is alive on a node that answers."""
     return any(is_pod_running(pod) and pod_node(pod) not in silent for pod in found.live_pods)
 
 
 def count_remaining_pods(found: RunObjects, silent: Set[str], given_up: Collection[str]) -> int:
-    """How many of its pods run, or may: of a silent node nobody knows, and then only giving it up is an answer."""
+    """How many pods run or may run. A pod on a silent node counts unless the node is in `given_up`."""
     gone = silent & {node.lower() for node in given_up}
     return sum(
         (is_pod_running(pod) or is_bound(pod)) and pod_node(pod) not in gone for pod in found.live_pods
@@ -61,12 +61,12 @@ def count_remaining_pods(found: RunObjects, silent: Set[str], given_up: Collecti
 
 
 def has_bound_pod(found: RunObjects, silent: Collection[str]) -> bool:
-    """Whether a node that answers has taken some of it: its kubelet tells of a program a second after it begins."""
+    """Whether a pod is bound to a node that answers; the kubelet reports a program only a second after its start."""
     return any(is_bound(pod) and pod_node(pod) not in silent for pod in found.live_pods)
 
 
 def has_failed_to_start(found: RunObjects) -> bool:
-    """Before its shim began: its pod has ended, or what makes its pods has given up."""
+    """Whether a pod ended, or its owner gave up, before the shim began."""
     main = found.shim_pod
     if main is not None and (is_pod_over(main) or is_deleting(main)):
         return True
@@ -83,7 +83,7 @@ def find_disruption(found: RunObjects) -> Disruption | None:
     """Returns what disrupted a pod of the run; None if all pods are there or ended by themselves."""
     pods = [pod for pod in found.pods if not was_removed_by_operator(pod, found.shim_pod)]
     for pod in pods:
-        # The one with the shim has its grace to save a checkpoint, whoever empties its node.
+        # The pod with the shim gets its grace time for a checkpoint, whoever drains its node.
         has_left = is_pod_over(pod) or (is_deleting(pod) and not is_shim_pod(pod))
         said = reason_of_pod(pod) if has_left else None
         if said is not None and said.code != "kubernetes.out_of_memory":
@@ -96,7 +96,9 @@ def find_disruption(found: RunObjects) -> Disruption | None:
 
 
 def is_missing_workers(found: RunObjects) -> bool:
-    """Of an MPIJob that has not ended: its workers were made before its launcher, and one of them is gone."""
+    """Whether the run is an MPIJob that has not ended and has lost a worker. Workers are
+    created before the launcher.
+    """
     owner = found.owner
     if owner is None or owner["kind"] != "MPIJob" or found.shim_pod is None or is_owner_finished(found):
         return False
@@ -110,7 +112,7 @@ def have_all_succeeded(pods: list[dict[str, Any]]) -> bool:
 
 
 def start_failure(found: RunObjects) -> tuple[str, dict[str, Any]]:
-    """A code with its data: what Kubernetes says of the pod, or its last words."""
+    """The code and data of a failed start: the reason that Kubernetes gives, or the pod's last output."""
     main = found.shim_pod
     said = reason_of_pod(main) if main is not None else None
     if said is not None:
@@ -121,7 +123,7 @@ def start_failure(found: RunObjects) -> tuple[str, dict[str, Any]]:
 
 
 def start_delay(found: RunObjects | None) -> tuple[str, dict[str, Any]] | None:
-    """What keeps it from beginning, in our words; None where it comes up as it should."""
+    """The code and data of what delays the start. None if the pod starts normally."""
     for pod in found.pods if found else ():
         if said := reason_of_pod(pod):
             return said.code, kubernetes_reason_data(said)
@@ -133,7 +135,7 @@ def start_delay(found: RunObjects | None) -> tuple[str, dict[str, Any]] | None:
 def build_exit_record(
     found: RunObjects | None, truth: ExitRecord | None, was_asked: bool, numbers: tuple[int, int]
 ) -> ExitRecord | None:
-    """`was_asked`: the scheduler wanted it to stop."""
+    """Combines the shim's record with what Kubernetes reports. `was_asked`: the scheduler wanted the run to stop."""
     main = found.shim_pod if found else None
     ended = container_exit(main) if main is not None else None
     taken = find_disruption(found) if found else None
@@ -151,7 +153,7 @@ def build_exit_record(
     if was_asked or truth.timed_out or is_run_complete(found, truth):
         return truth
     if truth.stopped and found and any(map(has_failed_by_itself, member_pods(found))):
-        # A member's program failed, and Kubernetes ended the rest: that failure is the end.
+        # Another pod's program failed and Kubernetes ended the rest, so that failure is the end.
         return replace(truth, stopped=False, executor_exit_code=None)
     if truth.stopped:
         return replace(truth, disruption=taken or Disruption("interrupted.pod_deleted"))
@@ -163,42 +165,42 @@ def build_exit_record(
 
 
 def are_ranks_missing(found: RunObjects, truth: ExitRecord) -> bool:
-    """Of an MPIJob whose workers have gone before anybody looked: some ranks never said how they ended.
+    """Whether workers of an MPIJob are gone and some of their ranks have not recorded how they ended.
 
-    They went with their pod; mpirun then ended the others, and none had failed by itself.
+    mpirun then ended the other ranks, and none of them had failed by itself.
     """
     told = [rank.signal for rank in truth.ranks if (rank.exit_code, rank.signal) != (None, None)]
     return len(told) < expected_ranks(found) and set(told) == {signal.SIGTERM}
 
 
 def has_reached_no_worker(found: RunObjects, truth: ExitRecord) -> bool:
-    """Of an MPIJob some of whose workers never came up: its launcher waited for them, and began no rank."""
+    """Whether workers of an MPIJob never started. Its launcher waited for them and started no rank."""
     return bool(expected_ranks(found)) and truth.exit_code == UNREACHED and not truth.ranks
 
 
 def expected_ranks(found: RunObjects) -> int:
-    """Of its MPIJob; 0 where it is none."""
+    """The number of ranks of an MPIJob; 0 if the run is none."""
     spec = found.owner["spec"] if found.owner and found.owner.get("kind") == "MPIJob" else {}
     workers = (spec.get("mpiReplicaSpecs") or {}).get("Worker") or {}
     return int(spec.get("slotsPerWorker") or 0) * int(workers.get("replicas") or 0)
 
 
 def is_run_complete(found: RunObjects | None, truth: ExitRecord) -> bool:
-    """It came to a good end by itself: what becomes of its pods afterwards takes nothing of that away.
+    """Whether the run succeeded by itself. What happens to its pods afterwards does not change that.
 
-    Number 0 of an Indexed Job speaks for its own part alone.
+    Pod 0 of an Indexed Job records only the end of its own ranks.
     """
     parts = rank_pods(found) if found else []
     return truth.exit_code == 0 and not truth.stopped and have_all_succeeded(parts)
 
 
 def has_whole_gang_succeeded(found: RunObjects) -> bool:
-    """All that speak for its ranks have come to a good end: whatever is silent has nothing to add."""
+    """Whether all pods that record the end of their ranks have succeeded; other pods cannot change the result."""
     return has_shim_pod_succeeded(found) and have_all_succeeded(rank_pods(found))
 
 
 def rank_pods(found: RunObjects) -> list[dict[str, Any]]:
-    """Those that say themselves how their ranks ended, besides the one with the shim."""
+    """The pods, other than the one with the shim, that record how their ranks ended."""
     return [pod for pod in member_pods(found) if not is_mpi_worker(pod)]
 
 
@@ -207,13 +209,15 @@ def member_pods(found: RunObjects) -> list[dict[str, Any]]:
 
 
 def is_shim_pod_final(found: RunObjects | None) -> bool:
-    """Its pod is over or leaves, which it never takes back; what is missing may only have been made since."""
+    """Whether the pod with the shim has ended or is being deleted. A missing pod may only be younger than the
+    snapshot.
+    """
     main = found.shim_pod if found else None
     return main is not None and (is_pod_over(main) or is_deleting(main))
 
 
 def is_exit_final(found: RunObjects | None) -> bool:
-    """Whether a look that shows its end has nothing to learn from another: of a gang more pods may follow."""
+    """Whether a later snapshot cannot change the run's end. It can for a gang, whose other pods may end later."""
     if (
         found is None
         or len(found.pods) != 1
@@ -225,12 +229,12 @@ def is_exit_final(found: RunObjects | None) -> bool:
 
 
 def has_shim_pod_succeeded(found: RunObjects) -> bool:
-    """The one with the shim came to a good end."""
+    """Whether the pod with the shim has succeeded."""
     return found.shim_pod is not None and have_all_succeeded([found.shim_pod])
 
 
 def has_service(found: RunObjects) -> bool:
-    """A notebook, or pods that know each other by name; also where nobody knows any more what it was."""
+    """Whether the run may have a service, as notebooks and pods with DNS names do. True if the owner is unknown."""
     owner = found.owner
     return owner is None or (owner["kind"] == "Job" and not is_one_pod(owner))
 

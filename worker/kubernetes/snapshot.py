@@ -1,5 +1,6 @@
 """Reads a snapshot of our attempts in the cluster: their pods, the objects that own them, and the nodes that are not
-ready."""
+ready.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,19 +12,19 @@ from worker.kubernetes.api_client import KubernetesApi, KubernetesObject
 
 OWNER_KINDS = ("Job", "MPIJob")
 LEAST_GRACE_SECONDS = 1
-"""Seconds; with 0 the API server would forget a pod of which something may still run."""
+"""Seconds. With 0 the API server would forget a pod of which a process may still run."""
 ENDED_PHASES = frozenset({"Succeeded", "Failed"})
 
 
 @dataclass
 class RunObjects:
-    """Of one attempt."""
+    """The objects of one attempt."""
 
     job: int
     attempt: int
     workspace: int
     owner: KubernetesObject | None = None
-    """The Job or MPIJob; a notebook's pod is its own."""
+    """The Job or MPIJob. None for a notebook, whose pod has no owner."""
     pods: list[KubernetesObject] = field(default_factory=list)
 
     @property
@@ -42,18 +43,18 @@ class RunObjects:
 
 @dataclass(frozen=True)
 class ClusterSnapshot:
-    """At the whole cluster; `read_at` is when it was begun, in steady seconds."""
+    """The objects of all attempts in the cluster. `read_at` is the beginning of the list, in steady seconds."""
 
     read_at: float
     runs: Mapping[tuple[int, int], RunObjects]
     silent_nodes: frozenset[str]
-    """Nodes of which nobody knows what runs on them."""
+    """Nodes whose pods have an unknown state."""
 
 
 def read_snapshot(
     api: KubernetesApi, installation: str, taken: float, namespace: str = "", **labels: str
 ) -> ClusterSnapshot:
-    """Raises NoAnswer. `labels` and `namespace` narrow it down to one attempt."""
+    """Raises ApiUnreachable. `labels` and `namespace` limit the snapshot to one attempt."""
     wanted = object_names.label_selector(installation=installation, part=object_names.RUN_PART, **labels)
     things = [
         thing for kind in (*OWNER_KINDS, "Pod") for thing in api.list_all(kind, wanted, namespace).things
@@ -82,7 +83,7 @@ def group_by_attempt(things: Sequence[KubernetesObject]) -> dict[tuple[int, int]
 
 
 def attempt_key_of_object(thing: KubernetesObject) -> tuple[int, int, int] | None:
-    """Job, attempt and workspace, where its labels are as we write them and its namespace is that workspace's."""
+    """Job, attempt and workspace, if the labels have our format and the namespace belongs to that workspace."""
     about = thing["metadata"]
     told = [
         (about.get("labels") or {}).get(key, "")
@@ -116,7 +117,7 @@ def pod_node(pod: KubernetesObject) -> str:
 
 
 def is_bound(pod: KubernetesObject) -> bool:
-    """By a node, whose kubelet may have begun it already."""
+    """Whether a node has been chosen. Its kubelet may have started the pod already."""
     return bool(pod_node(pod))
 
 
@@ -125,13 +126,13 @@ def is_deleting(thing: KubernetesObject) -> bool:
 
 
 def is_deleting_now(pod: KubernetesObject) -> bool:
-    """It has been deleted with as little patience as there is."""
+    """Whether the pod was deleted with the shortest possible grace time."""
     grace = pod["metadata"].get("deletionGracePeriodSeconds")
     return is_deleting(pod) and (grace or 0) <= LEAST_GRACE_SECONDS
 
 
 def container_exit(pod: KubernetesObject) -> KubernetesObject | None:
-    """How the container ended: `exitCode`, `reason`, `message`; None where it has not, or nobody knows."""
+    """The container's `exitCode`, `reason` and `message`. None if it has not ended or its end is unknown."""
     for status in (pod.get("status") or {}).get("containerStatuses") or ():
         if ended := (status.get("state") or {}).get("terminated"):
             return dict(ended)
@@ -139,7 +140,7 @@ def container_exit(pod: KubernetesObject) -> KubernetesObject | None:
 
 
 def deletion_requested_at(pod: KubernetesObject) -> datetime | None:
-    """When somebody deleted it: what stands there is when its grace is over. To the second; aware UTC."""
+    """When the deletion was requested, in whole seconds, aware UTC. Kubernetes stores the end of the grace time."""
     about = pod["metadata"]
     if not is_deleting(pod):
         return None
@@ -148,9 +149,9 @@ def deletion_requested_at(pod: KubernetesObject) -> datetime | None:
 
 
 def was_removed_by_operator(pod: KubernetesObject, main: KubernetesObject | None) -> bool:
-    """The MPI operator takes workers away once the launcher has ended; that ends nothing any more.
+    """Whether the MPI operator deleted the worker after the launcher's end, which is no disruption.
 
-    To the second: one that was deleted in the very second of the launcher's end counts as taken away.
+    Times have whole seconds. A worker that was deleted in the second of the launcher's end counts as disrupted.
     """
     ended = (container_exit(main) or {}).get("finishedAt") if main is not None else None
     asked = deletion_requested_at(pod)
@@ -158,7 +159,7 @@ def was_removed_by_operator(pod: KubernetesObject, main: KubernetesObject | None
 
 
 def has_replaced_worker(found: RunObjects) -> bool:
-    """A worker that is younger than the launcher stands for one that was lost: its ranks are gone with that."""
+    """Whether a worker is younger than the launcher. It then replaces a lost worker, whose ranks are lost."""
     main = found.shim_pod
     if main is None:
         return False
@@ -174,7 +175,7 @@ def is_mpi_worker(pod: KubernetesObject) -> bool:
 
 
 def has_failed_by_itself(pod: KubernetesObject) -> bool:
-    """Its program ended with a bad exit code while nobody took it away; a worker's sshd is no program of the job."""
+    """Whether the pod's program failed although nobody deleted the pod. A worker's sshd is no program of the job."""
     ended = container_exit(pod)
     if is_mpi_worker(pod) and (ended or {}).get("reason") != "OOMKilled":
         return False

@@ -1,6 +1,6 @@
-"""The built-in models, as jobs run them: copied beside `groundcrew_job` and started with `python -m`.
+"""The built-in models. They are copied beside `groundcrew_job`, and jobs start them with `python -m`.
 
-Nothing of the platform imports this package, and it imports nothing of the platform: it runs in the
-training environment (TensorFlow, Horovod, Pillow), as the user who started the job.
-What variables a model has is described once, in `cluster/domain/built_in_models.py`.
+The platform does not import this package, and the package does not import the platform: it runs in the training
+environment (TensorFlow, Horovod, Pillow), as the user who submitted the job. `cluster/domain/built_in_models.py`
+describes the variables of each model.
 """

@@ -9,15 +9,15 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """What the training loop reads; the platform has checked every value and filled in the defaults."""
+    """The values for the training loop. The platform has checked them and has filled in the defaults."""
 
     epochs: int
     batch_size: int
     """Images per step on each unit."""
     learning_rate: float
-    """Used as given, however many units there are."""
+    """The learning rate, which does not depend on the number of units."""
     schedule: str
-    """`constant`, or `cosine`: falls to zero over the whole training."""
+    """`constant`, or `cosine`, which falls to zero over the whole training."""
     optimizer: str
     momentum: float
     dropout: float
@@ -25,7 +25,7 @@ class Hyperparameters:
 
     @classmethod
     def of(cls, variables: Mapping[str, Any]) -> Hyperparameters:
-        """The loop's part of all variables; what is left belongs to the model itself."""
+        """Takes the loop's values out of all variables. The others belong to the model itself."""
         missing = [field.name for field in fields(cls) if field.name not in variables]
         if missing:
             raise SystemExit(f"Variables are missing: {', '.join(missing)}.")

@@ -1,8 +1,8 @@
 """Finds the images of a dataset, one folder per class, and splits them into training and validation.
 
-Three layouts are understood: folders of classes at the top, the same inside one single folder (an
-archive of a folder unpacks so), and `train` beside `validation` (or `val`, `test`) with the classes in
-each, where the split is the user's own.
+Three layouts are understood: folders of classes at the top, the same inside one single folder (the result of
+unpacking an archive of a folder), and `train` beside `validation` (or `val`, `test`) with the classes in each, which
+is then the split.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from pathlib import Path
 
 from PIL import Image
 
-# What Pillow raises for a file that is no image, is cut off, or is a bomb.
+# The errors of Pillow for a file that is no image, is cut off, or is a decompression bomb.
 UNREADABLE = (OSError, ValueError, SyntaxError, Image.DecompressionBombError)
 ENDINGS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"})
 VALIDATION_FOLDERS = ("validation", "val", "test")
 VALIDATION_SHARE = 0.2
-# The same for every job, whatever its seed: results on one data set can be compared.
+# The seed does not depend on the job's seed, so that results on one dataset can be compared.
 SPLIT_SEED = 20
 COLOUR_SAMPLE = 64
 
 
 class NoImages(Exception):
-    """The data set is not a folder of images per class."""
+    """The dataset has no folder of images per class."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class LabelledImage:
 
 @dataclass(frozen=True)
 class ImageListing:
-    """All images of a data set by path, before any is read; the same on every rank."""
+    """All images of a dataset by path, before any is read. The listing is the same on every rank."""
 
     classes: tuple[str, ...]
     training: tuple[LabelledImage, ...]
@@ -45,7 +45,7 @@ class ImageListing:
 
 
 def list_class_images(folder: Path) -> ImageListing:
-    """Raises NoImages with a sentence for the user where the folder holds no two classes with images."""
+    """Raises NoImages, with a sentence for the user, if the folder has no two classes with images."""
     folder = _inside_single_folder(folder)
     own_split = next((name for name in VALIDATION_FOLDERS if (folder / name).is_dir()), None)
     if (folder / "train").is_dir() and own_split:
@@ -68,7 +68,7 @@ def list_class_images(folder: Path) -> ImageListing:
 def split_examples(
     examples: list[LabelledImage], share: float = VALIDATION_SHARE
 ) -> tuple[list[LabelledImage], list[LabelledImage]]:
-    """Training and validation with the same share of every class in both; the same names, the same split."""
+    """Splits each class by the same share. The same names give the same split."""
     generator = random.Random(SPLIT_SEED)
     by_label: dict[int, list[LabelledImage]] = {}
     for example in examples:
@@ -105,7 +105,7 @@ def _folders(folder: Path) -> list[Path]:
 
 
 def _images(folder: Path) -> list[Path]:
-    """All images anywhere below a class's folder, in a fixed order."""
+    """All images below a class's folder, in a fixed order."""
     return sorted(path for path in folder.rglob("*") if _is_image(path))
 
 
@@ -114,7 +114,7 @@ def _is_image(path: Path) -> bool:
 
 
 def _channels(examples: list[LabelledImage]) -> int:
-    """Grey only where every image of an evenly spaced sample is grey."""
+    """1 if every image of an evenly spaced sample is grey, else 3."""
     every = max(1, len(examples) // COLOUR_SAMPLE)
     for example in examples[::every]:
         try:

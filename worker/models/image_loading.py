@@ -14,7 +14,7 @@ from .image_classes import UNREADABLE, LabelledImage
 def read_images(
     examples: list[LabelledImage], size: int, channels: int
 ) -> tuple[np.ndarray, np.ndarray, list[Path]]:
-    """Pixels (count, size, size, channels) as bytes, labels (count,), and the files that are no image."""
+    """Pixels (count, size, size, channels) as bytes, labels (count,), and the files that are no images."""
 
     def read(example: LabelledImage) -> np.ndarray | None:
         try:
@@ -23,7 +23,7 @@ def read_images(
         except UNREADABLE:
             return None
 
-    # Pillow lets other threads run while it decodes.
+    # Pillow releases the GIL while it decodes.
     with ThreadPoolExecutor(max_workers=4) as pool:
         arrays = list(pool.map(read, examples))
     broken = [example.path for example, array in zip(examples, arrays, strict=True) if array is None]
@@ -38,7 +38,7 @@ def read_images(
 
 def _pixels(image: Image.Image, size: int, channels: int) -> np.ndarray:
     if image.mode.startswith("I"):
-        # Pillow would cut 16-bit grey off at 255 instead of scaling it.
+        # Pillow would clip 16-bit grey at 255 instead of scaling it.
         image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
     image = image.convert("L" if channels == 1 else "RGB")
     if image.size != (size, size):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# Horovod 0.28 speaks Keras 2; TensorFlow reads this while it is imported.
+# Horovod 0.28 supports Keras 2 only. TensorFlow reads this variable when it is imported.
 os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
 
 import horovod.tensorflow as hvd
@@ -26,7 +26,7 @@ class Ranks:
         return self.rank == 0
 
     def own_share(self, items: Sequence[Any]) -> list[Any]:
-        """This rank's part of a list that is the same on all ranks."""
+        """The part of the list for this rank. The list must be the same on all ranks."""
         return list(items[self.rank :: self.size])
 
     def sum_over_ranks(self, values: Sequence[float], name: str) -> list[float]:
@@ -39,13 +39,13 @@ class Ranks:
         return int(tf.reduce_min(hvd.allgather(tf.constant([value], tf.int64), name=name)))
 
     def print_once(self, sentence: str) -> None:
-        """Print a line on rank 0, at once."""
+        """Prints a line on rank 0, without buffering."""
         if self.first:
             print(sentence, flush=True)
 
 
 def join_ranks() -> Ranks:
-    """Waits until all ranks are there; then shares the cores and GPUs of this machine among its ranks."""
+    """Waits until all ranks have started, then divides the cores and GPUs of this machine among its ranks."""
     hvd.init()
     cores = len(os.sched_getaffinity(0))
     tf.config.threading.set_intra_op_parallelism_threads(max(1, cores // hvd.local_size()))
@@ -59,7 +59,7 @@ def join_ranks() -> Ranks:
 
 
 def weights_digest(weights: Sequence[np.ndarray]) -> str:
-    """Twelve letters that are the same exactly where the weights are."""
+    """Twelve characters that are equal if and only if the weights are."""
     content = hashlib.sha256()
     for weight in weights:
         content.update(np.ascontiguousarray(weight).tobytes())

@@ -1,8 +1,8 @@
 """Writes scikit-learn's 1797 handwritten digits as a dataset: one folder per class, one PNG per digit.
 
-Run by the training environment's interpreter, which has scikit-learn; prints one number of finished images a
-line. The original is 8x8 with 17 shades of grey: each pixel becomes a square of 4x4, so that a person can
-look at it, and nothing is smoothed.
+The training environment's interpreter runs it, because that has scikit-learn. It prints the number of finished images
+on each line. The original is 8x8 with 17 shades of grey: each pixel becomes a square of 4x4, without smoothing, so
+that a person can look at it.
 """
 
 from __future__ import annotations

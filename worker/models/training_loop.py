@@ -20,7 +20,7 @@ from .ranks import Ranks, hvd, join_ranks, tf, weights_digest
 
 ModelBuilder = Callable[[int, int, Mapping[str, Any]], "tf.keras.Model"]
 
-# A small data set still draws a curve within an epoch, a large one a point every few seconds.
+# A curve then has several points per epoch on a small dataset, and one every few seconds on a large one.
 LOGS_PER_EPOCH = 5
 STEPS_PER_LOG = 50
 EVALUATION_BATCH = 256
@@ -28,14 +28,14 @@ EVALUATION_BATCH = 256
 
 @dataclass(frozen=True)
 class ImageArrays:
-    """Pixels as bytes (count, size, size, channels) and labels (count,): what this rank reads."""
+    """Pixels as bytes (count, size, size, channels) and labels (count,) of this rank's images."""
 
     pixels: np.ndarray
     labels: np.ndarray
 
 
 def run_training(title: str, build: ModelBuilder, image_size: int) -> None:
-    """A built-in model's whole program: exits 1 with a sentence where the data or the numbers are no good."""
+    """Runs a built-in model. Exits with code 1 and a sentence if the data or the numbers are unusable."""
     variables = groundcrew_job.variables()
     values = Hyperparameters.of(variables)
     ranks = join_ranks()
@@ -61,7 +61,9 @@ def run_training(title: str, build: ModelBuilder, image_size: int) -> None:
 
 
 def steps_per_epoch(ranks: Ranks, images: int, batch_size: int) -> tuple[int, int]:
-    """Steps and images per step, the same on every rank: one with a step more would wait for ever."""
+    """Steps and images per step. Both are the same on every rank, because a rank with one step more would wait for
+    ever.
+    """
     fewest = ranks.min_over_ranks(images, "images")
     if fewest == 0:
         raise SystemExit(f"The data set has fewer images than the job has ranks ({ranks.size}).")
@@ -70,7 +72,7 @@ def steps_per_epoch(ranks: Ranks, images: int, batch_size: int) -> tuple[int, in
 
 
 class Trainer:
-    """One model on its way through the epochs."""
+    """Trains one model."""
 
     def __init__(
         self, ranks: Ranks, model: tf.keras.Model, values: Hyperparameters, steps: int, batch: int
@@ -85,11 +87,11 @@ class Trainer:
         self.losses = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="none")
 
     def train(self, training: ImageArrays, validation: ImageArrays) -> None:
-        # From here on a request to stop is answered with a checkpoint.
+        # From now on a request to stop is answered with a checkpoint.
         groundcrew_job.asked_to_stop()
         done, skip = self._resume()
         begin = done * self.steps + skip
-        # Every rank starts with the weights of rank 0, whatever it drew itself.
+        # Every rank starts with the weights of rank 0.
         self.optimizer.build(self.model.trainable_variables)
         self.optimizer.iterations.assign(begin)
         hvd.broadcast_variables(self.model.variables, root_rank=0)
@@ -103,7 +105,7 @@ class Trainer:
         print(f"Rank {self.ranks.rank} of {self.ranks.size} ends with weights {weights}.", flush=True)
 
     def _train_epoch(self, epoch: int, skip: int, training: ImageArrays, validation: ImageArrays) -> None:
-        """`skip` steps of it were taken before a checkpoint in its middle."""
+        """Trains one epoch without its first `skip` steps, which were taken before a checkpoint in its middle."""
         started = time.perf_counter()
         every = min(max(1, self.steps // LOGS_PER_EPOCH), STEPS_PER_LOG)
         whole, sums, mark = np.zeros(3), np.zeros(3), started
@@ -146,7 +148,7 @@ class Trainer:
         return tf.reduce_sum(self.losses(labels, logits)), _count_correct(labels, logits)
 
     def _batches(self, epoch: int, skip: int, images: ImageArrays) -> Iterator[tuple[tf.Tensor, tf.Tensor]]:
-        """A new order each epoch, the same again for the same seed."""
+        """The batches in an order that depends on the seed and the epoch."""
         generator = np.random.default_rng([self.values.seed, epoch, self.ranks.rank])
         order = generator.permutation(len(images.labels))
         for step in range(skip, self.steps):
@@ -154,9 +156,9 @@ class Trainer:
             yield tf.constant(images.pixels[chosen]), tf.constant(images.labels[chosen])
 
     def _log_training(self, step: int, sums: np.ndarray, seconds: float) -> np.ndarray:
-        """Log the steps since the last time; returns loss, right answers and images summed over all ranks.
+        """Logs the steps since the last call. Returns loss, correct answers and images, summed over all ranks.
 
-        One rank that was asked to stop is enough: the sum tells all of them, at the same step.
+        If one rank was asked to stop, the sum tells all ranks at the same step.
         """
         asked = float(groundcrew_job.asked_to_stop())
         loss, correct, count, leaving = self.ranks.sum_over_ranks([*sums, asked], "training")
@@ -169,14 +171,14 @@ class Trainer:
         }
         groundcrew_job.log(step=step, epoch=step / self.steps, scalars=scalars)
         if not np.isfinite(loss):
-            # The sum is over all ranks, so that all of them stop here.
+            # The sum is over all ranks, so all of them stop here.
             raise SystemExit(
                 f"The loss is no longer a number at step {step}. A smaller learning_rate usually helps."
             )
         return np.array([loss, correct, count])
 
     def _evaluate(self, images: ImageArrays) -> tuple[float, float]:
-        """Mean loss and share of right answers over the validation images of all ranks."""
+        """The mean loss and the share of correct answers over the validation images of all ranks."""
         sums = np.zeros(3)
         for first in range(0, len(images.labels), EVALUATION_BATCH):
             part = slice(first, first + EVALUATION_BATCH)
@@ -188,7 +190,7 @@ class Trainer:
         return loss / count, correct / count
 
     def _leave(self, epoch: int, step: int) -> None:
-        """Saves in the middle of an epoch; whoever goes on from there takes its remaining steps."""
+        """Saves within an epoch. A job that resumes there takes the remaining steps."""
         reached = epoch * self.steps + step
         if step < self.steps:
             self._save(epoch, reached, {}, f"epoch-{epoch:04d}-step-{reached:06d}")
@@ -201,7 +203,7 @@ class Trainer:
         if not self.ranks.first:
             return
         path = Path(groundcrew_job.checkpoints()) / f"{name or f'epoch-{epoch:04d}'}.weights.h5"
-        # Keras chooses the file's format, when it writes and when it reads, by these last two endings.
+        # Keras chooses the file's format by the last two parts of its name, for writing and for reading.
         partial = path.with_name(f".partial.{path.name}")
         self.model.save_weights(partial)
         with partial.open("rb") as file:
@@ -210,10 +212,10 @@ class Trainer:
         groundcrew_job.save_checkpoint_note(epoch, step, str(path), scalars)
 
     def _resume(self) -> tuple[int, int]:
-        """Epochs that an earlier attempt has finished, and steps of the next one.
+        """Epochs that an earlier attempt has finished, and steps of the next one that it has taken.
 
-        Its weights are loaded, its momentum is not kept. With another number of steps to the epoch (other
-        units, another batch size) the next epoch begins anew.
+        The weights are loaded, the momentum is not. With another number of steps per epoch (other units, another
+        batch size) the epoch starts again.
         """
         checkpoint = groundcrew_job.latest_checkpoint()
         if checkpoint is None:

@@ -1,8 +1,9 @@
-"""Write and read image archives: one tar with the layers of an image, its configuration and its manifest.
+"""Write and read image archives. An archive is one tar with the layers of an image, its configuration and its
+manifest.
 
-There are two forms. The OCI layout has a manifest with a digest of its own, and Docker's manifest.json beside it:
-https://github.com/opencontainers/image-spec/blob/v1.1.0/image-layout.md
-The Docker archive has manifest.json alone and plain layers. Both are the same bytes for the same layers.
+There are two forms. The OCI layout has a manifest with its own digest, and Docker's manifest.json:
+https://github.com/opencontainers/image-spec/blob/v1.1.0/image-layout.md The Docker archive has only manifest.json and
+uncompressed layers. The same layers give the same bytes in both forms.
 """
 
 import hashlib
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from cluster.files.atomic import open_atomically
-from worker.oci.layers import Layer
+from worker.oci.layers import ImageLayer
 
 OCI = "application/vnd.oci.image"
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -28,24 +29,24 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 @dataclass(frozen=True)
 class ImageConfig:
-    """How a container of the image begins. What is empty is left out."""
+    """The configuration with which a container of the image begins. Empty values are left out."""
 
     environment: Mapping[str, str] = field(default_factory=lambda: {"PATH": PATH})
     working_dir: str = "/"
     user: str = ""
-    """As 1000:1000."""
+    """The uid and gid, as 1000:1000."""
     entrypoint: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     architecture: str = "x86_64"
-    """As `platform.machine()` has it."""
+    """The architecture as `platform.machine()` returns it."""
     created: str = EPOCH
-    """RFC 3339."""
+    """A time in RFC 3339."""
 
 
 @dataclass(frozen=True)
 class PackedImage:
-    """`digest` is the manifest's: the name by which a registry gives out exactly this image."""
+    """`digest` is the digest of the manifest, by which a registry identifies the image."""
 
     digest: str
     size: int
@@ -53,16 +54,18 @@ class PackedImage:
 
 
 @dataclass(frozen=True)
-class Descriptor:
-    """A blob that a manifest names; `size` is bytes, None where nobody has said it."""
+class BlobDescriptor:
+    """A blob that a manifest names. `size` is in bytes, None if it is unknown."""
 
     digest: str
     size: int | None
 
 
-def parse_descriptors(manifest: Mapping[str, Any]) -> list[Descriptor]:
-    """Configuration and layers. Raises KeyError, ValueError for what is no manifest."""
-    parts = [Descriptor(each["digest"], each["size"]) for each in (manifest["config"], *manifest["layers"])]
+def parse_descriptors(manifest: Mapping[str, Any]) -> list[BlobDescriptor]:
+    """The configuration and the layers. Raises KeyError or ValueError for an invalid manifest."""
+    parts = [
+        BlobDescriptor(each["digest"], each["size"]) for each in (manifest["config"], *manifest["layers"])
+    ]
     for part in parts:
         if not DIGEST.fullmatch(part.digest):
             raise ValueError(f"no digest: {part.digest}")
@@ -70,9 +73,9 @@ def parse_descriptors(manifest: Mapping[str, Any]) -> list[Descriptor]:
 
 
 def write_oci_archive(
-    target: Path, reference: str, layers: Sequence[Layer], config: ImageConfig
+    target: Path, reference: str, layers: Sequence[ImageLayer], config: ImageConfig
 ) -> PackedImage:
-    """`target` appears whole or not at all; `reference` is the image's name and tag without a registry."""
+    """Writes the archive atomically. `reference` is the image's name and tag without a registry."""
     configuration = to_json(render_image_config(layers, config))
     config_part = describe_blob(configuration, "config.v1+json")
     layer_parts = [describe_layer(layer) for layer in layers]
@@ -110,11 +113,11 @@ def write_oci_archive(
 
 
 def write_docker_archive(
-    target: Path, reference: str, layers: Sequence[Layer], config: ImageConfig | bytes
+    target: Path, reference: str, layers: Sequence[ImageLayer], config: ImageConfig | bytes
 ) -> None:
-    """`target` appears whole or not at all; `reference` is the image's full name. The layers are plain tars.
+    """Writes the archive atomically. `reference` is the image's full name; the layers are uncompressed tars.
 
-    A configuration that somebody else has written is taken as bytes, for its sum is the image's id.
+    A configuration that others have written is given as bytes, because its digest is the image's id.
     """
     if isinstance(config, ImageConfig):
         config = json.dumps(render_image_config(layers, config), sort_keys=True).encode()
@@ -129,8 +132,8 @@ def write_docker_archive(
     write_members(target, members, tarfile.GNU_FORMAT, 0)
 
 
-def render_image_config(layers: Sequence[Layer], config: ImageConfig) -> dict[str, Any]:
-    """https://github.com/opencontainers/image-spec/blob/v1.1.0/config.md"""
+def render_image_config(layers: Sequence[ImageLayer], config: ImageConfig) -> dict[str, Any]:
+    """The configuration of the image. https://github.com/opencontainers/image-spec/blob/v1.1.0/config.md"""
     run = {
         "User": config.user,
         "Env": [f"{name}={value}" for name, value in config.environment.items()],
@@ -150,12 +153,12 @@ def render_image_config(layers: Sequence[Layer], config: ImageConfig) -> dict[st
 
 
 def list_for_docker(reference: str, config: str, layers: Iterable[str]) -> list[dict[str, Any]]:
-    """What is in manifest.json: the image's name, and the members of the archive that make it."""
+    """The content of manifest.json: the image's name, its configuration and its layers."""
     return [{"Config": config, "RepoTags": [reference], "Layers": list(layers)}]
 
 
 def to_json(value: object) -> bytes:
-    """The same value makes the same bytes, and so the same digest."""
+    """Encodes the value so that equal values give equal bytes and digests."""
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
@@ -164,18 +167,18 @@ def describe_blob(content: bytes, kind: str) -> dict[str, Any]:
     return {"mediaType": f"{OCI}.{kind}", "digest": digest, "size": len(content)}
 
 
-def describe_layer(layer: Layer) -> dict[str, Any]:
+def describe_layer(layer: ImageLayer) -> dict[str, Any]:
     kind = "layer.v1.tar" if layer.digest == layer.diff_id else "layer.v1.tar+gzip"
     return {"mediaType": f"{OCI}.{kind}", "digest": layer.digest, "size": layer.path.stat().st_size}
 
 
 def blob_member(digest: str) -> str:
-    """Where an OCI layout has a blob."""
+    """The path of a blob in an OCI layout."""
     return f"blobs/{digest.replace(':', '/')}"
 
 
 def write_members(target: Path, members: Mapping[str, bytes | Path], tar_format: int, mtime: int) -> None:
-    """In this order, all of them root's. The two formats of tar differ in a few bytes of each header."""
+    """Writes the members in this order, owned by root. The tar formats differ in a few bytes of each header."""
     with (
         open_atomically(target, 0o644) as file,
         tarfile.open(fileobj=file, mode="w", format=tar_format) as archive,
@@ -190,7 +193,7 @@ def write_members(target: Path, members: Mapping[str, bytes | Path], tar_format:
 
 
 def read_archive_json(archive: tarfile.TarFile, name: str) -> Any:
-    """Raises KeyError where the archive has none."""
+    """Raises KeyError if the archive has no such member."""
     member: IO[bytes] | None = archive.extractfile(name)
     assert member is not None
     return json.loads(member.read())

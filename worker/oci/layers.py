@@ -1,4 +1,4 @@
-"""Make the layers of container images: the same files make the same bytes."""
+"""Make the layers of container images. The same files give the same bytes."""
 
 import gzip
 import hashlib
@@ -11,27 +11,29 @@ from pathlib import Path
 
 CHUNK = 1 << 20
 FASTEST_GZIP = 1
-"""A third more bytes than the best level in a fifth of its time."""
+"""It needs a fifth of the best level's time for a third more bytes."""
 WITHOUT_ACCESS_TIMES = "--pax-option=exthdr.name=%d/PaxHeaders/%f,delete=atime,delete=ctime"
-"""Two runs over the same files differ in these times, and an image has no use for them."""
+"""These times differ between two runs over the same files, and images do not need them."""
 
 
 @dataclass(frozen=True)
-class Layer:
-    """A tar of changes, plain or compressed by gzip. Digests are as sha256:0123…"""
+class ImageLayer:
+    """A tar of changes, uncompressed or compressed by gzip. Digests are as sha256:0123…"""
 
     path: Path
     digest: str
-    """Of the file as it is."""
+    """The digest of the file."""
     diff_id: str
-    """Of the tar in it, which the image's configuration names; the digest itself for a plain tar."""
+    """The digest of the uncompressed tar, which the image's configuration names. For an uncompressed tar both are
+    equal.
+    """
     created_by: str = ""
 
 
-def plain_layer(path: Path, created_by: str = "") -> Layer:
+def plain_layer(path: Path, created_by: str = "") -> ImageLayer:
     """An uncompressed tar as a layer."""
     digest = digest_of_file(path)
-    return Layer(path, digest, digest, created_by)
+    return ImageLayer(path, digest, digest, created_by)
 
 
 def digest_of_file(path: Path) -> str:
@@ -41,10 +43,11 @@ def digest_of_file(path: Path) -> str:
 
 def pack_folder_layer(
     root: Path, parts: Sequence[str], target: Path, created_by: str, without: Sequence[str] = ()
-) -> Layer:
-    """The parts of the root as one compressed layer in the file `target`; owners by number, names in order.
+) -> ImageLayer:
+    """Packs the parts of the root as one compressed layer into the file `target`, with numeric owners and sorted
+    names.
 
-    `without` are patterns of what is left out, as ./dev/*.
+    `without` are patterns of files that are left out, as ./dev/*.
     """
     left_out = [f"--exclude={pattern}" for pattern in without]
     tar = ["tar", "--create", "--numeric-owner", "--sort=name", "--one-file-system", "--xattrs", "--anchored"]
@@ -59,18 +62,18 @@ def pack_folder_layer(
                 packed.write(chunk)
     if tar_process.returncode != 0:
         raise subprocess.CalledProcessError(tar_process.returncode, command)
-    return Layer(target, digest_of_file(target), f"sha256:{plain.hexdigest()}", created_by)
+    return ImageLayer(target, digest_of_file(target), f"sha256:{plain.hexdigest()}", created_by)
 
 
 @contextmanager
 def open_layer_tar(path: Path) -> Iterator[tarfile.TarFile]:
-    """For files that are added one by one: without times, all of them root's."""
+    """Opens a layer to which files are added one by one, without times and owned by root."""
     with tarfile.open(path, "w", format=tarfile.GNU_FORMAT) as tar:
         yield tar
 
 
 def add_parent_folders(tar: tarfile.TarFile, path: str) -> None:
-    """Those above a file, as few engines make them by themselves."""
+    """Adds the folders above a file, because not every engine creates missing ones."""
     there = set(tar.getnames())
     for parent in reversed(Path(path).parents):
         if (name := parent.as_posix()) not in {".", *there}:

@@ -1,4 +1,4 @@
-"""Copy images between registries and archives by skopeo, which alone speaks the registries' protocol.
+"""Copy images between registries and archives by skopeo, the only program here that copies from and to registries.
 
 https://github.com/containers/skopeo/blob/v1.9.3/docs/skopeo-copy.1.md
 """
@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 
 PLATFORM = ("--override-os", "linux", "--override-arch", "amd64")
 LONGEST_LINE = 300
-"""Letters of an error that are shown."""
+"""Characters of an error that are shown."""
 
 
 class SkopeoFailed(Exception):
-    """In skopeo's own words."""
+    """skopeo has failed. The message is the end of its output."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,15 @@ class RegistryLogin:
     password: str
 
     def auth_file(self) -> bytes:
-        """As `skopeo login` would write it: https://github.com/containers/image/blob/v5.22.0/docs/containers-auth.json.5.md"""
+        """The file that `skopeo login` would write:
+        https://github.com/containers/image/blob/v5.22.0/docs/containers-auth.json.5.md
+        """
         word = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
         return json.dumps({"auths": {self.registry: {"auth": word}}}).encode()
 
 
 def push_archive(archive: Path, target: str, trust: Path, login: RegistryLogin) -> None:
-    """An OCI archive under the name `target`; only what is missing travels, and its digest stays what it is.
+    """Pushes an OCI archive to `target`. Only missing blobs are sent, and the digest does not change.
 
     `trust` is a folder with ca.crt. Raises SkopeoFailed.
     """
@@ -51,10 +53,10 @@ def push_archive(archive: Path, target: str, trust: Path, login: RegistryLogin) 
 
 
 def pull_image(reference: str, folder: Path, mirrors: Mapping[str, str]) -> None:
-    """The image for Linux on amd64 as it is: `folder` has manifest.json, and each blob under its sum.
+    """Pulls the unchanged image for Linux on amd64. `folder` then has manifest.json, and each blob under its digest.
 
-    `mirrors` has by registry the address that is asked in its place; without any, the machine's own
-    registries.conf counts. A login of the machine's own is used. Raises SkopeoFailed.
+    `mirrors` maps registries to the addresses that are asked instead. Without any, the machine's registries.conf and
+    its logins are used. Raises SkopeoFailed.
     """
     with ExitStack() as stack:
         held = [stack.enter_context(memory_file(render_mirrors(mirrors)))] if mirrors else []
@@ -67,13 +69,15 @@ def pull_image(reference: str, folder: Path, mirrors: Mapping[str, str]) -> None
 
 
 def render_mirrors(mirrors: Mapping[str, str]) -> bytes:
-    """https://github.com/containers/image/blob/v5.22.0/docs/containers-registries.conf.5.md"""
+    """The configuration of mirrors.
+    https://github.com/containers/image/blob/v5.22.0/docs/containers-registries.conf.5.md
+    """
     lines = []
     for registry, address in mirrors.items():
         parts = urlsplit(address)
         is_plain = "true" if parts.scheme == "http" else "false"
         location = f"{parts.netloc}{parts.path}".rstrip("/")
-        # JSON's strings are TOML's too.
+        # JSON's strings are valid TOML.
         texts = (f"prefix = {json.dumps(registry)}", f"location = {json.dumps(location)}")
         lines += ["[[registry]]", *texts, f"insecure = {is_plain}"]
     return "\n".join([*lines, ""]).encode()
@@ -88,7 +92,7 @@ def run_skopeo(words: Sequence[str], places: Sequence[str], held: Sequence[int])
 
 
 def parse_error(text: str) -> str:
-    """The message of the last line, which has a time and a level before it."""
+    """The message of the last line, without its time and level."""
     line = (text.strip().splitlines() or [""])[-1]
     message = line.partition(' msg="')[2].removesuffix('"').replace('\\"', '"')
     return (message or line)[:LONGEST_LINE]
@@ -96,7 +100,7 @@ def parse_error(text: str) -> str:
 
 @contextmanager
 def memory_file(content: bytes) -> Iterator[int]:
-    """The descriptor of a file that is on no disk, for it may hold a password."""
+    """Yields the descriptor of a file in memory. It is on no disk, because it may contain a password."""
     held = os.memfd_create("skopeo")
     try:
         os.write(held, content)

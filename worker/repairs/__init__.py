@@ -1,1 +1,1 @@
-"""Runs of repairs: facts for checks, probes of hosts, and the process of a playbook."""
+"""Repair runs: the facts for checks, the probes of hosts, and the process of a playbook."""

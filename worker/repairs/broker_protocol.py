@@ -29,7 +29,7 @@ NUMBER = re.compile(r"[1-9][0-9]{0,18}")
 LOCK = re.compile(r"master|node-[1-9][0-9]{0,18}")
 SITE_CHECKS = {CheckKind.SITE_ANSWERS, CheckKind.CERTIFICATE_LASTS}
 MAX_QUOTED = 60
-"""Characters of what was said that a message repeats."""
+"""Characters of a request that an error message repeats."""
 ANSWER_SECONDS = 30.0
 """Seconds."""
 LONGEST_LINE = 65_536
@@ -47,7 +47,7 @@ class BrokerInventory:
 
 @dataclass(frozen=True)
 class BrokerRequest:
-    """One run that may begin: everything that reaches Ansible is one of these or follows from them."""
+    """A run that may begin. Everything that Ansible gets is one of these values or is derived from them."""
 
     number: str
     repair: Repair
@@ -55,10 +55,10 @@ class BrokerRequest:
     locks: tuple[str, ...]
     is_dry_run: bool = False
     probe_port: int | None = None
-    """The site's own port where only the repair's checks are looked at; None: the repair runs."""
+    """The site's port, if only the probe of the repair's checks runs. None: the repair runs."""
 
     def to_data(self) -> dict[str, Any]:
-        """As it is said at the door."""
+        """The request as it is sent through the socket."""
         return {
             "number": self.number,
             "repair": self.repair.name,
@@ -70,7 +70,7 @@ class BrokerRequest:
 
 
 def parse_broker_request(words: Mapping[str, Any], known: BrokerInventory) -> BrokerRequest:
-    """Raises Refused with the first thing that is not as it should be."""
+    """Raises Refused with the first field that is wrong."""
     expected = set(BrokerRequest.__dataclass_fields__) - {"is_dry_run"} | {"dry_run"}
     if set(words) != expected:
         raise Refused(
@@ -88,14 +88,14 @@ def parse_broker_request(words: Mapping[str, Any], known: BrokerInventory) -> Br
 
 
 def parse_run_number(said: Any) -> str:
-    """Of a run: also the name of its folder."""
+    """The number of a run, which is also the name of its folder."""
     if not isinstance(said, str) or not NUMBER.fullmatch(said):
         raise Refused("number", "repair.refused_run", number=str(said)[:MAX_QUOTED])
     return said
 
 
 def parse_dry_run(said: Any) -> bool:
-    """A word that only resembles it would change what was to be looked at."""
+    """Accepts only booleans: a value that is taken for another one would turn a dry run into a repair."""
     if not isinstance(said, bool):
         raise Refused("dry_run", "repair.refused_request", what=f"dry_run {said}"[:MAX_QUOTED])
     return said
@@ -110,7 +110,7 @@ def parse_port(said: Any) -> int | None:
 
 
 def parse_hosts(said: Any, repair: Repair, known: BrokerInventory) -> tuple[str, ...]:
-    """A repair of the master works there alone; one of nodes on any host of the inventory."""
+    """A repair of the master works on the master only, one of nodes on any host of the inventory."""
     there = {*known.masters} if repair.targets is RepairTargets.MASTER else {*known.masters, *known.nodes}
     names = [str(name) for name in said] if isinstance(said, list) else []
     strange = [name[:MAX_QUOTED] for name in names if name not in there]
@@ -120,7 +120,7 @@ def parse_hosts(said: Any, repair: Repair, known: BrokerInventory) -> tuple[str,
 
 
 def parse_locks(said: Any, count: int) -> tuple[str, ...]:
-    """One for each host; none where nothing is changed."""
+    """One lock for each host, or none if nothing is changed."""
     names = [str(name) for name in said] if isinstance(said, list) else []
     if len(names) != count or not all(LOCK.fullmatch(name) for name in names):
         raise Refused("locks", "repair.refused_request", what=f"locks {said}"[:MAX_QUOTED])
@@ -128,7 +128,7 @@ def parse_locks(said: Any, count: int) -> tuple[str, ...]:
 
 
 def probe_variables(checks: Iterable[RepairCheck], port: int) -> dict[str, str]:
-    """What look.yml asks of each host: it follows from the catalogue alone."""
+    """The variables of look.yml for each host, derived from the catalogue alone."""
     units: set[str] = set()
     doors: set[str] = set()
     kinds: set[CheckKind] = set()
@@ -147,7 +147,9 @@ def probe_variables(checks: Iterable[RepairCheck], port: int) -> dict[str, str]:
 
 
 def ask_broker(door: Path, words: Mapping[str, Any]) -> None:
-    """Returns once it is done, or the run's process can be found. Raises Unavailable, also where it is refused."""
+    """Returns when the broker has done it, or the run's process can be found. Raises Unavailable, also if it is
+    refused.
+    """
     try:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(ANSWER_SECONDS)
@@ -167,7 +169,7 @@ def write_json_line(connection: socket.socket, words: Mapping[str, Any]) -> None
 
 
 def read_json_line(connection: socket.socket) -> dict[str, Any]:
-    """Empty where the other side says nothing of use. Raises OSError."""
+    """The object in one line. Empty if the other side sends none. Raises OSError."""
     said = b""
     while not said.endswith(b"\n") and len(said) < LONGEST_LINE:
         more = connection.recv(4096)

@@ -1,5 +1,6 @@
 """Reads the facts that the checks of a repair need, of hosts by a playbook that changes nothing, and evaluates the
-checks."""
+checks.
+"""
 
 import time
 import uuid
@@ -39,7 +40,7 @@ BACKUP_KINDS = {CheckKind.BACKUP_MADE, CheckKind.BACKUP_RESTORED}
 PROBE_TASK = "Look at what the checks ask for"
 CLUSTER_PROBE_TASK = "Look at the node and its cluster"
 HostStates = Mapping[str, Mapping[str, Any] | None]
-"""By host; None for one that was not reached."""
+"""The facts by host. None for a host that was not reached."""
 
 
 def run_checks(
@@ -58,7 +59,7 @@ def evaluate_without_database(
     hosts: HostStates | None,
     names: Sequence[str],
 ) -> list[CheckResult]:
-    """One by one: those that only the database could answer are red and say that it was not read."""
+    """Evaluates the checks one by one. Those that need the database are red and say that it was not read."""
     found = []
     for check in checks:
         try:
@@ -75,7 +76,7 @@ def evaluate_checks(
     hosts: HostStates | None,
     names: Sequence[str],
 ) -> list[CheckResult]:
-    """In their order, by facts of one moment; `names` are the hosts of the run."""
+    """Evaluates the checks in their order, with facts of one moment. `names` are the hosts of the run."""
     wanted = tuple(checks)
     kinds = {check.kind for check in wanted}
     facts = replace(read_check_facts(cluster, kinds), hosts=hosts, now=cluster.clock())
@@ -85,7 +86,9 @@ def evaluate_checks(
 
 
 def probe_hosts(cluster: Cluster, entry: CatalogueEntry, run: RepairRun) -> HostStates | None:
-    """By host, None for one that was not reached; None at all where no check asks. Raises Unavailable."""
+    """The facts by host; None for a host that was not reached. The result is None if no check needs hosts. Raises
+    Unavailable.
+    """
     settings = cluster.settings
     asks = any(check.kind in HOST_CHECKS for check in entry.repair.checks)
     if not asks or settings.ansible_dir is None or settings.ansible_programs is None:
@@ -115,9 +118,10 @@ def read_probe(folder: Path, hosts: Iterable[str]) -> HostStates:
 
 
 def with_local_times(state: Mapping[str, Any], told_at: float) -> dict[str, Any]:
-    """When each unit and the host began, seconds since 1970, 0 where it does not run.
+    """When each unit and the host started, in seconds since 1970; 0 if it does not run.
 
-    A host's clock may be ahead of ours or behind: it tells ages, which are counted back from when we were told.
+    A host's clock may differ from ours. It therefore reports ages, which are subtracted from the time at which we
+    received them.
     """
 
     def since(age: float | None) -> float:
@@ -160,7 +164,7 @@ def read_heartbeats(cluster: Cluster, names: Sequence[str]) -> dict[str, datetim
 
 
 def environment_problem(cluster: Cluster) -> str:
-    """Where the default training environment should be and is not; empty where it stands."""
+    """The path of the default training environment if nothing is there, or `-` if no path is known; else empty."""
     known = read_default_environment(cluster)
     if known is None or known.state is not EnvironmentState.READY:
         return known.path if known and known.path else "-"
@@ -192,7 +196,7 @@ def read_newest_backup(cluster: Cluster) -> dict[str, Any] | None:
 
 
 def read_service_starts(cluster: Cluster) -> dict[str, datetime | None]:
-    """As the process manager of the embedded set knows them; empty where it does not answer."""
+    """The start times of the services of `make up`. Empty if the process manager does not answer."""
     places = InstallationPaths(
         clone=cluster.settings.state_dir,
         state_dir=cluster.settings.state_dir,

@@ -1,8 +1,8 @@
 """Drives one repair run: prepares Ansible, probes, runs the playbook in a process of its own, and probes again; the
 checks decide the verdict.
 
-The driver only watches. A task worker or a console that is restarted, by this very repair or by anything else, finds
-the run by its folder and goes on watching.
+The playbook does not depend on the driver: a task worker or a console that is restarted, perhaps by this very repair,
+finds the run by its folder and watches it again.
 """
 
 import time
@@ -26,70 +26,72 @@ STEP_PREPARE, STEP_PROBE, STEP_PLAYBOOK, STEP_VERIFY = "prepare_ansible", "look_
 DID_NOT_RUN = {"locked": "repair.locked", "vanished": "repair.vanished"}
 POLL_SECONDS = 0.1
 FIRST_POLL_SECONDS = 0.04
-"""Until the first task shows: whoever has clicked sits before an empty table."""
+"""The time until the first poll, because a person is waiting before an empty table."""
 CHECK_SECONDS = 1.0
 PROBE_AGE = timedelta(hours=24)
-"""How old what a check asks for may be before the repair has run."""
+"""The age of the events that checks count before the repair has run."""
 Data = Sequence[dict[str, Any]]
 
 
 class RepairRecorder(Protocol):
-    """Writes a run down while it is driven: in its row, or in a file while the database is away.
+    """Records a run while it is driven: in its row, or in a file while the database is away.
 
-    Each method raises Conflict once the run belongs to another driver.
+    Each method raises Conflict if another driver has taken over the run.
     """
 
     def read_run(self) -> RepairRun:
-        """As it is recorded now, with a person's request to cancel it."""
+        """The run as it is recorded now, including a person's request to cancel it."""
 
     def record_step(self, step: str) -> None:
-        """One of the STEP_ codes begins."""
+        """Records that one of the STEP_ codes begins."""
 
     def record_start(self, before: Data) -> None:
-        """`before` is what the checks said before anything was changed; the playbook begins now."""
+        """Records that the playbook begins. `before` are the results of the checks before anything was changed."""
 
     def record_tasks(self, tasks: Data, share: float) -> None:
-        """`share` of the tasks that have ended, 0 to 1."""
+        """Records the tasks. `share` of them has ended, 0 to 1."""
 
     def record_checks(self, checks: Data) -> None:
-        """What each check says while the verification waits."""
+        """Records the result of each check while the verification waits."""
 
     def record_end(self, verdict: RepairVerdict, rc: int | None, checks: Data, code: str = "") -> None:
-        """`code` says why where the verdict does not."""
+        """Records the end. `code` is a reason that the verdict does not tell."""
 
 
 @dataclass
 class RepairDriver:
-    """Carries out one run; what its recorder has written before decides where it goes on."""
+    """Drives one run. The recorded state decides where it continues."""
 
     cluster: Cluster
     entry: CatalogueEntry
     recorder: RepairRecorder
     log_file: Path
-    """Where the log of the playbook is copied to, for people."""
+    """The copy of the playbook's log that people read."""
     is_database_away: bool = False
-    """Then checks that need the database are red and say so."""
+    """If it is set, checks that need the database are red and say so."""
 
     @property
     def folder(self) -> Path:
         return playbook_runs.repair_run_folder(self.cluster, self.recorder.read_run())
 
     def drive(self) -> None:
-        """May be called again: what has begun is watched to its end. Raises Conflict, Unavailable."""
+        """Drives the run to its end; may be called again. Raises Conflict, Unavailable."""
         if self.recorder.read_run().started_at is None:
             playbook_runs.remove_stale_run_folder(self.folder)
         if playbooks.has_playbook_started(self.folder) or self.begin():
             self.follow()
 
     def resume(self) -> None:
-        """What has begun is watched to its end; what has not is given up, since whoever asked for it has left."""
+        """Follows a run that has begun to its end. One that has not begun is given up, because the person who
+        requested it is gone.
+        """
         if playbooks.has_playbook_started(self.folder):
             self.follow()
         else:
             self.recorder.record_end(RepairVerdict.BROKEN, None, [])
 
     def begin(self) -> bool:
-        """False where a person has cancelled it before its playbook began: then it has ended."""
+        """Prepares and starts the playbook. Returns False if a person cancelled the run before; then it has ended."""
         if self.end_if_cancelled():
             return False
         self.recorder.record_step(STEP_PREPARE)
@@ -109,7 +111,7 @@ class RepairDriver:
         return True
 
     def follow(self) -> None:
-        """From the start of its playbook to its verdict."""
+        """Follows the run from the start of its playbook to its verdict."""
         self.recorder.record_step(STEP_PLAYBOOK)
         end = self.watch_playbook()
         self.recorder.record_step(STEP_VERIFY)
@@ -119,7 +121,7 @@ class RepairDriver:
         )
 
     def watch_playbook(self) -> PlaybookEnd:
-        """Until it has ended; each change of the matrix is recorded a moment later."""
+        """Waits until the playbook has ended. Each change of the matrix is recorded a moment later."""
         folder = self.folder
         matrix, events = (
             TaskMatrix(task.en for task in self.entry.repair.tasks),
@@ -154,11 +156,13 @@ class RepairDriver:
             self.recorder.record_end(verdict, end.rc, checks)
 
     def is_cancel_requested(self) -> bool:
-        """Also while the checks are waited for, which may take a quarter of an hour."""
+        """Whether a person requests the end, also during the wait for the checks, which may take a quarter of an
+        hour.
+        """
         return self.recorder.read_run().cancel_requested_at is not None
 
     def wait_for_checks(self, end: PlaybookEnd) -> Data:
-        """A playbook that failed is looked after once; nothing more can come of it."""
+        """Waits until the checks are green. After a failed playbook they are evaluated once."""
         deadline = time.monotonic() + verification_seconds_after(self.entry, end)
         while True:
             checks = self.read_checks()
@@ -169,7 +173,7 @@ class RepairDriver:
             time.sleep(CHECK_SECONDS)
 
     def read_checks(self, age: timedelta | None = None) -> Data:
-        """What they say of everything since the run began, or of the last `age` before it has."""
+        """The results of the checks for the time since the run began, or for the last `age` before it has begun."""
         run = self.recorder.read_run()
         since = run.started_at or run.requested_at if age is None else self.cluster.clock() - age
         results = run_checks(self.cluster, self.entry, run, since, self.is_database_away)
@@ -177,26 +181,26 @@ class RepairDriver:
 
 
 def requested_end(run: RepairRun) -> str:
-    """`cancel`, `end` where that was not enough, or nothing."""
+    """`cancel`, `end` if a person ends it by force, or an empty string."""
     if run.cancel_requested_at is None:
         return ""
     return "end" if run.is_forced else "cancel"
 
 
 def has_not_run(entry: CatalogueEntry, run: RepairRun, end: PlaybookEnd) -> bool:
-    """Whether there is nothing to look after: a run that a person ended by force has worked until then."""
+    """Whether there is nothing to verify. A run that a person ended by force has worked until then."""
     return end.status in DID_NOT_RUN and not run.is_forced and not reboots_host(entry, end)
 
 
 def reboots_host(entry: CatalogueEntry, end: PlaybookEnd) -> bool:
-    """Whether the run may have ended with the very machine that it starts anew: then the checks decide."""
+    """Whether the run may have ended because it reboots this machine. Then the checks decide."""
     return end.status == "vanished" and any(
         check.kind is CheckKind.HOST_STARTED for check in entry.repair.checks
     )
 
 
 def verification_seconds(entry: CatalogueEntry) -> float:
-    """Seconds that the checks may take to turn green: a service needs a moment to be up."""
+    """Seconds in which the checks may turn green, because services need time to start."""
     return float(entry.repair.verify_timeout)
 
 

@@ -16,7 +16,6 @@ from cluster.services.context import Cluster
 from cluster.services.repairs.catalogue import CatalogueEntry, playbook_file
 from cluster.store.repairs import RepairRun
 from worker.adapters import ansible_environment, installed_playbooks, playbooks
-from worker.adapters.playbooks import CLONE, PlaybookRequest
 from worker.bootstrap.virtual_environments import is_built, virtual_environment_path
 from worker.repairs.broker_protocol import PROBE_TIMEOUT, BrokerRequest, ask_broker, probe_variables
 
@@ -30,7 +29,7 @@ def repair_run_folder(cluster: Cluster, run: RepairRun) -> Path:
 
 @external_call("repairs.forget_other_life")
 def remove_stale_run_folder(folder: Path) -> None:
-    """A run counts as started before its folder is made: what lies there is of a life that a restore has left."""
+    """Deletes a run's folder that exists before the run starts. It was left from the time before a restore."""
     if folder.exists():
         with safe_files.open_folder_path(folder.parent) as parent:
             safe_files.remove_tree(parent, folder.name)
@@ -38,21 +37,22 @@ def remove_stale_run_folder(folder: Path) -> None:
 
 @external_call("ansible.build")
 def ensure_ansible(cluster: Cluster, log: Path) -> Path:
-    """Its Python; built where this machine has none yet, which takes a minute. Raises Unavailable.
+    """Returns the Python of Ansible, which is built if this machine has none; that takes a minute. Raises
+    Unavailable.
 
-    What the builder says is written to `log` if it fails.
+    The output of a failed build is written to `log`.
     """
     named = cluster.settings.ansible_programs
     if named is not None:
         return ansible_environment.check_ansible(named).parent / "python"
     known = virtual_environment_path(
-        cluster.settings.cache_dir, "ansible", CLONE / "requirements" / "ansible.txt"
+        cluster.settings.cache_dir, "ansible", playbooks.CLONE / "requirements" / "ansible.txt"
     )
     if is_built(known):
         return known / "bin" / "python"
     command = ["/usr/bin/python3", "-B", "-m", "worker.bootstrap", "ansible", "--path"]
     done = subprocess.run(
-        command, cwd=CLONE, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        command, cwd=playbooks.CLONE, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
     if done.returncode != 0 or not said:
@@ -63,7 +63,9 @@ def ensure_ansible(cluster: Cluster, log: Path) -> Path:
 
 
 def check_unchanged(cluster: Cluster, entry: CatalogueEntry, run: RepairRun) -> None:
-    """What runs is what the forecast showed, and on servers what was installed. Raises Unavailable."""
+    """Checks that the files are those of the preview and, on servers, those that were
+    installed. Raises Unavailable.
+    """
     settings = cluster.settings
     if settings.repair_broker is not None and settings.ansible_dir is not None:
         with external_call("playbooks.check"):
@@ -73,7 +75,7 @@ def check_unchanged(cluster: Cluster, entry: CatalogueEntry, run: RepairRun) -> 
 
 
 def start_playbook(cluster: Cluster, entry: CatalogueEntry, run: RepairRun, python: Path) -> None:
-    """Raises Unavailable where the run does not begin, or is refused."""
+    """Raises Unavailable if the run does not begin or is refused."""
     with external_call("playbooks.begin"):
         if cluster.settings.repair_broker is not None:
             is_ahead = run.is_dry_run is True
@@ -96,11 +98,11 @@ def start_probe(cluster: Cluster, entry: CatalogueEntry, run: RepairRun, folder:
 
 def playbook_request_of(
     cluster: Cluster, entry: CatalogueEntry, run: RepairRun, python: Path
-) -> PlaybookRequest:
-    """On this machine, without keys; on servers the unit behind the door makes its own."""
+) -> playbooks.PlaybookRequest:
+    """The request for a run on this machine, without keys. On servers the repair broker makes its own."""
     settings, folder = cluster.settings, repair_run_folder(cluster, run)
     assert settings.ansible_dir is not None
-    return PlaybookRequest(
+    return playbooks.PlaybookRequest(
         folder=folder,
         playbook=playbook_file(settings.ansible_dir, run.name),
         hosts=run.hosts,
@@ -118,10 +120,10 @@ def playbook_request_of(
 
 def probe_request_of(
     cluster: Cluster, entry: CatalogueEntry, run: RepairRun, folder: Path
-) -> PlaybookRequest:
+) -> playbooks.PlaybookRequest:
     settings = cluster.settings
     assert settings.ansible_dir is not None and settings.ansible_programs is not None
-    return PlaybookRequest(
+    return playbooks.PlaybookRequest(
         folder=folder,
         playbook=settings.ansible_dir / "playbooks" / "look.yml",
         hosts=run.hosts,
@@ -135,13 +137,13 @@ def probe_request_of(
 
 @external_call("upkeep.write")
 def ensure_repair_command(state: Path, cache: Path) -> Path:
-    """A small script that calls `python -m worker upkeep` with this installation's settings."""
+    """Writes a small script that calls `python -m worker upkeep` with this installation's settings."""
     path = state / "run" / "upkeep"
     python = state / "environment" / "bin" / "python"
     lines = [
         "#!/bin/sh",
-        f"cd '{CLONE}' || exit 1",
-        f"export PYTHONPATH='{CLONE}' PYTHONPYCACHEPREFIX='{cache / 'pycache'}'",
+        f"cd '{playbooks.CLONE}' || exit 1",
+        f"export PYTHONPATH='{playbooks.CLONE}' PYTHONPYCACHEPREFIX='{cache / 'pycache'}'",
         f"exec '{python}' -m worker upkeep '{state / 'groundcrew.env'}' \"$@\"",
     ]
     write_atomically(path, "\n".join(lines) + "\n", 0o700)
@@ -149,7 +151,7 @@ def ensure_repair_command(state: Path, cache: Path) -> Path:
 
 
 def request_end(cluster: Cluster, folder: Path, is_forced: bool) -> bool:
-    """False where it could not be asked: it may have ended, or the next look asks again."""
+    """Asks the run to end. Returns False if it could not be asked: it may have ended, or the next poll asks again."""
     here = playbooks.kill_run_processes if is_forced else playbooks.request_cancel
     with external_call("playbooks.end"):
         if cluster.settings.repair_broker is None:
@@ -165,7 +167,9 @@ def request_end(cluster: Cluster, folder: Path, is_forced: bool) -> bool:
 
 
 def delete_run_folder_of(cluster: Cluster, folder: Path) -> None:
-    """On servers it is the run's own; one that cannot be let go of now goes with the next ones."""
+    """Deletes the folder. On servers the broker owns it; one that it cannot delete now is
+    deleted with the next ones.
+    """
     with external_call("repairs.prune"):
         if cluster.settings.repair_broker is None:
             shutil.rmtree(folder, ignore_errors=True)
@@ -177,7 +181,7 @@ def delete_run_folder_of(cluster: Cluster, folder: Path) -> None:
 
 
 def copy_log(folder: Path, target: Path) -> None:
-    """To where every operation's log lies, in a folder of other services; the transcript stays in its place."""
+    """Copies the log to the other logs of operations, in a folder of other services. The original stays."""
     source = playbooks.log_file(folder)
     if not source.exists():
         return
@@ -189,11 +193,11 @@ def copy_log(folder: Path, target: Path) -> None:
 
 
 RUNS_TO_KEEP = 200
-"""Runs; what the rows say of older ones stays."""
+"""The number of run folders that are kept. The rows of older runs stay."""
 
 
 def prune_run_folders(folder: Path, forget: Callable[[Path], None], kept: int = RUNS_TO_KEEP) -> list[str]:
-    """Names of the folders that went, the oldest first; a run that has not ended is none of them."""
+    """Deletes the folders of the oldest ended runs and returns their names."""
     ended = [path for path in folder.glob("*/exit.json") if path.parent.name.isdigit()]
     old = sorted(ended, key=lambda path: path.stat().st_mtime)[: -kept or None]
     for path in old:

@@ -11,9 +11,9 @@ from cluster.services.context import Cluster
 from cluster.services.jobs import attempts
 from cluster.services.jobs.live_attempts import LiveAttempt
 from cluster.services.leases import HeldLease
-from cluster.services.storage import folders
+from cluster.services.storage import folders, registered_paths
 from worker.executors.contract import Executor, Handle, NotStarted, start_problem_of
-from worker.scheduling.resume_points import find_recorded_resume_point
+from worker.scheduling.resume_points import find_start_point, require_start_point, start_from_copy
 from worker.scheduling.start_plan_builder import build_start_plan
 from worker.scheduling.start_rows import StartRows, read_start_rows
 
@@ -39,18 +39,21 @@ class AttemptStarts:
         for first in range(0, len(to_start), LOADED_AT_ONCE):
             some = to_start[first : first + LOADED_AT_ONCE]
             loaded = read_start_rows(self.cluster, [attempt.attempt_id for attempt in some])
-            asked = []
-            for attempt in some:
-                renew()
-                asked.append((attempt, self.record_and_submit(held, attempt, loaded)))
-            yield from asked
+            yield from self.record_and_submit(held, some, loaded, renew)
 
-    def record_and_submit(self, held: HeldLease, attempt: LiveAttempt, loaded: StartRows) -> PendingStart:
+    def record_and_submit(
+        self, held: HeldLease, some: Sequence[LiveAttempt], loaded: StartRows, renew: Callable[[], object]
+    ) -> list[tuple[LiveAttempt, PendingStart]]:
         """The intention is written before the executor is asked."""
-        resume = find_recorded_resume_point(self.cluster.settings, attempt) if attempt.resume_from else None
-        start = self.prepare_call(attempt, resume, loaded)
-        attempts.record_starting(self.cluster, held, attempt.attempt_id, resume)
-        return self.pool.submit(start)
+        resumes: dict[int, ResumePoint | None] = {}
+        calls = []
+        for attempt in some:
+            renew()
+            resume = find_start_point(self.cluster.settings, attempt)
+            resumes[attempt.attempt_id] = resume
+            calls.append((attempt, self.prepare_call(attempt, resume, loaded)))
+        attempts.record_starting(self.cluster, held, resumes)
+        return [(attempt, self.pool.submit(call)) for attempt, call in calls]
 
     def prepare_call(
         self, attempt: LiveAttempt, resume: ResumePoint | None, loaded: StartRows
@@ -59,13 +62,26 @@ class AttemptStarts:
         try:
             plan = build_start_plan(self.cluster, self.runtime, attempt.attempt_id, resume, loaded)
             folders.ensure_workspace_folder(self.cluster.settings, attempt.workspace_id)
+            require_start_point(attempt, resume)
         except OSError as error:
             return partial(raise_not_started, start_problem_of(str(error), error.errno))
         except Refused as refusal:
             return partial(raise_not_started, NotStarted(refusal.code, **refusal.data))
         except NotStarted as problem:
             return partial(raise_not_started, problem)
-        return partial(self.executor.start, plan)
+        dataset = loaded.attempts[attempt.attempt_id].job.dataset
+        start: Callable[[], Handle | None] = partial(self.executor.start, plan)
+        if resume is not None and resume.job is not None:
+            start = partial(start_from_copy, self.executor, self.cluster.settings, plan, attempt, resume)
+        return partial(self.start_checked, start, dataset.path if dataset else None)
+
+    def start_checked(self, start: Callable[[], Handle | None], registered_path: str | None) -> Handle | None:
+        """In a thread of the pool: storage that hangs keeps one start and not the scheduler."""
+        try:
+            registered_paths.check_path_at_start(self.cluster.settings, registered_path)
+        except Refused as refusal:
+            raise NotStarted(refusal.code, **refusal.data) from refusal
+        return start()
 
 
 def raise_not_started(problem: NotStarted) -> Handle:

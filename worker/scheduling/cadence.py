@@ -20,9 +20,11 @@ class PeriodicWork(StrEnum):
     """What the scheduler does every so many seconds (`PERIODS`)."""
 
     LEASE_RENEWAL = auto()
+    WHOLE_PASS = auto()
     WORKSPACE_FOLDERS = auto()
     EXPIRY = auto()
     FILE_DELETIONS = auto()
+    WHOLE_QUEUE = auto()
     QUEUE_TOTALS = auto()
     PROGRESS = auto()
     SCHEDULER_STATS = auto()
@@ -38,9 +40,11 @@ class PeriodicWork(StrEnum):
 PERIODS: Mapping[PeriodicWork, float] = MappingProxyType(
     {
         PeriodicWork.LEASE_RENEWAL: 3.0,
+        PeriodicWork.WHOLE_PASS: 10.0,  # While the rows hold no open work.
         PeriodicWork.WORKSPACE_FOLDERS: 1.0,  # Also if the event of a new workspace was lost.
         PeriodicWork.EXPIRY: 1.0,
         PeriodicWork.FILE_DELETIONS: 1.0,
+        PeriodicWork.WHOLE_QUEUE: 1.0,  # While events come so fast that no pass is without one.
         PeriodicWork.QUEUE_TOTALS: 10.0,
         PeriodicWork.PROGRESS: 5.0,
         PeriodicWork.SCHEDULER_STATS: 15.0,

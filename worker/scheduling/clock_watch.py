@@ -6,9 +6,8 @@ import structlog
 
 from cluster.domain.clock_jumps import ClockJumpDetector
 from cluster.services.context import Cluster
-from cluster.services.leases import HeldLease
+from cluster.services.leases import SCHEDULER_LEASE_DURATION, HeldLease
 from cluster.services.nodes.lost_nodes import correct_future_heartbeats
-from worker.scheduling.scheduler_lease import LEASE_DURATION
 
 log = structlog.get_logger()
 
@@ -23,7 +22,7 @@ class ClockWatch:
 
     def check(self, held: HeldLease) -> None:
         """After a jump everybody alive has the time of one lease to report again. Raises LeaseLost."""
-        self.detector = self.detector.observe(self.cluster.clock(), self.steady(), LEASE_DURATION)
+        self.detector = self.detector.observe(self.cluster.clock(), self.steady(), SCHEDULER_LEASE_DURATION)
         if self.detector.jump:
             log.warning("the clock was set", seconds=self.detector.jump.total_seconds())
             correct_future_heartbeats(self.cluster, held)

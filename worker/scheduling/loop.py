@@ -14,14 +14,16 @@ from cluster.services.context import Cluster
 from cluster.services.kubernetes.status import delete_kubernetes_status
 from cluster.services.leases import HeldLease, LeaseLost, release_lease
 from cluster.services.queue.dispatch import place_waiting_jobs
+from cluster.services.queue.open_work import has_open_work
 from worker.executors.contract import Executor
 from worker.executors.exit_watch import ExitWatch
-from worker.scheduling.cadence import BUSY_SECONDS, Cadence, PeriodicWork
+from worker.scheduling.cadence import BUSY_SECONDS, IDLE_SECONDS, PERIODS, Cadence, PeriodicWork
 from worker.scheduling.clock_watch import ClockWatch
 from worker.scheduling.file_deletions import JobFileDeletions
 from worker.scheduling.kubernetes_watch import open_kubernetes_watch
 from worker.scheduling.node_watch import NodeWatch
 from worker.scheduling.periodic_work import periodic_work
+from worker.scheduling.queue_reporter import QueueReporter
 from worker.scheduling.reconciler import Reconciler
 from worker.scheduling.scheduler_lease import acquire_scheduler_lease, lease_holder_name
 from worker.scheduling.usage import watch_sweeps
@@ -55,9 +57,11 @@ class SchedulerLoop:
         self.deletions = JobFileDeletions(cluster)
         self.kubernetes = open_kubernetes_watch(cluster, executor)
         self.workspace_folders = WorkspaceFolders(cluster, steady)
+        self.queue_reporter = QueueReporter(cluster, steady)
         nodes = NodeWatch(cluster, self.reconciler.executor, wakeup.wake)
         self.periodic_work = {
             **periodic_work(cluster, self.clocks, nodes),
+            PeriodicWork.WHOLE_QUEUE: self.place_whole_queue,
             PeriodicWork.FILE_DELETIONS: self.deletions.advance,
             PeriodicWork.SCHEDULER_STATS: self.record_stats,
         }
@@ -110,10 +114,11 @@ class SchedulerLoop:
         """The lease, renewed every few seconds; None while another scheduler has it."""
         if self.lease is None or self.cadence.is_due(PeriodicWork.LEASE_RENEWAL, self.steady()):
             had = self.lease
-            self.lease = acquire_scheduler_lease(self.cluster, self.holder)
+            self.lease = acquire_scheduler_lease(self.cluster, self.holder, had)
             self.cadence = self.cadence.begin_work(PeriodicWork.LEASE_RENEWAL, self.steady())
             if self.lease and not had:
                 log.info("scheduling", fence=self.lease.fence)
+                self.queue_reporter.begin_lease()
                 if self.kubernetes is None:
                     delete_kubernetes_status(self.cluster, self.lease)
         return self.lease
@@ -121,39 +126,68 @@ class SchedulerLoop:
     def run_pass(self) -> int:
         """Reconciles, places and starts once, and does the periodic work that is due; how many attempts live.
 
-        Raises LeaseLost.
+        Without open work it only does the periodic work. Raises LeaseLost.
         """
         held = self.lease
         assert held, "a pass needs the lease"
         self.cadence = self.cadence.begin_pass(self.steady())
         try:
-            living = self.reconcile_and_place(held)
-            self.run_periodic_work(held, living)
+            self.clocks.check(held)
+            if self.begin_if_due(PeriodicWork.WORKSPACE_FOLDERS) or self.cadence.is_woken:
+                self.workspace_folders.ensure_all()
+            self.reconciler.disk_watch.record(held)
+            is_idle = not self.has_work()
+            living = 0 if is_idle else self.reconcile_and_place(held)
+            pass_seconds = self.steady() - self.cadence.pass_began
+            self.queue_reporter.advance(held, self.cadence.has_changed, pass_seconds)
+            self.run_periodic_work(held, living, is_idle)
         finally:
             self.cadence = self.cadence.end_pass(self.steady())
         return living
 
+    def has_work(self) -> bool:
+        """An event, a live run or the rows say so, or it is time for a whole pass in any case."""
+        return (
+            self.cadence.is_woken
+            or bool(self.reconciler.handles)
+            or self.kubernetes is not None
+            or self.cadence.is_due(PeriodicWork.WHOLE_PASS, self.steady())
+            or has_open_work(self.cluster)
+        )
+
     def reconcile_and_place(self, held: HeldLease) -> int:
+        self.cadence = self.cadence.begin_work(PeriodicWork.WHOLE_PASS, self.steady())
         ended = self.reconciler.ended_count
-        self.clocks.check(held)
-        if self.begin_if_due(PeriodicWork.WORKSPACE_FOLDERS) or self.cadence.is_woken:
-            self.workspace_folders.ensure_all()
-        self.reconciler.disk_watch.record(held)
         living = self.reconciler.reconcile(held, self.renew_lease)
         if has_freed := self.reconciler.ended_count > ended:
             self.cadence = self.cadence.note_change()
         # Before anything is placed: of a sweep that is to be stopped nothing more starts.
         watch_sweeps(self.cluster, held)
-        if placed := place_waiting_jobs(self.cluster, held, self.cadence.is_woken, has_freed=has_freed):
+        is_urgent = self.cadence.is_woken or has_freed
+        if is_urgent:
+            self.queue_reporter.note_event()
+        else:
+            self.cadence = self.cadence.begin_work(PeriodicWork.WHOLE_QUEUE, self.steady())
+        if placed := place_waiting_jobs(
+            self.cluster, held, self.cadence.is_woken, has_freed, self.queue_reporter.note
+        ):
             self.cadence, ended = self.cadence.note_change(), self.reconciler.ended_count
             living += self.reconciler.reconcile_placed(held, placed, self.renew_lease)
             if self.reconciler.ended_count > ended:
                 self.wakeup.wake()  # Units came free after the queue was looked at.
         return living
 
-    def run_periodic_work(self, held: HeldLease, living: int) -> None:
+    def place_whole_queue(self, held: HeldLease) -> None:
+        """Passes that events cause read only what can start; this writes why the others wait."""
+        if place_waiting_jobs(self.cluster, held, note=self.queue_reporter.note):
+            self.wakeup.wake()
+
+    def run_periodic_work(self, held: HeldLease, living: int, is_idle: bool) -> None:
+        """Without open work only what has a longer period than the wait between two passes."""
         for work, run in self.periodic_work.items():
             if work is PeriodicWork.PROGRESS and not living:
+                continue
+            if is_idle and PERIODS[work] <= IDLE_SECONDS:
                 continue
             if self.begin_if_due(work):
                 run(held)

@@ -6,6 +6,7 @@ from functools import partial
 from cluster.services.alerts.notifier import notify_people
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease
+from cluster.services.notifications.messages import write_messages
 from cluster.services.operations.stale_operations import requeue_stale_operations
 from cluster.services.queue.totals import refresh_queue_totals
 from worker.scheduling import record_keeping
@@ -26,10 +27,16 @@ def periodic_work(cluster: Cluster, clocks: ClockWatch, nodes: NodeWatch) -> Map
         PeriodicWork.OFFLINE_REPAIRS: lambda held: record_keeping.import_offline_repairs(cluster),
         PeriodicWork.AUDIT_SEALS: lambda held: record_keeping.seal_access_log(cluster),
         PeriodicWork.NIGHTLY_BACKUP: partial(record_keeping.request_backup, cluster, clocks),
-        PeriodicWork.NOTIFICATIONS: partial(notify_people, cluster),
+        PeriodicWork.NOTIFICATIONS: partial(write_notifications, cluster),
         PeriodicWork.CONFINEMENT: nodes.record_confinement,
         PeriodicWork.ORPHAN_RUNS: nodes.end_orphan_runs,
     }
+
+
+def write_notifications(cluster: Cluster, held: HeldLease) -> None:
+    """Messages about people's own jobs and workspaces, then those about alerts; a task worker sends them."""
+    write_messages(cluster, held)
+    notify_people(cluster, held)
 
 
 def expire_leases_and_nodes(cluster: Cluster, clocks: ClockWatch, nodes: NodeWatch, held: HeldLease) -> None:

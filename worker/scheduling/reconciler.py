@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable, Collection
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,8 @@ from worker.scheduling.resume_points import find_resume_point
 from worker.scheduling.usage import with_rank_usage
 
 log = structlog.get_logger()
+GATHER_SECONDS = 0.01
+"""A start that has succeeded is recorded with the next one, if that one answers within this time."""
 LEFTOVER_TRIES, LEFTOVER_PAUSE_SECONDS = 5, 0.02
 """Killed processes are mostly gone after these tries; the rest is tried once in each pass."""
 
@@ -85,6 +88,8 @@ class Reconciler:
         self.disk_watch = DiskWatch(cluster, self.executor, steady)
         self.ended_count = 0
         """How many attempts have ended under our eyes."""
+        self.found_ends: list[tuple[LiveAttempt, attempts.AttemptEnd]] = []
+        """What this look has found to be over; recorded together."""
         self.start_problems: dict[int, NotStarted] = {}
         self.with_leftovers: set[int] = set()
         """Attempts of which something still runs, whatever was done about it."""
@@ -118,14 +123,21 @@ class Reconciler:
     def reconcile_each(
         self, held: HeldLease, living: list[LiveAttempt], renew: Callable[[], object], requeue: bool = False
     ) -> None:
-        to_start = []
+        to_start, self.found_ends = [], []
         for attempt in living:
             renew()
             if self.reconcile_one(held, attempt, requeue):
                 to_start.append(attempt)
+        self.record_found_ends(held)
+        started: list[tuple[LiveAttempt, Handle]] = []
         for attempt, start in self.starts.start_all(held, to_start, renew):
             renew()
-            self.finish_start(held, attempt, start)
+            if started and not wait((start,), GATHER_SECONDS).done:
+                self.record_started(held, started)
+                started = []
+            if (handle := self.finish_start(attempt, start)) is not None:
+                started.append((attempt, handle))
+        self.record_started(held, started)
 
     def reconcile_one(self, held: HeldLease, attempt: LiveAttempt, requeue: bool = False) -> bool:
         """Whether it is to be started; everything else is done when this returns."""
@@ -144,7 +156,7 @@ class Reconciler:
             # An executor that does not answer cannot start anything, so the start deadline begins when it answers.
             self.placed_at[attempt.attempt_id] = self.steady()
         action = decide(self.attempt_facts(attempt, sight, truth, requeue))
-        with structlog.contextvars.bound_contextvars(job=attempt.job_id, attempt=attempt.number):
+        with log_context(attempt):
             self.act(held, attempt, sight, truth, action)
         return isinstance(action, StartAttempt)
 
@@ -201,10 +213,10 @@ class Reconciler:
         match action:
             case RecordRunning(is_adopted=adopted) if sight.handle is not None:
                 log.info("found running", adopted=adopted)
-                attempts.record_running(self.cluster, held, attempt.attempt_id, sight.handle, adopted)
+                attempts.record_running(self.cluster, held, {attempt.attempt_id: sight.handle}, adopted)
             case RecordEnd(outcome=outcome):
                 if self.end_leftovers(attempt, truth):
-                    self.record_end(held, attempt, outcome, truth)
+                    self.found_ends.append((attempt, self.attempt_end(attempt, outcome, truth)))
             case RecordInterruption(code=code, data=data):
                 if self.end_leftovers(attempt, truth):
                     self.interrupt(held, attempt, code, data, truth)
@@ -222,31 +234,45 @@ class Reconciler:
             case _:
                 pass
 
-    def finish_start(self, held: HeldLease, attempt: LiveAttempt, start: Future[Handle | None]) -> None:
-        with structlog.contextvars.bound_contextvars(job=attempt.job_id, attempt=attempt.number):
-            try:
-                handle = start.result()
-            except NotStarted as problem:
+    def finish_start(self, attempt: LiveAttempt, start: Future[Handle | None]) -> Handle | None:
+        """None if it did not start, or is on its way: a later look finds it running."""
+        try:
+            return start.result()
+        except NotStarted as problem:
+            with log_context(attempt):
                 log.warning("not started, tried again later", code=problem.code, **problem.data)
-                self.start_problems[attempt.attempt_id] = problem
-                if isinstance(problem, StartUnanswered):
-                    self.placed_at[attempt.attempt_id] = self.steady()
-                return
-            if handle is None:
-                return  # On its way: a later look finds it running.
-            self.remember_live_run(attempt, handle)
-            attempts.record_running(self.cluster, held, attempt.attempt_id, handle)
-            log.info("started", **handle)
+            self.start_problems[attempt.attempt_id] = problem
+            if isinstance(problem, StartUnanswered):
+                self.placed_at[attempt.attempt_id] = self.steady()
+            return None
 
-    def record_end(
-        self, held: HeldLease, attempt: LiveAttempt, outcome: AttemptOutcome, truth: ExitRecord | None
-    ) -> None:
+    def record_started(self, held: HeldLease, started: list[tuple[LiveAttempt, Handle]]) -> None:
+        if not started:
+            return
+        for attempt, handle in started:
+            self.remember_live_run(attempt, handle)
+        handles = {attempt.attempt_id: handle for attempt, handle in started}
+        attempts.record_running(self.cluster, held, handles)
+        for attempt, handle in started:
+            with log_context(attempt):
+                log.info("started", **handle)
+
+    def attempt_end(
+        self, attempt: LiveAttempt, outcome: AttemptOutcome, truth: ExitRecord | None
+    ) -> attempts.AttemptEnd:
         resume = self.find_resume_point(attempt) if attempt.retries_left else None
         if truth and attempt.nodes > 1:
             truth = with_rank_usage(self.attempt_folder(attempt), truth)
-        attempts.record_end(self.cluster, held, attempt.attempt_id, outcome, truth, resume)
-        self.ended_count += 1
-        log.info("ended", code=outcome.code, exit_code=outcome.exit_code)
+        return attempts.AttemptEnd(attempt.attempt_id, outcome, truth, resume)
+
+    def record_found_ends(self, held: HeldLease) -> None:
+        if not self.found_ends:
+            return
+        attempts.record_end(self.cluster, held, *(end for _, end in self.found_ends))
+        self.ended_count += len(self.found_ends)
+        for attempt, end in self.found_ends:
+            with log_context(attempt):
+                log.info("ended", code=end.outcome.code, exit_code=end.outcome.exit_code)
 
     def interrupt(
         self, held: HeldLease, attempt: LiveAttempt, code: str, data: dict[str, Any], truth: ExitRecord | None
@@ -288,8 +314,7 @@ class Reconciler:
         else:
             why = {"cause": problem.code, **problem.data} if problem else {}
             outcome = outcome_of_prevented_start(attempt.desired, why)
-            attempts.record_end(self.cluster, held, attempt.attempt_id, outcome)
-            self.ended_count += 1
+            self.found_ends.append((attempt, attempts.AttemptEnd(attempt.attempt_id, outcome)))
 
     def end_leftovers(self, attempt: LiveAttempt, truth: ExitRecord | None) -> bool:
         """A shim that was killed could not end its tree: before the units are free, we do.
@@ -311,3 +336,8 @@ class Reconciler:
         log.warning("what is left of it does not end: its units stay booked", left=left)
         self.with_leftovers.add(attempt.attempt_id)
         return False
+
+
+def log_context(attempt: LiveAttempt) -> AbstractContextManager[None]:
+    """Every line within it names the job and its attempt."""
+    return structlog.contextvars.bound_contextvars(job=attempt.job_id, attempt=attempt.number)

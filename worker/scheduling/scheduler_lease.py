@@ -1,19 +1,23 @@
 """The lease of the scheduler: one at a time, and a dead one of this machine is followed at once."""
 
 import os
-from datetime import timedelta
 
 from cluster.services.context import Cluster
-from cluster.services.leases import HeldLease, acquire_lease
+from cluster.services.leases import (
+    SCHEDULER_LEASE,
+    SCHEDULER_LEASE_DURATION,
+    HeldLease,
+    acquire_lease,
+    renew_lease,
+)
 from worker.inside.shim_process_tree import read_boot_id, read_process
 
-LEASE = "scheduler"
-LEASE_DURATION = timedelta(seconds=10)
 
-
-def acquire_scheduler_lease(cluster: Cluster, holder: str) -> HeldLease | None:
-    """None while another scheduler has it."""
-    return acquire_lease(cluster, LEASE, holder, LEASE_DURATION, is_dead_holder)
+def acquire_scheduler_lease(cluster: Cluster, holder: str, held: HeldLease | None = None) -> HeldLease | None:
+    """Renews it if it is `held`. None while another scheduler has it."""
+    if held is not None and renew_lease(cluster, held, SCHEDULER_LEASE_DURATION):
+        return held
+    return acquire_lease(cluster, SCHEDULER_LEASE, holder, SCHEDULER_LEASE_DURATION, is_dead_holder)
 
 
 def lease_holder_name() -> str:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session, joinedload, selectinload
 
 from cluster.domain.jobs.gpu_support import EnvironmentOrImage, GpuSupport
@@ -17,6 +17,18 @@ from cluster.services.images.gpu_support import read_job_environment
 from cluster.settings import Settings
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
+
+ATTEMPTS_TO_START = (
+    select(Attempt)
+    .where(Attempt.id.in_(bindparam("ids", expanding=True)))
+    .options(
+        joinedload(Attempt.job).joinedload(Job.training),
+        joinedload(Attempt.job).joinedload(Job.dataset),
+        joinedload(Attempt.node).selectinload(Node.units),
+        selectinload(Attempt.allocations).joinedload(Allocation.unit).joinedload(Unit.node),
+    )
+)
+"""Built once: every job passes it."""
 
 
 @dataclass(frozen=True)
@@ -33,18 +45,9 @@ class StartRows:
 
 def read_start_rows(cluster: Cluster, attempt_ids: Collection[int]) -> StartRows:
     """In as many statements for many as for one."""
-    query = (
-        select(Attempt)
-        .where(Attempt.id.in_(attempt_ids))
-        .options(
-            joinedload(Attempt.job).joinedload(Job.training),
-            joinedload(Attempt.job).joinedload(Job.dataset),
-            joinedload(Attempt.node).selectinload(Node.units),
-            selectinload(Attempt.allocations).joinedload(Allocation.unit).joinedload(Unit.node),
-        )
-    )
     with cluster.store.read() as session:
-        attempts = {attempt.id: attempt for attempt in session.scalars(query)}
+        found = session.scalars(ATTEMPTS_TO_START, {"ids": list(attempt_ids)})
+        attempts = {attempt.id: attempt for attempt in found}
         environment = load_default_environment(session)
         path = Path(environment.path) if environment else Path("/nonexistent")
         support = read_job_environment(cluster, session, environment)

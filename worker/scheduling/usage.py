@@ -1,5 +1,5 @@
-"""Reads what shims and ranks write about usage: progress and losses of running jobs, and the sum of the ranks of an
-attempt on several nodes."""
+"""Reads what shims and ranks write about usage: progress, headline metric and losses of running jobs, and the sum of
+the ranks of an attempt on several nodes."""
 
 from dataclasses import replace
 from functools import partial
@@ -9,11 +9,11 @@ from typing import Any
 import structlog
 
 from cluster.domain.jobs.exits import MAX_RANKS, ExitRecord
+from cluster.domain.jobs.headline_metric import parse_headline_metric
 from cluster.domain.jobs.progress import estimate_progress, parse_progress_report
 from cluster.domain.states import AttemptState
 from cluster.services.context import Cluster
-from cluster.services.jobs import live_attempts
-from cluster.services.jobs.progress import record_progress
+from cluster.services.jobs import live_attempts, progress
 from cluster.services.leases import HeldLease
 from cluster.services.storage import folders
 from cluster.services.sweeps import stops
@@ -23,7 +23,7 @@ log = structlog.get_logger()
 
 
 def watch_progress(cluster: Cluster, held: HeldLease) -> int:
-    """Stores the progress that has changed; how many rows were written. Raises LeaseLost."""
+    """Stores the progress and the headline metrics that have changed; how many rows were written. Raises LeaseLost."""
     found, now = {}, cluster.clock()
     for attempt in live_attempts.list_live_attempts(cluster):
         if attempt.state is not AttemptState.RUNNING:
@@ -31,10 +31,15 @@ def watch_progress(cluster: Cluster, held: HeldLease) -> int:
         folder = folders.attempt_folder(
             cluster.settings, attempt.workspace_id, attempt.job_id, attempt.number
         )
-        report = parse_progress_report(read_usage(folder).get("course"))
-        if report is not None:
-            found[attempt.attempt_id] = estimate_progress(report, now)
-    return record_progress(cluster, held, found) if found else 0
+        usage = read_usage(folder)
+        course = parse_progress_report(usage.get("course"))
+        report = progress.AttemptReport(
+            estimate_progress(course, now) if course is not None else None,
+            parse_headline_metric(usage.get("results"), usage.get("objective")),
+        )
+        if report != progress.AttemptReport():
+            found[attempt.attempt_id] = report
+    return progress.record_reports(cluster, held, found) if found else 0
 
 
 def watch_sweeps(cluster: Cluster, held: HeldLease) -> int:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from cluster.domain.errors import Unavailable
+from cluster.domain.errors import Refused, Unavailable
 from cluster.domain.states import EnvironmentState
 from cluster.domain.storage.upload_archives import ArchiveChecker
 from cluster.failpoints import external_call
@@ -19,6 +19,7 @@ from cluster.services.images.environments import read_default_environment
 from cluster.services.operations.lifecycle import finish_claimed_operation
 from cluster.services.storage import folders
 from cluster.services.storage.disk_space import require_disk_space
+from cluster.services.storage.registered_paths import check_registered_path
 from cluster.settings import Settings
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
@@ -34,16 +35,24 @@ class DatasetStorageFull(Unavailable):
 
 def run_import(cluster: Cluster, operation: Operation) -> None:
     """May run twice: what stands whole in its place is kept, a part is thrown away."""
-    dataset = datasets.read_dataset_of_operation(cluster, operation)
+    dataset = read_wanted_dataset(cluster, operation)
     if dataset.path:
         reporter = StepProgress(cluster, operation, {"look_through": 1.0})
         reporter.start()
-        folder = datasets.check_registered_path(cluster, dataset.path)
+        folder = check_registered_path(cluster.settings, dataset.path)
     else:
         reporter = StepProgress(cluster, operation, {"unpack": 9.0, "look_through": 1.0})
         reporter.start()
         folder = unpack_upload(cluster, dataset, reporter)
     scan_and_finish(cluster, operation, folder, reporter)
+
+
+def read_wanted_dataset(cluster: Cluster, operation: Operation) -> Dataset:
+    """Raises Refused if the dataset was deleted since it was asked for."""
+    dataset = datasets.read_dataset_of_operation(cluster, operation)
+    if dataset.deleted_at is not None:
+        raise Refused("dataset", "operation.subject_deleted")
+    return dataset
 
 
 def unpack_upload(cluster: Cluster, dataset: Dataset, reporter: StepProgress) -> Path:
@@ -52,7 +61,11 @@ def unpack_upload(cluster: Cluster, dataset: Dataset, reporter: StepProgress) ->
     with staging_folder(cluster, dataset) as (staging, is_done):
         if not is_done:
             require_disk_space(settings)
-            verdict = ArchiveChecker(archive.stat().st_size, unicode_names=settings.unicode_file_names)
+            verdict = ArchiveChecker(
+                archive.stat().st_size,
+                unicode_names=settings.unicode_file_names,
+                latin_names=dataset.has_latin_names,
+            )
             with external_call("archives.unpack"):
                 unpack_upload_archive(
                     archive, dataset.archive, staging, verdict, checking_room(settings, reporter)
@@ -74,7 +87,7 @@ def checking_room(settings: Settings, reporter: StepProgress) -> Callable[[float
 
 def run_sample(cluster: Cluster, operation: Operation) -> None:
     """By the training environment's interpreter, which has scikit-learn; asked for only once it is ready."""
-    dataset = datasets.read_dataset_of_operation(cluster, operation)
+    dataset = read_wanted_dataset(cluster, operation)
     reporter = StepProgress(cluster, operation, {"write_digits": 9.0, "look_through": 1.0})
     reporter.start()
     environment = read_default_environment(cluster)

@@ -1,4 +1,4 @@
-"""Sends the notices in the outbox: one mail per person, one webhook call per occurrence."""
+"""Sends the notifications in the outbox. About alerts: one mail per person, one webhook call per occurrence."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,10 +8,8 @@ from cluster.domain.errors import Unavailable
 from cluster.domain.states import NotificationChannel
 from cluster.failpoints import external_call
 from cluster.portal_paths import PROFILE
-from cluster.redaction import redact_text
 from cluster.services.alerts.outbox import (
     can_receive_mail,
-    list_channels,
     list_due_notifications,
     record_delivered,
     record_delivery_failure,
@@ -22,11 +20,18 @@ from cluster.store.alerts import AlertOccurrence, Notification
 from cluster.store.operations import Operation
 from worker.adapters.mail import send_mail, write_mail
 from worker.adapters.webhook import call_webhook
+from worker.tasks.personal_messages import (
+    LANGUAGES,
+    mail_host,
+    redact_secrets,
+    send_personal_mails,
+    send_personal_webhook_calls,
+    sentence_with_details,
+)
 from worker.tasks.step_progress import StepProgress
 
 SEND = "notices_send"
 WEIGHTS = {SEND: 1.0}
-LANGUAGES = ("ko", "en")
 
 
 def run_notices(cluster: Cluster, operation: Operation) -> None:
@@ -37,24 +42,28 @@ def run_notices(cluster: Cluster, operation: Operation) -> None:
     reporter = StepProgress(cluster, operation, WEIGHTS)
     reporter.start()
     reporter.report(SEND, 0.0)
-    ways = list_channels(cluster)
+    ways = cluster.settings.notification_channels
     if NotificationChannel.MAIL in ways:
         send_mails(cluster)
+        send_personal_mails(cluster)
     if NotificationChannel.WEBHOOK in ways:
         send_webhook_calls(cluster)
+    if NotificationChannel.PERSONAL_WEBHOOK in ways:
+        send_personal_webhook_calls(cluster)
     finish_claimed_operation(cluster, operation)
 
 
 def send_mails(cluster: Cluster) -> None:
     by_person: dict[int, list[Notification]] = {}
-    for notice in list_due_notifications(cluster, NotificationChannel.MAIL):
+    for notice in list_due_notifications(cluster, NotificationChannel.MAIL, is_personal=False):
         by_person.setdefault(notice.user_id or 0, []).append(notice)
     for notices in by_person.values():
         user = notices[0].user
         if user is None or user.email is None or not can_receive_mail(user):
             record_delivered(cluster, notices)  # Nobody wants it any more, or may have it.
             continue
-        subject, text = compose_mail(cluster, user.name, user.language, [each.occurrence for each in notices])
+        occurrences = [each.occurrence for each in notices if each.occurrence is not None]
+        subject, text = compose_mail(cluster, user.name, user.language, occurrences)
         try:
             with external_call("mail.send"):
                 mail = write_mail(
@@ -68,14 +77,15 @@ def send_mails(cluster: Cluster) -> None:
 
 
 def message_id(cluster: Cluster, notices: Sequence[Notification]) -> str:
-    host = cluster.settings.public_url.partition("://")[2].partition("/")[0].partition(":")[0]
-    return f"notices-{notices[0].id}-{notices[-1].id}@{host}"
+    return f"notices-{notices[0].id}-{notices[-1].id}@{mail_host(cluster)}"
 
 
 def send_webhook_calls(cluster: Cluster) -> None:
     """Ends at the first that is not taken: one dead receiver must not hold up the queue for all the others' sake."""
     settings = cluster.settings
     for notice in list_due_notifications(cluster, NotificationChannel.WEBHOOK):
+        if notice.occurrence is None:
+            continue
         timestamp = str(int(cluster.clock().timestamp()))
         try:
             with external_call("webhook.call"):
@@ -84,7 +94,7 @@ def send_webhook_calls(cluster: Cluster) -> None:
                     settings.webhook_secret,
                     notice.id,
                     timestamp,
-                    webhook_body(cluster, notice),
+                    webhook_body(cluster, notice.id, notice.occurrence),
                 )
         except Unavailable as failed:
             record_delivery_failure(cluster, [notice], str(failed.data["error"]))
@@ -92,12 +102,11 @@ def send_webhook_calls(cluster: Cluster) -> None:
         record_delivered(cluster, [notice])
 
 
-def webhook_body(cluster: Cluster, notice: Notification) -> dict[str, Any]:
+def webhook_body(cluster: Cluster, number: int, occurrence: AlertOccurrence) -> dict[str, Any]:
     """What a program reads, and the sentences for a person."""
-    occurrence = notice.occurrence
     alert = occurrence.alert
     return {
-        "id": notice.id,
+        "id": number,
         "code": alert["code"],
         "urgency": alert["urgency"],
         "since": occurrence.began_at.isoformat(),
@@ -135,15 +144,4 @@ def mail_lines(
 
 
 def occurrence_text(cluster: Cluster, occurrence: AlertOccurrence, language: str) -> str:
-    alert = occurrence.alert
-    zone, now = cluster.settings.zone, cluster.clock()
-    said = [words.sentence(alert["code"], alert["data"], language, zone, now)]
-    said += [words.sentence(code, data, language, zone, now) for code, data in alert["details"]]
-    return " · ".join(said)
-
-
-def redact_secrets(cluster: Cluster, text: str) -> str:
-    """Reasons of failures quote programs, and those quote what they were given."""
-    settings = cluster.settings
-    secrets = (settings.secret_key, settings.audit_key, settings.metrics_token, settings.webhook_secret)
-    return redact_text(text, [secret for secret in secrets if secret])
+    return sentence_with_details(cluster, occurrence.alert, language)

@@ -5,6 +5,7 @@ RQ's retries, callbacks, webhooks, time limits and remote commands are off: the 
 """
 
 import json
+import signal
 import sys
 import zlib
 from typing import Any
@@ -15,12 +16,13 @@ from rq import Worker
 from rq.exceptions import DeserializationError, NoSuchJobError, TimeoutFormatError
 from rq.job import Job
 from rq.serializers import JSONSerializer
-from sqlalchemy.orm import configure_mappers
 
 from cluster.domain.states import TaskQueue
 from cluster.event_bus import RUN_OPERATION, connect_redis
+from cluster.gc_freeze import freeze_startup_objects
 from cluster.settings import Settings
 from worker.tasks.run import run_operation
+from worker.tasks.worker_processes import WorkerProcesses, end_own_group, end_with_parent
 
 log = structlog.get_logger()
 QUARANTINE = "gc:quarantine"
@@ -113,6 +115,12 @@ class OperationWorker(Worker):
         if self.horse_pid:
             self.kill_horse()
 
+    def setup_work_horse_signals(self) -> None:
+        """A horse whose worker was killed ends with all that it has started: the row is taken up again."""
+        super().setup_work_horse_signals()  # type: ignore[no-untyped-call]
+        signal.signal(signal.SIGTERM, end_own_group)
+        end_with_parent(self.pid or 0)
+
 
 def make_rq_worker(queue: str, connection: Redis) -> OperationWorker:
     return OperationWorker(
@@ -122,12 +130,18 @@ def make_rq_worker(queue: str, connection: Redis) -> OperationWorker:
 
 
 def main(arguments: list[str]) -> int:
-    """`python -m worker tasks QUEUE`."""
-    if len(arguments) != 1 or arguments[0] not in list(TaskQueue):
-        sys.stderr.write(f"usage: python -m worker tasks {'|'.join(TaskQueue)}\n")
+    """`python -m worker tasks QUEUE…`: one queue in this process, several in a fork of it each."""
+    if not arguments or not set(arguments) <= set(TaskQueue):
+        sys.stderr.write(f"usage: python -m worker tasks {'|'.join(TaskQueue)}…\n")
         return 2
     settings = Settings.from_environment()
-    # Once, here: each work horse is a fork of this process, and begins with what it knows.
-    configure_mappers()
-    make_rq_worker(arguments[0], connect_redis(settings.redis_url)).work(logging_level="WARNING")
+    # Once, here: each worker and each work horse is a fork of this process, and begins with what it knows.
+    freeze_startup_objects()
+
+    def work(queue: str) -> None:
+        make_rq_worker(queue, connect_redis(settings.redis_url)).work(logging_level="WARNING")
+
+    if len(arguments) > 1:
+        return WorkerProcesses(arguments, work).run()
+    work(arguments[0])
     return 0

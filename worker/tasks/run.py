@@ -16,7 +16,7 @@ from cluster.services.operations.lifecycle import claim_operation, fail_claimed_
 from cluster.settings import Settings
 from cluster.store.operations import Operation
 from worker.composition import open_cluster
-from worker.tasks import backups, datasets, environments, notices, repairs
+from worker.tasks import backups, code_imports, datasets, environments, notices, repairs
 from worker.tasks.operation_lease import lease_kept
 
 log = structlog.get_logger()
@@ -29,6 +29,7 @@ BODIES: dict[str, tuple[TaskBody, FailureRecorder]] = {
     OperationKind.DATASET_IMPORT: (datasets.run_import, datasets.record_dataset_failure),
     OperationKind.DATASET_SAMPLE: (datasets.run_sample, datasets.record_dataset_failure),
     OperationKind.DATASET_DELETE: (datasets.run_delete, datasets.record_dataset_failure),
+    OperationKind.CODE_IMPORT: (code_imports.run_import, code_imports.record_import_failure),
     OperationKind.BACKUP: (backups.run_backup, fail_claimed_operation),
     OperationKind.NOTICES: (notices.run_notices, fail_claimed_operation),
     OperationKind.REPAIR: (repairs.run_repair, repairs.record_repair_failure),

@@ -36,4 +36,4 @@ def list_running_job_lines(settings: Settings) -> list[RunningJobLine]:
         return []
     cluster = open_cluster(settings)
     jobs = list_jobs(cluster, service_actor(cluster), states=RUNNING, limit=1000)
-    return [RunningJobLine(job.id, job.name, job.workspace.name, job.user.name) for job in jobs]
+    return [RunningJobLine(job.id, job.name, job.workspace_name, job.user_name) for job in jobs]

@@ -9,7 +9,12 @@ from rich.table import Table
 from cluster import words
 from cluster.settings import VERSION, Settings
 from worker.bootstrap.paths import InstallationPaths, find_installation_paths
-from worker.bootstrap.terminal import language_of_terminal, print_sentence, terminal_text
+from worker.bootstrap.terminal import (
+    language_of_terminal,
+    print_sentence,
+    terminal_text,
+    until_reader_leaves,
+)
 from worker.embedded.commands.running_jobs import list_running_job_lines
 from worker.embedded.settings_file import read_settings_file
 from worker.embedded.supervisor import SupervisorClient
@@ -35,9 +40,18 @@ def main(arguments: list[str]) -> int:
     for each in processes:
         age = words.format_duration(time.time() - each.started_at, language) if each.pid else ""
         table.add_row(each.name, each.state.lower(), str(each.pid or ""), age)
-    Console(soft_wrap=True).print(table)
-    print_installation(places)
+    with until_reader_leaves():
+        print(drawn(table), end="")
+        print_installation(places)
     return 0 if all(each.state == "RUNNING" for each in processes) else 1
+
+
+def drawn(table: Table) -> str:
+    """The table as text: rich would end the program by itself when the reader leaves."""
+    console = Console(soft_wrap=True)
+    with console.capture() as capture:
+        console.print(table)
+    return capture.get()
 
 
 def print_installation(places: InstallationPaths) -> None:

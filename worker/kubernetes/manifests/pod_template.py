@@ -1,7 +1,7 @@
 """The pod template of a run, within Pod Security's `restricted` profile.
 
-https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted
-An image decides nothing but its files: user, command, devices and privileges are ours.
+https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted An image determines only its files;
+user, command, devices and privileges come from the run spec.
 """
 
 from collections.abc import Sequence
@@ -14,18 +14,22 @@ from worker.kubernetes.manifests.volumes import pod_volume_mounts, pod_volumes
 
 RUNTIME_INSIDE = "/groundcrew/runtime"
 MEMORY_FILES_BYTES = 1024**3
-"""/dev/shm where a run has no memory limit; with one, half of it. It counts as its memory."""
+"""Size of /dev/shm if a run has no memory limit. With a limit it is half of it. It counts
+towards the run's memory.
+"""
 SCRATCH = "16Gi"
-"""/tmp, on the node's disk."""
+"""Size of /tmp, which is on the node's disk."""
 TERMINATION_SECONDS = 15
-"""Seconds between the shim's own grace and the kubelet's patience with it."""
+"""Seconds that the kubelet waits longer than the shim's own grace time."""
 CPU_REQUEST_SHARE = 0.5
-"""A run may use its part of the processors, and asks for half of it: the system's own pods have asked for some."""
+"""A run may use its share of the processors but requests only half of it, because the system's own pods have requests
+too.
+"""
 GPU = "nvidia.com/gpu"
 HOST = "kubernetes.io/hostname"
 NO_GPU = "void"
 LAUNCHER = {"cpu": "100m", "memory": "512Mi"}
-"""What an MPIJob's launcher asks for: it computes nothing."""
+"""The resources that an MPIJob's launcher requests. It does not compute."""
 
 
 def pod_template(
@@ -38,7 +42,7 @@ def pod_template(
     env: Sequence[KubernetesObject] = (),
     labels: KubernetesObject | None = None,
 ) -> KubernetesObject:
-    """`more` is of the container. `units` 0: it starts the others and computes nothing."""
+    """`more` is merged into the container. `units` is 0 for a pod that only starts the others."""
     container = {
         "name": name,
         "image": run.image,
@@ -99,10 +103,10 @@ def pod_security_context() -> KubernetesObject:
 
 
 TOLERATIONS: list[KubernetesObject] = [
-    # A node that is silent for a while loses nothing: when it is given up is ours to say, and then we delete.
+    # A node that is silent for a while keeps its pods. We decide when it is lost, and then delete them.
     {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute"},
     {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"},
-    # Which nodes it may be on is said by their names.
+    # The nodes that a pod may use are listed by their names, control planes too.
     {"key": "node-role.kubernetes.io/control-plane", "operator": "Exists", "effect": "NoSchedule"},
     {"key": GPU, "operator": "Exists", "effect": "NoSchedule"},
 ]
@@ -119,7 +123,9 @@ def node_affinity(nodes: Sequence[str]) -> KubernetesObject:
 
 
 def pod_environment(run: RunSpec, units: int) -> list[KubernetesObject]:
-    """Of the shim alone: what the program gets stands in the plan. Only a device plugin shows GPUs."""
+    """The environment of the shim. The program's own environment is in the plan. Only a device plugin makes GPUs
+    visible.
+    """
     hidden = [] if run.has_gpus and units else [{"name": "NVIDIA_VISIBLE_DEVICES", "value": NO_GPU}]
     return [
         *hidden,
@@ -157,7 +163,7 @@ def runtime_volumes(run: RunSpec) -> list[KubernetesObject]:
 
 
 def runtime_mounts(run: RunSpec) -> list[KubernetesObject]:
-    """A folder in a folder: the kubelet makes the place for it."""
+    """The mounts of the job runtime. The kubelet creates the mount point of a folder inside a folder."""
     return [
         {"name": each.volume, "mountPath": str(PurePosixPath(RUNTIME_INSIDE, each.path)), "readOnly": True}
         for each in run.runtime

@@ -1,8 +1,8 @@
-"""The volumes of a run: one claim per folder of the shared storage and workspace; no pod has a hostPath.
+"""The volumes of a run: one claim per workspace and folder of the shared storage. No pod has a hostPath.
 
-Pod Security's `restricted` lets a pod name claims alone; which folder is behind one is written in a volume that only
-cluster administrators and we can make. A volume shows a workspace its own folder, and of that a pod sees the attempt's
-parts alone (docs/decisions/2026-11-21-volumes-on-the-shared-path.md).
+Pod Security's `restricted` allows a pod to name only claims. The folder behind a claim is written in its volume,
+which only cluster administrators and we can create. A volume contains a workspace's own folder, of which a pod mounts
+only the attempt's parts (docs/decisions/2026-11-21-volumes-on-the-shared-path.md).
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from worker.kubernetes.manifests.run_spec import PodMount, RunSpec
 from worker.kubernetes.object_kinds import object_head
 
 SIZE = "1Ti"
-"""Kubernetes wants a number; nothing of a shared folder is counted by it."""
+"""Kubernetes requires a size, but does not limit a shared folder by it."""
 EVERY_NODE = {
     "required": {
         "nodeSelectorTerms": [
@@ -28,39 +28,41 @@ EVERY_NODE = {
 
 
 @dataclass(frozen=True)
-class VolumeFolder:
+class FolderVolume:
     """One volume with its claim."""
 
     path: Path
     claim: str
     is_ours: bool
-    """Beneath the storage, where an export of NFS may stand for it."""
+    """Whether the folder is in our storage, which nodes may mount by NFS."""
 
 
 def volume_root(run: RunSpec) -> Path:
     return run.storage / "workspaces" / str(run.workspace)
 
 
-def volume_folder_of_mount(run: RunSpec, shown: PodMount) -> VolumeFolder:
-    """The workspace's own, or the one outside of the storage that is registered as a dataset."""
+def folder_volume_of_mount(run: RunSpec, shown: PodMount) -> FolderVolume:
+    """The volume of the workspace's folder, or that of a folder outside the storage that is
+    registered as a dataset.
+    """
     if shown.source.is_relative_to(own := volume_root(run)):
-        return VolumeFolder(own, f"gc-{run.installation}-workspace", True)
+        return FolderVolume(own, f"gc-{run.installation}-workspace", True)
     digest = hashlib.sha256(os.fsencode(shown.source)).hexdigest()[:12]
-    return VolumeFolder(
+    return FolderVolume(
         shown.source, f"gc-{run.installation}-path-{digest}", shown.source.is_relative_to(run.storage)
     )
 
 
-def volume_folders(run: RunSpec) -> list[VolumeFolder]:
-    """Each once."""
-    return list(dict.fromkeys(volume_folder_of_mount(run, shown) for shown in run.shown))
+def folder_volumes(run: RunSpec) -> list[FolderVolume]:
+    """The volumes of the run, each once."""
+    return list(dict.fromkeys(folder_volume_of_mount(run, shown) for shown in run.shown))
 
 
 def volume_objects(run: RunSpec) -> Iterator[KubernetesObject]:
-    """What has to be there before the pods: a volume and its claim for each folder."""
+    """The objects that must exist before the pods: a volume and its claim for each folder."""
     namespace = object_names.workspace_namespace(run.workspace)
     labels = {object_names.INSTALLATION: run.installation, object_names.WORKSPACE: str(run.workspace)}
-    for folder in volume_folders(run):
+    for folder in folder_volumes(run):
         name = f"{folder.claim}-{run.workspace}"
         modes = ["ReadWriteMany"] if folder.path == volume_root(run) else ["ReadOnlyMany"]
         yield object_head("PersistentVolume", name, labels=labels) | {
@@ -83,8 +85,8 @@ def volume_objects(run: RunSpec) -> Iterator[KubernetesObject]:
         }
 
 
-def volume_source(run: RunSpec, folder: VolumeFolder) -> KubernetesObject:
-    """`local` also refuses to start where the folder is missing: a node that has not mounted the storage."""
+def volume_source(run: RunSpec, folder: FolderVolume) -> KubernetesObject:
+    """The volume's source. With `local` a pod also does not start if its node has not mounted the storage."""
     if run.exported and folder.is_ours:
         server, _, root = run.exported.partition(":/")
         path = Path("/", root) / folder.path.relative_to(run.storage)
@@ -93,10 +95,10 @@ def volume_source(run: RunSpec, folder: VolumeFolder) -> KubernetesObject:
 
 
 def pod_volume_mounts(run: RunSpec) -> list[KubernetesObject]:
-    """Everything to read, but for the attempt's own two folders."""
+    """All mounts are read-only, except the attempt's own two folders."""
     mounts = []
     for shown in run.shown:
-        folder = volume_folder_of_mount(run, shown)
+        folder = folder_volume_of_mount(run, shown)
         mount: KubernetesObject = {"name": folder.claim, "mountPath": str(shown.target)}
         if beneath := "/".join(shown.source.relative_to(folder.path).parts):
             mount["subPath"] = beneath
@@ -107,5 +109,5 @@ def pod_volume_mounts(run: RunSpec) -> list[KubernetesObject]:
 def pod_volumes(run: RunSpec) -> list[KubernetesObject]:
     return [
         {"name": folder.claim, "persistentVolumeClaim": {"claimName": folder.claim}}
-        for folder in volume_folders(run)
+        for folder in folder_volumes(run)
     ]

@@ -11,7 +11,7 @@ from worker.kubernetes.object_kinds import object_head
 
 CONTAINER_NAME = "run"
 USER_HOME = "/home/mpiuser"
-"""As in the default image: worker/environments/default/image.toml."""
+"""The home folder in the default image (worker/environments/default/image.toml)."""
 SSHD = (
     "exec /usr/sbin/sshd -De -f {home}/.sshd_config"
     ' -o "SetEnv=NVIDIA_VISIBLE_DEVICES=$NVIDIA_VISIBLE_DEVICES GROUNDCREW_NODE=$GROUNDCREW_NODE"'
@@ -19,7 +19,7 @@ SSHD = (
 
 
 def run_objects(run: RunSpec) -> list[KubernetesObject]:
-    """In the order in which they are made; the last one is the run itself."""
+    """The objects in the order of their creation. The last one is the run itself."""
     if run.gang is GangKind.MPI:
         return [mpi_job(run)]
     if run.gang is GangKind.INDEXED:
@@ -34,7 +34,9 @@ def owner_kind(gang: GangKind) -> str:
 
 
 def object_of_run(run: RunSpec, kind: str) -> KubernetesObject:
-    """With the label by which Kueue holds it back until the workspace's queue has room for all of it."""
+    """The metadata of the run, with the label by which Kueue holds it back until the workspace's queue has room for
+    all of it.
+    """
     place = object_names.run_name(run.job, run.attempt), object_names.workspace_namespace(run.workspace)
     labels = pod_labels(run) | (
         {object_names.QUEUE_LABEL: object_names.LOCAL_QUEUE} if kind in ("Job", "MPIJob") else {}
@@ -45,7 +47,9 @@ def object_of_run(run: RunSpec, kind: str) -> KubernetesObject:
 
 
 def object_of_gang(run: RunSpec, kind: str) -> KubernetesObject:
-    """Where its nodes have not as many units each: how many each has (see worker/kubernetes/node_assignment.py)."""
+    """As `object_of_run`; for an uneven gang it adds the units of each node (see
+    worker/kubernetes/node_assignment.py).
+    """
     begun = object_of_run(run, kind)
     if not run.is_even:
         begun["metadata"]["annotations"][object_names.UNITS] = format_assignment(run.members)
@@ -53,7 +57,7 @@ def object_of_gang(run: RunSpec, kind: str) -> KubernetesObject:
 
 
 def single_job(run: RunSpec) -> KubernetesObject:
-    """Tried once: whether there is another attempt is ours to say."""
+    """A Job that is tried once, because the scheduler decides about another attempt."""
     return object_of_run(run, "Job") | {
         "spec": {
             "backoffLimit": 0,
@@ -65,7 +69,9 @@ def single_job(run: RunSpec) -> KubernetesObject:
 
 
 def indexed_job(run: RunSpec) -> KubernetesObject:
-    """One pod per node where every node has as many units, else one per unit; one lost ends all."""
+    """One pod per node if every node has the same number of units, else one pod per unit. The loss of one pod ends
+    all.
+    """
     pods, units = pod_counts(run)
     name = object_names.run_name(run.job, run.attempt)
     made = pod_template(run, CONTAINER_NAME, run.command, units)
@@ -82,7 +88,7 @@ def indexed_job(run: RunSpec) -> KubernetesObject:
 
 
 def pod_dns_service(run: RunSpec) -> KubernetesObject:
-    """A service without an address of its own: `gc-7-1-0.gc-7-1` is the pod with number 0, also before it is ready."""
+    """A headless service: `gc-7-1-0.gc-7-1` is the address of pod 0, even before it is ready."""
     return object_of_run(run, "Service") | {
         "spec": {
             "clusterIP": "None",
@@ -93,7 +99,9 @@ def pod_dns_service(run: RunSpec) -> KubernetesObject:
 
 
 def mpi_job(run: RunSpec) -> KubernetesObject:
-    """The launcher has the shim; workers are reached by ssh, with keys that the MPI operator makes for this run."""
+    """An MPIJob whose launcher is the shim. Workers are reached by ssh, with keys that the MPI operator makes for
+    this run.
+    """
     pods, units = pod_counts(run)
     serve = ["/bin/bash", "-c", SSHD.format(home=USER_HOME)]
     ready = {
@@ -122,9 +130,9 @@ def mpi_job(run: RunSpec) -> KubernetesObject:
 
 
 def notebook_pod(run: RunSpec) -> KubernetesObject:
-    """A pod by itself: it is not a Job, because it never ends by having done its work.
+    """A pod without a Job, because a notebook does not end by itself.
 
-    Its service leads to it once it answers, and as long as it does.
+    Its service routes to the pod while the pod is ready.
     """
     serves = {
         "ports": [{"name": "web", "containerPort": run.port}],
@@ -151,18 +159,20 @@ def notebook_service(run: RunSpec) -> KubernetesObject:
 
 
 def attempt_labels_of_pods(run: RunSpec) -> dict[str, str]:
-    """Labels that all pods of the attempt have, and no others."""
+    """The labels of all pods of the attempt and of no others."""
     return {object_names.JOB: str(run.job), object_names.ATTEMPT: str(run.attempt)}
 
 
 def pod_counts(run: RunSpec) -> tuple[int, int]:
-    """How many pods, and how many units in each."""
+    """The number of pods, and the number of units in each."""
     counts = units_per_pod([member.units for member in run.members])
     return len(counts), counts[0]
 
 
 def spread_over_nodes(run: RunSpec, labels: dict[str, str]) -> KubernetesObject:
-    """Pods that have all units of a node in them are on one node each; others wait until they are told theirs."""
+    """One pod per node, if a pod has all units of its node. The pods of an uneven gang wait
+    until they are assigned.
+    """
     if not run.is_even:
         return {"schedulingGates": [{"name": object_names.SCHEDULING_GATE}]}
     if len(run.members) == 1:
@@ -177,5 +187,5 @@ def spread_over_nodes(run: RunSpec, labels: dict[str, str]) -> KubernetesObject:
 
 
 def shim_command(folder: str, entry: str = "shim.py", *more: str) -> tuple[str, ...]:
-    """The image's Python runs it, and nothing that the image or the code brings is imported before."""
+    """The image's Python runs the shim before it imports anything from the image or the code."""
     return ("/usr/bin/env", "python3", "-I", "-S", f"{RUNTIME_INSIDE}/{entry}", folder, *more)

@@ -10,15 +10,17 @@ from cluster.domain.kubernetes.api_objects import parse_quantity
 
 Thing = dict[str, Any]
 FINGERPRINT = "groundcrew.io/wanted"
-"""An annotation: what we wrote last. Where it is what we want now, another hand has changed the object since."""
+"""The annotation with a digest of what we wrote last. If it equals that of what we want now, somebody else changed
+the object since.
+"""
 PARTLY_OURS = frozenset({"Namespace", "ServiceAccount"})
-"""Of these the API server and others fill in fields of their own; what we set is looked at, and nothing else."""
+"""In objects of these kinds only our own fields are compared, because others add fields."""
 ABSENT = None
 
 
 @dataclass(frozen=True)
 class FieldDifference:
-    """`path` as (spec, hard, pods); `found` or `wanted` is None where there is nothing."""
+    """The values at `path`, as (spec, hard, pods). `found` or `wanted` is None if there is no value."""
 
     path: tuple[str, ...]
     found: Any
@@ -29,7 +31,7 @@ class FieldDifference:
 
 
 def with_fingerprint(thing: Thing) -> Thing:
-    """With what we want written on it."""
+    """The object with the fingerprint of what we want."""
     about = thing["metadata"]
     annotations = {**about.get("annotations", {}), FINGERPRINT: object_fingerprint(thing)}
     return thing | {"metadata": about | {"annotations": annotations}}
@@ -40,13 +42,13 @@ def object_fingerprint(thing: Thing) -> str:
 
 
 def was_written_by_us(thing: Thing, found: Thing) -> bool:
-    """Whether we had already written exactly this: then a difference is somebody else's."""
+    """Whether our last write was exactly this object. If so, somebody else made the differences."""
     annotations = found["metadata"].get("annotations") or {}
     return bool(annotations.get(FINGERPRINT) == object_fingerprint(thing))
 
 
 def find_differences(thing: Thing, found: Thing) -> list[FieldDifference]:
-    """Labels and annotations of ours, and the whole of what the object is for."""
+    """Compares our labels and annotations, and all other fields that are not the API server's."""
     told: list[FieldDifference] = []
     for part in ("labels", "annotations"):
         wanted = thing["metadata"].get(part, {})
@@ -71,7 +73,9 @@ def compare_fields(
 
 
 def is_same_value(wanted: Any, found: Any) -> bool:
-    """The API server writes quantities in its own way: 1M may come back as 1000k. Nothing is what is empty."""
+    """Compares quantities by value, because the API server may return 1M as 1000k. An empty value equals a missing
+    one.
+    """
     if wanted == found or (not wanted and not found and wanted is not False and found is not False):
         return True
     if not (isinstance(wanted, str) and isinstance(found, str | int)) or isinstance(found, bool):
@@ -81,7 +85,9 @@ def is_same_value(wanted: Any, found: Any) -> bool:
 
 
 def removal_patch(differences: list[FieldDifference]) -> Thing:
-    """A merge patch without what was added; empty where nothing was. What stands in lists is written whole anyway."""
+    """A merge patch that removes what was added; empty if nothing was. Lists are replaced as a whole and need no
+    patch.
+    """
     patch: Thing = {}
     for difference in filter(is_removed, differences):
         *way, last = difference.path
@@ -93,7 +99,7 @@ def removal_patch(differences: list[FieldDifference]) -> Thing:
 
 
 def is_removed(difference: FieldDifference) -> bool:
-    """By name, before all that we want is written."""
+    """Whether the difference is a field that has to be removed by its name, before the object is written."""
     way = difference.path[:-1]
     is_in_a_list = any(step.isdigit() for step in way)
     return difference.wanted is ABSENT and not is_in_a_list and way[:1] != ("metadata",)
@@ -102,9 +108,9 @@ def is_removed(difference: FieldDifference) -> bool:
 def find_overruled(
     thing: Thing, differences: list[FieldDifference], removed: Thing | None, written: Thing
 ) -> tuple[FieldDifference, ...]:
-    """Those that our own write left as they were: the API server answers each write with what it made of it.
+    """The differences that our own write has not removed, as the API server's answer to the write shows.
 
-    Nobody else's write lies between question and answer, so that these are defaults, or a webhook's.
+    Nobody else writes between request and answer, so they come from defaults or from a webhook.
     """
     after_removal = find_differences(thing, removed) if removed else []
     after_writing = find_differences(thing, written)

@@ -30,32 +30,32 @@ from worker.kubernetes.namespaces.workspace_objects import (
 from worker.kubernetes.object_names import INSTALLATION, PART, WORKSPACE_PART
 
 ObjectKey = tuple[str, str, str]
-"""Kind, namespace, name."""
+"""Kind, namespace and name."""
 CONFLICT = 409
 RETRY_OVERRULED_SECONDS = 3600.0
 """Seconds until an overruled field is written again: the controller that fought us may have stopped."""
 FOREIGN = "it is not ours: another installation's, or made by hand"
 MADE_BY_KUBERNETES = frozenset({"ServiceAccount"})
-"""Each namespace has its `default` before we come."""
+"""Kubernetes creates these objects in each namespace: its `default` service account."""
 SHARED_BY_ALL = frozenset({"ResourceFlavor"})
-"""The same for every installation."""
+"""These objects are the same for every installation."""
 
 
 class ChangeKind(StrEnum):
     MADE = "made"
     MADE_AGAIN = "made_again"
-    """Somebody had deleted it."""
+    """Somebody had deleted the object."""
     FOLLOWED = "followed"
-    """The workspace has changed, or what we make of one."""
+    """The workspace has changed, or the way in which its objects are made."""
     PUT_RIGHT = "put_right"
-    """Somebody had changed it by hand."""
+    """Somebody had changed the object by hand."""
     LEFT = "left"
-    """The API server itself puts more into it than we do, a default or a webhook's: that stays, and is told once."""
+    """The API server itself changes the object, by a default or a webhook. That is accepted and reported once."""
 
 
 @dataclass(frozen=True)
 class ObjectChange:
-    """`other_managers`: who else had written to it, as the API server knows them (kubectl-edit, kubectl-patch …)."""
+    """`other_managers` are the field managers of others that wrote the object, as kubectl-edit or kubectl-patch."""
 
     workspace: int
     kind: ChangeKind
@@ -70,7 +70,7 @@ class ObjectChange:
 
 @dataclass(frozen=True)
 class WriteRefusal:
-    """Kubernetes did not let us: `message` in its own words."""
+    """Kubernetes refused the write; `message` is its reason."""
 
     workspace: int
     key: ObjectKey
@@ -80,7 +80,7 @@ class WriteRefusal:
 
 @dataclass
 class SyncReport:
-    """`deleting`: workspaces whose namespace somebody is deleting; it is made anew once it is gone."""
+    """`deleting` are workspaces whose namespace is being deleted. It is created again once it is gone."""
 
     changes: list[ObjectChange] = field(default_factory=list)
     refusals: list[WriteRefusal] = field(default_factory=list)
@@ -88,10 +88,10 @@ class SyncReport:
 
 
 class NamespaceSync:
-    """Safe to kill anywhere, and a second one is harmless: what it knows is in the cluster.
+    """It can be killed at any moment, and two of them do no harm, because all state is in the cluster.
 
-    In memory is only what has stood at the last look, and what no write of ours can change; forgetting that costs
-    a word in a log, and a write.
+    Memory only contains what existed in the last sync and what our writes cannot change. If it is lost, the only
+    effects are a log line and a write.
     """
 
     def __init__(
@@ -101,14 +101,14 @@ class NamespaceSync:
         self.installation = installation
         self.present: set[ObjectKey] = set()
         self.overruled: dict[ObjectKey, tuple[FieldDifference, ...]] = {}
-        """What the API server makes otherwise, however often we write: not written again, or seldom."""
+        """The differences that the API server makes again after each write. They are written again only seldom."""
         self.steady = steady
         self.tried: dict[ObjectKey, float] = {}
 
     def sync(self, tenancies: Collection[WorkspaceNamespace], kept: SyncReport | None = None) -> SyncReport:
-        """What of these is not as it should be is written; nobody else's objects are touched. Raises NoAnswer.
+        """Writes the objects of these workspaces that differ and touches nobody else's. Raises ApiUnreachable.
 
-        `kept` then says what was done until then.
+        If it raises, `kept` says what was done until then.
         """
         kept = SyncReport() if kept is None else kept
         found, masters = self.read(), self.read_masters()
@@ -127,21 +127,21 @@ class NamespaceSync:
         return kept
 
     def read(self) -> dict[ObjectKey, Thing]:
-        """Every object of a workspace, of whichever installation."""
+        """Reads every object of workspaces, of all installations."""
         labels = f"{PART}={WORKSPACE_PART}"
         listed = (each for kind in KINDS_IN_ORDER for each in self.api.list_all(kind, labels).things)
         return {object_key_of(each): each for each in listed}
 
     def read_masters(self) -> list[str]:
-        """Where the portal speaks from, as blocks of addresses."""
+        """The addresses of the masters, from which the portal reaches pods."""
         return portal_address_blocks(self.api.list_all("Node", CONTROL_PLANE).things)
 
     def sync_object(
         self, kept: SyncReport, workspace: int, thing: Thing, found: Mapping[ObjectKey, Thing]
     ) -> bool:
-        """Whether it stands now."""
+        """Makes one object as it should be. Returns whether it exists now."""
         key = object_key_of(thing)
-        # One that has lost its labels is not in the list, and is none that was deleted.
+        # An object without its labels is not in the list, but was not deleted.
         there = found.get(key) or self.api.get(key[0], key[2], key[1])
         if there and self.is_foreign(there):
             kept.refusals.append(WriteRefusal(workspace, key, CONFLICT, FOREIGN))
@@ -171,7 +171,7 @@ class NamespaceSync:
         there: Thing | None,
         differences: list[FieldDifference],
     ) -> None:
-        """Raises Refused."""
+        """Writes the object. Raises ApiRefused."""
         key, removed = object_key_of(thing), None
         if removal := removal_patch(differences):
             removed = self.api.patch(key[0], key[2], key[1], removal)
@@ -187,7 +187,7 @@ class NamespaceSync:
         kept.changes.append(ObjectChange(workspace, self.name_change(thing, there), key, changed, by))
 
     def is_foreign(self, there: Thing) -> bool:
-        """Of another installation, or made by others under a name that we would give."""
+        """Whether the object belongs to another installation, or others created it under one of our names."""
         about = there["metadata"]
         owner = (about.get("labels") or {}).get(INSTALLATION)
         if owner is not None or there["kind"] in MADE_BY_KUBERNETES:
@@ -210,7 +210,9 @@ def overruled_text(differences: list[FieldDifference]) -> str:
 
 
 def other_field_managers(thing: Thing) -> Iterator[str]:
-    """https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management"""
+    """The names of other field managers.
+    https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
+    """
     managers: list[dict[str, Any]] = thing["metadata"].get("managedFields") or []
     names = {str(each.get("manager", "")) for each in managers if not each.get("subresource")}
     yield from sorted(names - {FIELD_MANAGER, ""})

@@ -1,7 +1,7 @@
 """The objects of a workspace: a closed namespace with its network policies, quota, limits and Kueue queues.
 
-Kueue is the second fence, not a second brain: it counts, and which nodes are taken is ours to say. One flavour
-for all units therefore, without labels of nodes, so that it can never choose other nodes than we did.
+Kueue limits how much runs at a time, but the scheduler alone chooses nodes. All units therefore have one flavour
+without node labels, so that Kueue cannot choose other nodes.
 """
 
 from collections.abc import Sequence
@@ -25,16 +25,16 @@ Thing = dict[str, Any]
 
 FLAVOR = "groundcrew-units"
 SHARED_WORKSPACE = 0
-"""In place of a workspace's number, for what all of them share."""
+"""The number that stands for all workspaces in reports about shared objects."""
 UNCOUNTED = {"cpu": "1M", "memory": "1Pi", "ephemeral-storage": "1Pi", "rdma/hca": "1M"}
-"""Kueue admits nothing that asks for a resource without a quota; these are bounded by the pods' own limits."""
+"""Kueue admits no workload that requests a resource without a quota. The pods' own limits bound these resources."""
 NAMES_NAMESPACE = "kubernetes.io/metadata.name"
 FORBIDDEN = {"services.loadbalancers": "0", "services.nodeports": "0"}
-"""Nothing of a workspace is offered to the network outside."""
+"""A workspace may offer nothing to the network outside the cluster."""
 
 
 def shared_objects() -> list[Thing]:
-    """Before all others, and the same for every installation."""
+    """The objects that are the same for every installation. They are created before all others."""
     flavor = object_head("ResourceFlavor", FLAVOR, labels={PART: WORKSPACE_PART})
     return [flavor | {"spec": {}}]
 
@@ -42,9 +42,9 @@ def shared_objects() -> list[Thing]:
 def workspace_objects(
     tenancy: WorkspaceNamespace, installation: str, masters: Sequence[str] = ()
 ) -> list[Thing]:
-    """In the order in which they are made: what restricts comes before what admits.
+    """The objects in the order of their creation: what restricts comes before what admits.
 
-    `masters`: blocks of addresses from which the portal speaks to notebooks.
+    `masters` are the address blocks from which the portal reaches notebooks.
     """
     return [
         namespace_object(tenancy, installation),
@@ -71,7 +71,9 @@ def object_in_namespace(kind: str, name: str, tenancy: WorkspaceNamespace, insta
 
 
 def namespace_object(tenancy: WorkspaceNamespace, installation: str) -> Thing:
-    """https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted"""
+    """The namespace with its Pod Security labels.
+    https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted
+    """
     thing = object_of_installation(
         "Namespace", workspace_namespace(tenancy.workspace), installation, tenancy.workspace
     )
@@ -84,14 +86,14 @@ def namespace_object(tenancy: WorkspaceNamespace, installation: str) -> Thing:
 
 
 def service_account(tenancy: WorkspaceNamespace, installation: str) -> Thing:
-    """Pods run as this one where they name none: no token of it is put into them."""
+    """The account of pods that name none. Its token is not mounted into them."""
     return object_in_namespace("ServiceAccount", "default", tenancy, installation) | {
         "automountServiceAccountToken": False
     }
 
 
 def network_policies(tenancy: WorkspaceNamespace, installation: str, masters: Sequence[str]) -> list[Thing]:
-    """Nothing in, nothing out, but the cluster's names, the pods of the same workspace, and the portal to notebooks."""
+    """Blocks all traffic except DNS, traffic between pods of the workspace, and the portal's to notebooks."""
     everything: Thing = {"podSelector": {}}
     dns = {
         "namespaceSelector": {"matchLabels": {NAMES_NAMESPACE: "kube-system"}},
@@ -120,7 +122,9 @@ def network_policies(tenancy: WorkspaceNamespace, installation: str, masters: Se
 
 
 def notebook_ingress_policy(masters: Sequence[str]) -> Thing:
-    """A rule without an address would let in everybody: where no master is known there is no rule."""
+    """Allows the portal's traffic to notebooks. Without a known master there is no rule, because one without
+    addresses allows everybody.
+    """
     if not masters:
         return {}
     ports = [{"protocol": "TCP", "port": notebooks.PORT}]
@@ -128,13 +132,13 @@ def notebook_ingress_policy(masters: Sequence[str]) -> Thing:
 
 
 def resource_quota(tenancy: WorkspaceNamespace, installation: str) -> Thing:
-    """Holds also for who goes round Kueue."""
+    """The quota also limits workloads that bypass Kueue."""
     hard = {f"requests.{GPU_RESOURCE}": str(tenancy.units), **FORBIDDEN}
     return object_in_namespace("ResourceQuota", "term", tenancy, installation) | {"spec": {"hard": hard}}
 
 
 def limit_range(tenancy: WorkspaceNamespace, installation: str) -> Thing:
-    """For containers that say nothing of their own."""
+    """The limits of containers that set none themselves."""
     container = {
         "type": "Container",
         "default": {"cpu": "1", "memory": "1Gi"},
@@ -146,7 +150,8 @@ def limit_range(tenancy: WorkspaceNamespace, installation: str) -> Thing:
 
 
 def cluster_queue(tenancy: WorkspaceNamespace, installation: str) -> Thing:
-    """`Hold` admits nothing new and ends nothing that runs. No cohort: lending is decided by us.
+    """`Hold` admits nothing new and ends nothing that runs. There is no cohort, because the scheduler decides about
+    lending.
 
     https://kueue.sigs.k8s.io/docs/concepts/cluster_queue/
     """
@@ -178,7 +183,7 @@ def local_queue(tenancy: WorkspaceNamespace, installation: str) -> Thing:
 
 
 def object_key_of(thing: Thing) -> tuple[str, str, str]:
-    """Kind, namespace, name."""
+    """Kind, namespace and name."""
     return thing["kind"], thing["metadata"].get("namespace", ""), thing["metadata"]["name"]
 
 

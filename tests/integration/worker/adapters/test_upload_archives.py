@@ -65,6 +65,20 @@ def test_a_good_archive_arrives_whole(tmp_path: Path, ending: str) -> None:
     assert stat.S_IMODE((target / "0/a.png").stat().st_mode) & 0o111 == 0
 
 
+def test_bad_names_are_all_told_and_nothing_more_is_written(tmp_path: Path) -> None:
+    archive = tmp_path / "shapes.zip"
+    a_zip(archive, ("원/1.png", b"1", 0o100644), ("a.txt", b"1", 0o100644), ("네모/1.png", b"1", 0o100644))
+    with pytest.raises(Refused, match="archive.bad_names") as refusal:
+        run(archive, tmp_path / "out")
+    assert refusal.value.data["names"] == ["원", "네모"]
+    assert list((tmp_path / "out").rglob("*")) == []
+    target = tmp_path / "latin"
+    target.mkdir()
+    verdict = ArchiveChecker(archive.stat().st_size, latin_names=True)
+    assert unpack_upload_archive(archive, archive.name, target, verdict, lambda share: None) == 3
+    assert sorted(path.name for path in target.iterdir()) == ["a.txt", "nemo", "weon"]
+
+
 BAD_TARS: list[tuple[str, tarfile.TarInfo]] = [
     ("archive.outside", member("../outside")),
     ("archive.outside", member("a/../../outside")),

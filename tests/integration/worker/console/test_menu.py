@@ -93,8 +93,7 @@ def stand_ins(places: InstallationPaths) -> list[ServiceDefinition]:
     holder.write_text(HOLDS_THE_DATABASE)
     command = (sys.executable, str(holder), str(places.database_file), str(places.state_dir / "run" / "hold"))
     found = [real["redis"], real["portal"], real["nginx"], ServiceDefinition("scheduler", command, 30, 1)]
-    names = ("tasks-general", "tasks-images", "tasks-backups", "tasks-repair")
-    return [*found, *(ServiceDefinition(name, idle, 40, 1) for name in names)]
+    return [*found, ServiceDefinition("task-workers", idle, 40, 1)]
 
 
 services_of = services.define_services

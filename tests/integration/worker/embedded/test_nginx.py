@@ -12,7 +12,7 @@ import tempfile
 import threading
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -47,7 +47,8 @@ class Answer(BaseHTTPRequestHandler):
         self.say(len(self.rfile.read(int(self.headers["Content-Length"]))))
 
     def say(self, length: int) -> None:
-        body = json.dumps({"headers": dict(self.headers), "length": length}).encode()
+        asked = Path(str(self.server.server_address)).name
+        body = json.dumps({"headers": dict(self.headers), "length": length, "socket": asked}).encode()
         self.send_response(200)
         self.send_header(
             "Content-Type", "text/event-stream" if self.path == "/stream" else "application/json"
@@ -68,7 +69,23 @@ heads: list[str] = []
 
 
 class Server(socketserver.ThreadingUnixStreamServer):
+    """`connections` are those that nginx may keep for its next request."""
+
     daemon_threads = True
+
+    def __init__(self, path: str) -> None:
+        self.connections: list[socket.socket] = []
+        super().__init__(path, Answer)
+
+    def get_request(self) -> tuple[socket.socket, str]:
+        connection, address = super().get_request()
+        self.connections.append(connection)
+        return connection, address
+
+    def end_connections(self) -> None:
+        for each in self.connections:
+            with suppress(OSError):  # nginx has ended it before.
+                each.shutdown(socket.SHUT_RDWR)
 
 
 @dataclass
@@ -96,16 +113,23 @@ class Front:
 
     @contextmanager
     def portal(self) -> Iterator[None]:
-        with Server(str(self.places.portal_socket), Answer) as server:
-            self.places.portal_socket.chmod(0o666)
-            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-            thread.start()
-            try:
-                yield
-            finally:
-                server.shutdown()
-                thread.join()
-                self.places.portal_socket.unlink()
+        with stand_in(self.places.portal_socket), stand_in(self.places.stream_socket):
+            yield
+
+
+@contextmanager
+def stand_in(path: Path) -> Iterator[None]:
+    with Server(str(path)) as server:
+        path.chmod(0o666)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            server.end_connections()
+            thread.join()
+            path.unlink()
 
 
 @contextmanager
@@ -145,6 +169,26 @@ def front() -> Iterator[Front]:
         yield front
 
 
+@pytest.mark.parametrize(
+    ("path", "socket_name"),
+    [
+        ("/stream?topics=jobs", "stream.sock"),
+        ("/jobs/7/log?offset=5", "stream.sock"),
+        ("/jobs/7/log/raw", "portal.sock"),
+        ("/jobs/7", "portal.sock"),
+        ("/stream/more", "portal.sock"),
+        ("/api/v1/jobs/7/log", "portal.sock"),
+    ],
+)
+def test_what_open_pages_follow_is_asked_of_its_own_process(
+    front: Front, path: str, socket_name: str
+) -> None:
+    with front.portal():
+        for _ in range(2):  # The second time over a connection that nginx has kept.
+            status, _, body = front.ask("GET", path)
+            assert (status, json.loads(body)["socket"]) == (200, socket_name)
+
+
 def test_the_portal_hears_the_address_that_nginx_sees_behind_what_others_say(front: Front) -> None:
     with front.portal():
         said = json.loads(
@@ -167,7 +211,7 @@ def test_a_proxy_on_this_machine_may_say_that_the_browser_came_by_https(front: F
     ("path", "largest", "refused"),
     [
         ("/sign-in", 2 * MIB, 2 * MIB + 1),
-        (CODE, 24 * MIB, 25 * MIB + 1),
+        (CODE, 28 * MIB, 29 * MIB + 1),
         (ARCHIVE, 26 * MIB, 20 * 1024 * MIB + 1),
     ],
 )
@@ -236,8 +280,8 @@ def test_one_session_has_few_streams_and_nobody_elses_are_fewer_for_it(front: Fr
     """A stream's head that waits for the stand-in holds its place."""
     place = f"Cookie: gc_session_{front.settings.port}="
     with socket.socket(socket.AF_UNIX) as silent:
-        silent.bind(str(front.places.portal_socket))
-        front.places.portal_socket.chmod(0o666)
+        silent.bind(str(front.places.stream_socket))
+        front.places.stream_socket.chmod(0o666)
         silent.listen(200)
         mine = [front.begin(f"GET /stream HTTP/1.1\nHost: x\n{place}one\n\n") for _ in range(40)]
         accepted = [silent.accept()[0] for _ in mine]
@@ -247,7 +291,7 @@ def test_one_session_has_few_streams_and_nobody_elses_are_fewer_for_it(front: Fr
             accepted.append(silent.accept()[0])
         for each in (*mine, *accepted):
             each.close()
-    front.places.portal_socket.unlink()
+    front.places.stream_socket.unlink()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="without root everything is one user's")

@@ -20,7 +20,7 @@ from cluster.logging import configure_logging
 from cluster.services.context import Cluster
 from cluster.services.jobs import stop_requests
 from cluster.services.jobs.live_attempts import list_live_attempts
-from cluster.services.storage import folders
+from cluster.services.storage import folders, staged_code
 from cluster.settings import Settings
 from cluster.store.environments import Environment
 from cluster.store.facts import InstallationFact
@@ -122,7 +122,7 @@ class Field(Told):
         folder = folders.code_folder(
             self.cluster.settings, self.training.workspace_id, self.training.id, version
         )
-        folders.write_code(
+        staged_code.write_code(
             self.cluster.settings, folder, [("train.py", program.encode())], self.training.workspace_id
         )
         job = a_job(

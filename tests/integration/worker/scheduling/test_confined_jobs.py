@@ -95,9 +95,11 @@ def test_a_program_reaches_its_own_folders_and_no_others(field_: Field, anybodys
         field_.start_scheduler(GROUNDCREW_UID_BASE=str(OWN_UIDS[0] - 1))
         arguments = [str(anybodys), beside.name, str(foreign)]
         job = field_.submit(LOOKS, command=["train.py", *arguments], dataset_id=dataset.id)
-        ended = field_.wait_for_end(job)
+        try:
+            ended = field_.wait_for_end(job)
+        finally:
+            other.kill()
         assert ended.end_code == "exit.finished", field_.log(job, kind="stderr")
-        other.kill()
     assert json.loads(field_.log(job)) == {
         "system": "EROFS",
         "out": None,

@@ -6,7 +6,7 @@ from sqlalchemy import select
 from cluster.domain.jobs.submission import JobRequest
 from cluster.domain.states import ENDED_JOB_STATES, JobState
 from cluster.domain.sweeps.plan import SweepRequest
-from cluster.services.storage import folders
+from cluster.services.storage import folders, staged_code
 from cluster.services.sweeps import queries, submission
 from cluster.store.jobs import Job, Sweep
 from cluster.store.trainings import Training
@@ -34,7 +34,7 @@ def submit(field: Field, modes: str, **changes: object) -> Sweep:
         session.get_one(Training, field.training.id).code_version = 1
     workspace_id = field.training.workspace_id
     folder = folders.code_folder(field.cluster.settings, workspace_id, field.training.id, 1)
-    folders.write_code(field.cluster.settings, folder, [("train.py", PROGRAM.encode())], workspace_id)
+    staged_code.write_code(field.cluster.settings, folder, [("train.py", PROGRAM.encode())], workspace_id)
     request = SweepRequest(JobRequest("modes", 1, command=("train.py",)), {"mode": modes}, **changes)  # type: ignore[arg-type]
     return submission.submit_sweep(field.cluster, actor_of(field.person), field.training.id, request)
 

@@ -14,7 +14,7 @@ import pytest
 from cluster.domain.states import DatasetKind
 from cluster.files import safe_files
 from cluster.services.context import Cluster
-from cluster.services.storage import folders
+from cluster.services.storage import folders, staged_code
 from cluster.services.workspaces.lifecycle import create_workspace
 from cluster.settings import Settings
 from cluster.store.workspaces import Workspace
@@ -82,7 +82,7 @@ def can_read(path: Path, user: int, group: int) -> bool:
 
 def write_code(settings: Settings, workspace: int, version: int = 1) -> Callable[[], Any]:
     folder = folders.code_folder(settings, workspace, 3, version)
-    return lambda: folders.write_code(settings, folder, [("train.py", b"pass")], workspace)
+    return lambda: staged_code.write_code(settings, folder, [("train.py", b"pass")], workspace)
 
 
 def test_a_service_writes_code_for_jobs_of_one_workspace_into_the_folder_that_root_made(

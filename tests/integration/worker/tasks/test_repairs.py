@@ -115,12 +115,16 @@ def sleeping(folder: Path) -> list[int]:
 
 def runner_of(folder: Path) -> int:
     """The process that holds the run's locks."""
-    (pid,) = [
-        pid
-        for pid in playbooks.list_run_processes(folder)
-        if str(playbooks.PROGRAM) in psutil.Process(pid).cmdline()
-    ]
+    (pid,) = [pid for pid in playbooks.list_run_processes(folder) if is_runner(pid)]
     return pid
+
+
+def is_runner(pid: int) -> bool:
+    """Ansible's short-lived processes end while they are looked through."""
+    try:
+        return str(playbooks.PROGRAM) in psutil.Process(pid).cmdline()
+    except psutil.NoSuchProcess:
+        return False
 
 
 def is_sleep(pid: int) -> bool:

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import redis
 from PIL import Image
@@ -37,6 +39,8 @@ from tests.integration.worker.scheduling.conftest import variables_for
 from worker.bootstrap.paths import CLONE
 from worker.tasks.rq_worker import QUARANTINE
 
+FILES = 3000
+
 
 def a_picture(shade: int) -> bytes:
     content = io.BytesIO()
@@ -54,6 +58,15 @@ def digits_zip() -> bytes:
     return content.getvalue()
 
 
+def many_files() -> bytes:
+    """So that there is a middle to be killed in."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for number in range(FILES):
+            archive.writestr(f"part/{number}.txt", str(number))
+    return content.getvalue()
+
+
 class Shop:
     """A workspace, an administrator and task workers as processes."""
 
@@ -64,11 +77,12 @@ class Shop:
         self.workers: list[subprocess.Popen[bytes]] = []
         self.uploads = 0
 
-    def start(self, queue: str = "general", **variables: str) -> "subprocess.Popen[bytes]":
+    def start(self, *queues: str, **variables: str) -> "subprocess.Popen[bytes]":
+        """The queue `general` unless others are named."""
         settings = self.cluster.settings
         log = (settings.state_dir / "tasks.log").open("ab")
         worker = subprocess.Popen(
-            [sys.executable, "-m", "worker", "tasks", queue],
+            [sys.executable, "-m", "worker", "tasks", *(queues or ("general",))],
             cwd=CLONE,
             env=variables_for(settings) | variables,
             stdout=log,
@@ -85,6 +99,13 @@ class Shop:
         return datasets.create_upload(
             self.cluster, self.actor, self.workspace.id, f"set-{self.uploads}", name, received
         )
+
+    def upload_and_find_horse(self) -> tuple[Dataset, psutil.Process, psutil.Process]:
+        """An import that has begun, the work horse that does it, and the horse's task worker."""
+        dataset = self.upload(many_files())
+        holder = until(lambda: self.operation(dataset).holder)
+        horse = psutil.Process(int(holder.rpartition(":")[2]))
+        return dataset, horse, psutil.Process(horse.ppid())
 
     def read(self, dataset: Dataset) -> Dataset:
         return datasets.read_dataset(self.cluster, self.actor, dataset.id)
@@ -173,14 +194,15 @@ def test_an_archive_that_fills_memory_is_refused_at_its_first_try(shop: Shop) ->
 
 
 def test_a_registered_path_is_looked_through_and_left_alone(shop: Shop, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
     for label in "ab":
-        (tmp_path / label).mkdir()
-        (tmp_path / label / "1.png").write_bytes(a_picture(7))
-        (tmp_path / label / "no.png").write_bytes(b"no picture")
-    (tmp_path / "loop").symlink_to(tmp_path)
-    object.__setattr__(shop.cluster.settings, "dataset_roots", (tmp_path,))
-    shop.start(GROUNDCREW_DATASET_ROOTS=str(tmp_path))
-    dataset = datasets.register_path(shop.cluster, shop.actor, shop.workspace.id, "shared", str(tmp_path))
+        (shared / label).mkdir(parents=True)
+        (shared / label / "1.png").write_bytes(a_picture(7))
+        (shared / label / "no.png").write_bytes(b"no picture")
+    (shared / "loop").symlink_to(shared)
+    object.__setattr__(shop.cluster.settings, "dataset_roots", (shared,))
+    shop.start(GROUNDCREW_DATASET_ROOTS=str(shared))
+    dataset = datasets.register_path(shop.cluster, shop.actor, shop.workspace.id, "shared", str(shared))
     ready = shop.wait(dataset, DatasetState.READY)
     assert (ready.files, ready.classes) == (4, [["a", 2], ["b", 2]])
 
@@ -219,6 +241,24 @@ def test_a_killed_operation_is_taken_up_again_within_fifteen_seconds(shop: Shop,
     shop.start()
     ready = shop.wait(dataset, DatasetState.READY, 15)
     assert ready.files == 13
+
+
+def test_a_killed_worker_or_parent_leaves_no_horse_and_loses_no_operation(shop: Shop) -> None:
+    parent = shop.start("general", "images")
+    first, horse, worker = shop.upload_and_find_horse()
+    os.kill(worker.pid, signal.SIGKILL)
+    psutil.wait_procs([horse], 10)
+    assert not horse.is_running()
+    # Its parent has another by now.
+    second, horse, worker = shop.upload_and_find_horse()
+    assert worker.ppid() == parent.pid
+    parent.kill()
+    psutil.wait_procs([worker, horse], 10)
+    assert not worker.is_running() and not horse.is_running()
+    shop.start("general", "images")
+    for dataset in (first, second):
+        assert shop.wait(dataset, DatasetState.READY).files == FILES
+        assert shop.operation(dataset).fence == 2
 
 
 def enqueue(function: str, *arguments: Any, **options: Any) -> Callable[[Queue], None]:

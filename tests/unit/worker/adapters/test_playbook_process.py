@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from worker.adapters import playbook_process
 from worker.adapters.playbook_process import (
     ALIVE,
     LOCKED,
+    RAN,
     REPLY,
     child_pids,
     handle_event,
@@ -21,6 +24,7 @@ from worker.adapters.playbook_process import (
     prepare_artifacts,
     reap_children,
     reply_started,
+    run_ansible,
     write_json_file,
 )
 
@@ -106,3 +110,24 @@ def test_what_a_playbook_leaves_behind_ends_also_against_its_will() -> None:
     )  # fmt: skip
     assert done.stdout.split() == ["2", "0", "False"]
     assert not reap_children() or child_pids(os.getpid())
+
+
+@pytest.mark.parametrize("is_check", [False, True])
+def test_a_playbook_runs_as_its_request_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_check: bool
+) -> None:
+    calls: list[dict[str, Any]] = []
+
+    def run(**words: Any) -> SimpleNamespace:
+        calls.append(words)
+        return SimpleNamespace(rc=2, status="failed")
+
+    monkeypatch.setitem(sys.modules, "ansible_runner", SimpleNamespace(run=run))
+    request = {"playbook": "/p/look.yml", "check": is_check, "environment": {"A": "1"}, "timeout": 9}
+    assert run_ansible(tmp_path, request) == {"end": RAN, "rc": 2, "status": "failed"}
+    (words,) = calls
+    assert (words["playbook"], words["envvars"], words["timeout"]) == ("/p/look.yml", {"A": "1"}, 9)
+    assert words["cmdline"] == ("--check" if is_check else None)
+    assert not words["cancel_callback"]()
+    (tmp_path / "cancel").touch()
+    assert words["cancel_callback"]()

@@ -2,6 +2,8 @@
 
 import ast
 import string
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +14,13 @@ from worker.bootstrap.korean import KOREAN
 from worker.bootstrap.terminal import is_terminal_korean, terminal_text
 from worker.console.prompt import TRANSLATIONS
 
+PRINTS_MUCH = """
+from worker.bootstrap.terminal import print_sentence, until_reader_leaves
+with until_reader_leaves():
+    for _ in range(10_000):
+        print_sentence("one line of many")
+"""
+
 SPEAKERS = {
     "print_sentence",
     "exit_with_error",
@@ -19,9 +28,13 @@ SPEAKERS = {
     "print_error",
     "console_text",
     "print_console_text",
+    "print_progress",
+    "report_build",
+    "CollectingFailed",
+    "BundleSentence",
 }
 WORKER = Path(__file__).resolve().parents[4] / "worker"
-FOLDERS = ("bootstrap", "embedded", "first_training", "commands")
+FOLDERS = ("bootstrap", "bundle", "embedded", "first_training", "commands")
 CONSOLE = {message.id: message.string for _, message in read_messages(TRANSLATIONS, "ko")}
 
 
@@ -30,7 +43,7 @@ def sentences(folders: Sequence[str]) -> list[str]:
     found = []
     for file in (file for name in folders for file in (WORKER / name).rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in SPEAKERS:
+            if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in SPEAKERS:
                 first = node.args[0]
                 if isinstance(first, ast.Constant):
                     found.append(first.value)
@@ -80,3 +93,18 @@ def test_the_terminals_locale_decides(
     assert (
         "설치" in terminal_text("Nothing is installed for {clone}. Begin with: make up", clone="/srv/x")
     ) is korean
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-B", "-c", PRINTS_MUCH],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=WORKER.parent,
+        text=True,
+    ) as program:
+        assert program.stdout is not None and program.stderr is not None
+        assert program.stdout.readline() == "one line of many\n"
+        program.stdout.close()
+        complaint = program.stderr.read()
+    assert (program.returncode, complaint) == (0, "")

@@ -12,6 +12,7 @@ from tests.unit.roles.rendering import render
 from worker.bundle import apt_packages
 from worker.bundle.apt_packages import (
     APT_CHOICE,
+    add_components,
     archive_file_name,
     find_distribution_sources,
     write_apt_index,
@@ -36,10 +37,10 @@ def bundle(tmp_path: Path) -> Path:
     packages, program = tmp_path / "bundle/apt/debian-12", tmp_path / "program"
     packages.mkdir(parents=True)
     program.write_text("#!/bin/sh\n")
-    shop = BuildCache(tmp_path / "cache", tmp_path / "log")
+    build_cache = BuildCache(tmp_path / "cache", tmp_path / "log")
     package = DebPackage("gc-hello", "1.0-1", (), "a test", {"usr/bin/gc-hello": program})
-    build_deb(package, packages / package.file_name, shop)
-    write_apt_index(packages, "debian-12", NOW, shop)
+    build_deb(package, packages / package.file_name, build_cache)
+    write_apt_index(packages, "debian-12", NOW, build_cache)
     return tmp_path / "bundle"
 
 
@@ -110,3 +111,16 @@ def test_the_sources_of_the_distribution_are_the_first_file_that_names_an_archiv
     assert find_distribution_sources() == two
     one.write_text("deb http://deb.example/debian bookworm main\n")
     assert find_distribution_sources() == one
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Suites: bookworm\nComponents: main\n", "Suites: bookworm\nComponents: main contrib\n"),
+        ("Components: main contrib\n", "Components: main contrib\n"),
+        ("deb http://x/debian bookworm main\n", "deb http://x/debian bookworm main contrib\n"),
+        ("# deb http://x/debian bookworm main\n", "# deb http://x/debian bookworm main\n"),
+    ],
+)
+def test_components_are_added_once(text: str, expected: str) -> None:
+    assert add_components(text, ["contrib"]) == expected

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.worker.bundle.small_bundle import a_bundle
+from tests.unit.worker.small_bundle import a_bundle
 from worker.bootstrap.system_packages import SystemRequirement
 from worker.bundle import __main__ as command
 from worker.bundle import check
@@ -26,14 +26,14 @@ class Killed(BaseException):
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> BuildCache:
+def build_cache(tmp_path: Path) -> BuildCache:
     return BuildCache(tmp_path / "cache", tmp_path / "log")
 
 
-def collect(target: Path, shop: BuildCache, content: str = "new") -> None:
-    file = shop.log.with_name("a.yaml")
+def collect(target: Path, build_cache: BuildCache, content: str = "new") -> None:
+    file = build_cache.log.with_name("a.yaml")
     file.write_text(content)
-    with assemble_bundle(target, shop, "build", "0.1.0", ["debian-12"], NOW) as assembly:
+    with assemble_bundle(target, build_cache, "build", "0.1.0", ["debian-12"], NOW) as assembly:
         assembly.add_file(
             file, "files/a_2.yaml", BundleFileKind.FILE, name="a", version="2", licence="", source="a test"
         )
@@ -47,19 +47,19 @@ def content_of(bundle: Path) -> str:
 
 
 def test_a_new_bundle_takes_the_place_of_the_old_one_and_nothing_else_stays(
-    tmp_path: Path, shop: BuildCache
+    tmp_path: Path, build_cache: BuildCache
 ) -> None:
     a_bundle(tmp_path / "site/bundle", OLD)
-    collect(tmp_path / "site/bundle", shop)
+    collect(tmp_path / "site/bundle", build_cache)
     assert content_of(tmp_path / "site/bundle") == "new"
     assert [path.name for path in (tmp_path / "site").iterdir()] == ["bundle"]
 
 
-def test_where_collecting_fails_the_old_one_stays(tmp_path: Path, shop: BuildCache) -> None:
+def test_where_collecting_fails_the_old_one_stays(tmp_path: Path, build_cache: BuildCache) -> None:
     a_bundle(tmp_path / "bundle", OLD)
     with (
         pytest.raises(CollectingFailed),
-        assemble_bundle(tmp_path / "bundle", shop, "build", "0.1.0", [], NOW),
+        assemble_bundle(tmp_path / "bundle", build_cache, "build", "0.1.0", [], NOW),
     ):
         raise CollectingFailed("no network")
     assert content_of(tmp_path / "bundle") == "old"
@@ -67,7 +67,7 @@ def test_where_collecting_fails_the_old_one_stays(tmp_path: Path, shop: BuildCac
 
 
 def test_killed_while_the_old_one_is_deleted_the_new_one_stands(
-    tmp_path: Path, shop: BuildCache, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, build_cache: BuildCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a_bundle(tmp_path / "bundle", OLD)
 
@@ -78,15 +78,15 @@ def test_killed_while_the_old_one_is_deleted_the_new_one_stands(
 
     with monkeypatch.context() as cut, pytest.raises(Killed):
         cut.setattr(shutil, "rmtree", delete_a_half)
-        collect(tmp_path / "bundle", shop)
+        collect(tmp_path / "bundle", build_cache)
     assert content_of(tmp_path / "bundle") == "new"
-    collect(tmp_path / "bundle", shop, "newer")
+    collect(tmp_path / "bundle", build_cache, "newer")
     assert content_of(tmp_path / "bundle") == "newer"
     assert not (tmp_path / "bundle.replaced").exists()
 
 
 def test_killed_between_two_names_the_old_one_is_put_back(
-    tmp_path: Path, shop: BuildCache, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, build_cache: BuildCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a_bundle(tmp_path / "bundle", OLD)
     rename = Path.rename
@@ -98,32 +98,32 @@ def test_killed_between_two_names_the_old_one_is_put_back(
 
     with monkeypatch.context() as cut, pytest.raises(Killed):
         cut.setattr(Path, "rename", rename_once)
-        collect(tmp_path / "bundle", shop)
+        collect(tmp_path / "bundle", build_cache)
     with (
         pytest.raises(CollectingFailed),
-        assemble_bundle(tmp_path / "bundle", shop, "build", "0.1.0", [], NOW),
+        assemble_bundle(tmp_path / "bundle", build_cache, "build", "0.1.0", [], NOW),
     ):
         raise CollectingFailed("no network")
     assert content_of(tmp_path / "bundle") == "old"
 
 
 def test_a_place_that_cannot_be_replaced_is_refused_before_the_work(
-    tmp_path: Path, shop: BuildCache, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, build_cache: BuildCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(CollectingFailed, match="no folder"):
-        collect(tmp_path / "file", shop)
+        collect(tmp_path / "file", build_cache)
     monkeypatch.setattr(Path, "is_mount", lambda path: path.name == "disk")
     with pytest.raises(CollectingFailed, match="name a folder on it"):
-        collect(tmp_path / "disk", shop)
+        collect(tmp_path / "disk", build_cache)
 
 
 def test_a_folder_that_is_known_by_another_name_is_replaced_where_it_lies(
-    tmp_path: Path, shop: BuildCache
+    tmp_path: Path, build_cache: BuildCache
 ) -> None:
     a_bundle(tmp_path / "disk/bundle", OLD)
     (tmp_path / "bundle").symlink_to(tmp_path / "disk/bundle")
-    collect(tmp_path / "bundle", shop)
+    collect(tmp_path / "bundle", build_cache)
     assert (tmp_path / "bundle").is_symlink() and content_of(tmp_path / "disk/bundle") == "new"
 
 
@@ -135,17 +135,20 @@ class Recorder(BuildCache):
 
 def test_a_modules_own_files_are_held_to_the_pinned_sums_too(tmp_path: Path) -> None:
     """Go compares with the go.sum of the folder in which it is called."""
-    shop = Recorder(tmp_path / "said", tmp_path / "log")
+    build_cache = Recorder(tmp_path / "said", tmp_path / "log")
     module = read_bundle_sources().modules["flannel"]
-    assert find_module_folder(module, FOLDERS / "flannel", shop) == Path("/go/flannel")
-    called_in = Path(shop.cache.read_text())
+    assert find_module_folder(module, FOLDERS / "flannel", build_cache) == Path("/go/flannel")
+    called_in = Path(build_cache.cache.read_text())
     assert f"{module.path} {module.version} h1:" in (called_in / "go.sum").read_text()
 
 
 def test_a_folder_that_cannot_be_made_is_said_in_words(
-    tmp_path: Path, shop: BuildCache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    build_cache: BuildCache,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(command, "open_build_cache", lambda parts, needs: shop)
+    monkeypatch.setattr(command, "open_build_cache", lambda parts, needs: build_cache)
     assert command.main(["build", "/proc/bundle", "--only", "wheels"]) == 1
     assert "/proc/bundle.building" in capsys.readouterr().err
 

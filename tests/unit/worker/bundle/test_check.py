@@ -1,16 +1,19 @@
 """A bundle is installed from only while it is what was collected."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.unit.worker.bundle.small_bundle import a_bundle
+from tests.unit.worker.small_bundle import SITE_KEY, a_bundle
 from worker.bundle import check
 from worker.bundle.__main__ import main
+from worker.bundle.signing import sign_bundle
 
 FILES = {
     "apt/debian-12/kubelet_1.34.4.deb": "a package",
@@ -116,6 +119,7 @@ def test_a_kind_of_file_that_is_not_known_yet_is_said(
     a_bundle(tmp_path, FILES)
     file = tmp_path / "manifest.json"
     file.write_text(file.read_text().replace('"kind": "deb"', '"kind": "snap"'))
+    sign_bundle(tmp_path, SITE_KEY)
     assert main(["verify", str(tmp_path)]) == 1
     assert "newer version" in capsys.readouterr().err
 
@@ -144,7 +148,7 @@ def test_a_host_knows_the_bundle_that_it_was_installed_from(tmp_path: Path) -> N
     assert on_a_host(bundle, installed).stdout.split()[:2] == ["whole", version]
     shutil.copy(bundle / "manifest.json", installed)
     known = on_a_host(bundle, installed)
-    assert (known.returncode, known.stdout.split()) == (0, ["known", version, check.this_system()])
+    assert (known.returncode, known.stdout.split()[:3]) == (0, ["known", version, check.this_system()])
 
 
 @pytest.mark.parametrize("noted", ["", "{", "[]", '{"format": 1}'])
@@ -211,3 +215,84 @@ def test_the_command_compares_with_a_site(tmp_path: Path, capsys: pytest.Capture
     ]
     assert main(["diff", str(tmp_path / "old"), str(installed)]) == 0
     assert json.loads(Path(installed).read_text())["collector"] == "build"
+
+
+def pin_signer(bundle: Path, pinned: Path) -> None:
+    """As the role does with what the check prints at the end."""
+    read = on_a_host(bundle, pinned.with_name("installed.json"), "--pinned", str(pinned))
+    assert read.returncode == 0, read.stdout
+    pinned.write_text(" ".join(read.stdout.split()[3:]) + "\n")
+
+
+def refusal_of(bundle: Path, pinned: Path, *more: str) -> str:
+    """What a host says of a bundle that it refuses."""
+    read = on_a_host(bundle, pinned.with_name("installed.json"), "--pinned", str(pinned), *more)
+    assert read.returncode == 1
+    return read.stdout
+
+
+def test_a_host_trusts_the_signer_of_its_first_bundle_and_no_other_one(tmp_path: Path) -> None:
+    bundle, pinned = tmp_path / "bundle", tmp_path / "signer.pub"
+    a_bundle(bundle, FILES)
+    pin_signer(bundle, pinned)
+    pin_signer(bundle, pinned)
+    before, other = pinned.read_text(), sign_bundle(bundle, tmp_path / "other-key")
+    refusal = refusal_of(bundle, pinned)
+    assert other in refusal and check.fingerprint_of(before) in refusal
+    new_key = (bundle / "signer.pub").read_text().strip()
+    read = on_a_host(bundle, tmp_path / "installed.json", "--pinned", str(pinned), "--signer", new_key)
+    assert (read.returncode, read.stdout.split()[4]) == (0, new_key.split()[1])
+    assert "groundcrew_bundle_signer" in refusal_of(bundle, pinned, "--signer", before.strip())
+
+
+def swap_manifest(bundle: Path) -> None:
+    """An older manifest, which the same key has signed, without its signature."""
+    old = bundle.with_name("old")
+    a_bundle(old, FILES, later=-60)
+    shutil.copy(old / "manifest.json", bundle / "manifest.json")
+
+
+def sign_with_another_key(bundle: Path) -> None:
+    """The public key beside the signature still is the site's."""
+    public = (bundle / "signer.pub").read_text()
+    sign_bundle(bundle, bundle.with_name("stranger-key"))
+    (bundle / "signer.pub").write_text(public)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda bundle: flip_a_bit(bundle / "manifest.json"), "is not what SHA256:"),
+        (lambda bundle: flip_a_bit(bundle / "manifest.json.sig"), "is not what SHA256:"),
+        (lambda bundle: flip_a_bit(bundle / "apt/debian-12/kubelet_1.34.4.deb"), "SHA-256 differs"),
+        (swap_manifest, "is not what SHA256:"),
+        (sign_with_another_key, "is not what SHA256:"),
+        (lambda bundle: (bundle / "manifest.json.sig").unlink(), "not signed: manifest.json.sig is missing"),
+        (lambda bundle: (bundle / "signer.pub").unlink(), "not signed: signer.pub is missing"),
+        (lambda bundle: (bundle / "signer.pub").write_text("* ssh-ed25519 AAAA"), "not the public key"),
+        (lambda bundle: (bundle / "signer.pub").write_text("ssh-ed25519 A\nssh-rsa B"), "not the public key"),
+        (lambda bundle: (bundle / "apt").chmod(0o777), "apt may be written by others: chmod go-w"),
+        (lambda bundle: (bundle / "manifest.json").chmod(0o664), "manifest.json may be written by others"),
+        (lambda bundle: bundle.parent.chmod(0o775), "may be written by others"),
+    ],
+)
+@pytest.mark.parametrize("has_pin", [True, False], ids=["pinned", "first use"])
+def test_a_bundle_that_somebody_else_changed_is_refused(
+    tmp_path: Path, change: Callable[[Path], object], words: str, has_pin: bool
+) -> None:
+    bundle, pinned = tmp_path / "site" / "bundle", tmp_path / "signer.pub"
+    a_bundle(bundle, FILES)
+    if has_pin:
+        pin_signer(bundle, pinned)
+    change(bundle)
+    assert words in refusal_of(bundle, pinned)
+
+
+def test_a_bundle_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    a_bundle(tmp_path, FILES)
+    owner = tmp_path.stat().st_uid
+    monkeypatch.setattr(check.os, "geteuid", lambda: owner + 1 if owner else 0)
+    monkeypatch.setattr(
+        check.Path, "lstat", lambda path: os.stat_result((0o40755, 0, 0, 1, owner + 7, 0, 0, 0, 0, 0))
+    )
+    assert f"belongs to uid {owner + 7}" in next(check.find_strangers(tmp_path))

@@ -45,10 +45,10 @@ def fill(standin: Standin, sources: BundleSources) -> set[str]:
 def test_images_and_manifests_of_the_map_make_a_whole_bundle(standin: Standin, tmp_path: Path) -> None:
     sources = read_bundle_sources()
     hosts = fill(standin, sources)
-    shop = BuildCache(tmp_path / "cache", tmp_path / "log")
+    build_cache = BuildCache(tmp_path / "cache", tmp_path / "log")
     bundle = tmp_path / "bundle"
     fetcher = fetcher_of(standin, *hosts)
-    download_bundle(bundle, sources, shop, "0.1.0", NOW, fetcher, ("images", "manifests"))
+    download_bundle(bundle, sources, build_cache, "0.1.0", NOW, fetcher, ("images", "manifests"))
     read = check.read_manifest_file(bundle)
     assert list(check.find_faults(bundle, read)) == []
     names = {entry["name"] for entry in read["files"] if entry["kind"] == "image"}
@@ -57,14 +57,16 @@ def test_images_and_manifests_of_the_map_make_a_whole_bundle(standin: Standin, t
         "kind: configmap\n---\nkind: daemonset\n"
     )
     asked = len(standin.asked)
-    download_bundle(bundle, sources, shop, "0.1.0", NOW, fetcher, ("images",))
+    download_bundle(bundle, sources, build_cache, "0.1.0", NOW, fetcher, ("images",))
     assert len(standin.asked) == asked, "images that are there are asked for again"
 
 
 def test_a_folder_with_other_things_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home/thesis.tex").write_text("")
-    shop = BuildCache(tmp_path / "cache", tmp_path / "log")
+    build_cache = BuildCache(tmp_path / "cache", tmp_path / "log")
     with pytest.raises(CollectingFailed, match="holds no bundle"):
-        download_bundle(tmp_path / "home", read_bundle_sources(), shop, "0.1.0", NOW, MirrorClient(), ())
+        download_bundle(
+            tmp_path / "home", read_bundle_sources(), build_cache, "0.1.0", NOW, MirrorClient(), ()
+        )
     assert (tmp_path / "home/thesis.tex").exists()

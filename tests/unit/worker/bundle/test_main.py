@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.worker.bundle.small_bundle import a_bundle
+from tests.unit.worker.small_bundle import a_bundle
 from worker.bundle.__main__ import main
 
 FILES = {"files/a_1.yaml": "a"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.worker.bundle.small_bundle import a_bundle
+from tests.unit.worker.small_bundle import a_bundle
 from worker.bundle import check
 from worker.bundle.check import NotABundle
 from worker.bundle.manifest import (

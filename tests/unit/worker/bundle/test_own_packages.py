@@ -44,9 +44,9 @@ def built(tmp_path: Path) -> Path:
     files = places(tmp_path, "program", "licence")
     placed = {"usr/bin/gc-hello": files["program"], "usr/share/doc/gc-hello/copyright": files["licence"]}
     package = DebPackage("gc-hello", "1.0-1", ("libc6", "nftables"), "a test", placed)
-    shop = BuildCache(tmp_path / "cache", tmp_path / "log")
-    build_deb(package, tmp_path / package.file_name, shop)
-    build_deb(package, tmp_path / "again.deb", shop)
+    build_cache = BuildCache(tmp_path / "cache", tmp_path / "log")
+    build_deb(package, tmp_path / package.file_name, build_cache)
+    build_deb(package, tmp_path / "again.deb", build_cache)
     return tmp_path / package.file_name
 
 

@@ -55,7 +55,10 @@ def test_the_toolkits_packages_are_those_that_its_role_installs() -> None:
 
 def test_a_vendors_packages_are_pinned() -> None:
     vendors = SOURCES.vendors["debian"]
-    assert "nvidia-open-580=580.105.08-1" in vendors["nvidia_driver"].packages
-    assert "linux-headers-amd64" in vendors["nvidia_driver"].packages
+    driver = vendors["nvidia_driver"]
+    assert {"nvidia-driver-cuda", "nvidia-fabricmanager", "linux-headers-amd64"} <= set(driver.packages)
+    assert "\nPin: version 580.*\n" in driver.preferences and driver.components == ("contrib",)
+    assert "nvidia-container-toolkit=1.20.0-1" in vendors["nvidia_container_toolkit"].packages
+    assert vendors["doca_ofed"].packages == ("doca-ofed",)
     assert vendors["doca_ofed"].repository.uri.endswith("/debian12/x86_64/")
     assert "nvidia_driver" not in SOURCES.vendors["ubuntu"], "the driver is the distribution's own there"

@@ -32,16 +32,16 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Site:
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> BuildCache:
+def build_cache(tmp_path: Path) -> BuildCache:
     return BuildCache(tmp_path / "cache", tmp_path / "log/bundle.log")
 
 
 def test_the_wheels_of_every_environment_are_fetched_by_one_pip(
-    site: Site, shop: BuildCache, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    site: Site, build_cache: BuildCache, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = [tmp_path / "wheels-1"]
-    folder = shop.cache / "wheels/files"
-    files = fetch_bundle_wheels(site.description, folder, kept, shop, site.python)
+    folder = build_cache.cache / "wheels/files"
+    files = fetch_bundle_wheels(site.description, folder, kept, build_cache, site.python)
     assert [file.name for file in files] == ["six-1.17.0-py2.py3-none-any.whl", "slow-1.0.tar.gz"]
     calls = (site.folder / "control/calls").read_text().splitlines()
     fetched = [line for line in calls if "--only-binary :all: --progress-bar" in line]
@@ -52,11 +52,23 @@ def test_the_wheels_of_every_environment_are_fetched_by_one_pip(
     assert "download" in shown
 
 
-def test_a_package_index_that_does_not_answer_is_said_in_words(site: Site, shop: BuildCache) -> None:
+def test_what_a_killed_pip_has_left_is_deleted_by_the_next_build(site: Site, build_cache: BuildCache) -> None:
+    work = build_cache.cache / "wheels"
+    for name in ("tmp/pip-unpack-1", "pip-unpack-2", "files"):
+        (work / name).mkdir(parents=True)
+        (work / name / "half.whl").touch()
+    fetch_bundle_wheels(site.description, work / "files", [], build_cache, site.python)
+    assert [path.name for path in work.rglob("half.whl")] == ["half.whl"]
+    assert (work / "files/half.whl").exists()
+
+
+def test_a_package_index_that_does_not_answer_is_said_in_words(site: Site, build_cache: BuildCache) -> None:
     site.trouble("no_network")
     with pytest.raises(CollectingFailed, match="the wheels: The package server does not answer") as failed:
-        fetch_bundle_wheels(site.description, shop.cache / "wheels/files", [], shop, site.python)
-    assert str(shop.log) in str(failed.value)
+        fetch_bundle_wheels(
+            site.description, build_cache.cache / "wheels/files", [], build_cache, site.python
+        )
+    assert str(build_cache.log) in str(failed.value)
 
 
 def test_what_is_no_longer_pinned_stays_out(tmp_path: Path) -> None:
@@ -83,10 +95,10 @@ def test_name_version_and_licence_of_a_wheel_are_read(tmp_path: Path) -> None:
 
 
 def test_what_this_machine_compiled_is_in_a_folder_of_its_kind(
-    site: Site, shop: BuildCache, tmp_path: Path
+    site: Site, build_cache: BuildCache, tmp_path: Path
 ) -> None:
     (tmp_path / "bundle").mkdir()
-    assembly = BundleAssembly(tmp_path / "bundle", shop)
+    assembly = BundleAssembly(tmp_path / "bundle", build_cache)
     place = tmp_path / "wheels-012345678901"
     place.mkdir()
     add_compiled_wheel(assembly, site.description, place)
@@ -100,13 +112,13 @@ def test_what_this_machine_compiled_is_in_a_folder_of_its_kind(
 
 
 def test_every_wheel_is_in_the_bundle_with_its_sum(
-    site: Site, shop: BuildCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    site: Site, build_cache: BuildCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "bundle").mkdir()
-    assembly = BundleAssembly(tmp_path / "bundle", shop)
+    assembly = BundleAssembly(tmp_path / "bundle", build_cache)
     wheel = a_wheel(tmp_path / "six-1.17.0-py3-none-any.whl", "Name: six\n")
     monkeypatch.setattr(wheels, "fetch_bundle_wheels", lambda *_: [wheel])
-    wheels.add_wheels(assembly, shop)
+    wheels.add_wheels(assembly, build_cache)
     (entry,) = [entry for entry in assembly.entries if entry.name == "six"]
     assert (entry.path, entry.sha256) == (f"wheels/{wheel.name}", check.sha256_of(wheel))
     assert (tmp_path / "bundle" / entry.path).read_bytes() == wheel.read_bytes()

@@ -4,14 +4,18 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from cluster.domain.states import JobState
+from cluster.domain.images import DefaultImage
+from cluster.domain.states import JobState, UnitKind
 from cluster.services.context import Cluster
+from cluster.services.images.default_images import read_default_image
 from cluster.store.nodes import Node
 from tests.builders import a_job, a_node, a_training, a_workspace, an_administrator, holding
+from worker.commands import admin
 from worker.commands.admin import main
 
 Run = Callable[..., tuple[int, Any, str]]
@@ -99,3 +103,15 @@ def test_what_is_refused_is_said_with_what_to_do(light_cluster: Cluster, run: Ru
     holding(light_cluster, job, node.units[:1])
     code, answer, said = run("drain", "gpu02", "--at-most", "0")
     assert (code, answer) == (1, None) and "gpu02" in said
+
+
+def test_the_sites_images_are_recorded_once(
+    light_cluster: Cluster, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = DefaultImage("training", "cpu", "1", "sha256:0", 10, "debian-12", light_cluster.clock(), ())
+    site = SimpleNamespace(registry=SimpleNamespace(address="master:5000"))
+    monkeypatch.setattr(admin, "read_image_site", lambda file: site)
+    monkeypatch.setattr(admin, "list_archives", lambda site: [(Path("cpu.tar"), image)])
+    assert [run("images")[1] for _ in range(2)] == [{"changed": True}, {"changed": False}]
+    with light_cluster.store.read() as session:
+        assert read_default_image(session, UnitKind.CPU_SLOT) == "master:5000/training@sha256:0"

@@ -130,3 +130,10 @@ def test_services_are_restarted_in_the_order_that_was_asked_for(
 def test_another_command_is_none(run: Run) -> None:
     with pytest.raises(SystemExit):
         run("erase-everything")
+
+
+def test_the_paths_are_those_of_the_settings_and_of_this_code(light_cluster: Cluster) -> None:
+    paths = repair_commands.installation_paths(light_cluster)
+    settings = light_cluster.settings
+    assert (paths.state_dir, paths.cache_dir) == (settings.state_dir, settings.cache_dir)
+    assert (paths.clone / "worker" / "commands" / "repair_commands.py").samefile(repair_commands.__file__)

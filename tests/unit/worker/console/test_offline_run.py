@@ -11,7 +11,12 @@ from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.services.context import Cluster
 from cluster.services.repairs.catalogue import find_catalogue_entry
 from cluster.services.repairs.offline_records import list_offline_records, write_offline_record
-from cluster.services.repairs.offline_runs import hold_offline_run, new_offline_run, request_offline_cancel
+from cluster.services.repairs.offline_runs import (
+    FileRecorder,
+    hold_offline_run,
+    new_offline_run,
+    request_offline_cancel,
+)
 from worker.console import offline_run
 from worker.console.offline_run import OfflineRepairRun, master_host_name
 from worker.repairs import driver, playbook_runs
@@ -78,6 +83,18 @@ def test_one_that_another_console_has_ended_meanwhile_stays_as_it_is(found: Offl
     assert verdict_of(found) is RepairVerdict.CANCELLED
 
 
+def test_what_another_console_has_recorded_meanwhile_is_kept(found: OfflineRepairRun) -> None:
+    (read_before,) = list_offline_records(found.cluster)
+    FileRecorder(found.cluster, found.run).record_start(
+        [{"is_ok": False, "code": "check.audit.broken", "data": {}}]
+    )
+    left(found, end="ran", rc=0, status="successful")
+    OfflineRepairRun(found.cluster, read_before).resume()
+    (record,) = list_offline_records(found.cluster)
+    assert record.ended_at is not None
+    assert (record.started_at, record.before) == (found.run.started_at, found.run.before)
+
+
 def test_one_that_ran_meanwhile_is_judged_by_its_checks(found: OfflineRepairRun) -> None:
     left(found, end="ran", rc=0, status="successful")
     found.resume()
@@ -104,7 +121,7 @@ def test_one_that_was_ended_by_force_counts_as_cancelled_too(found: OfflineRepai
     (folder_of(found) / "started").touch()  # And no word of its end: its process was killed.
     for _ in range(2):
         request_offline_cancel(found.cluster, found.run)
-    found.resume()
+    found.drive(driver.RepairDriver.resume)
     assert verdict_of(found) is RepairVerdict.CANCELLED
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.console.prompt import parse_choice, print_line
+from worker.console.prompt import parse_choice, print_line, print_title
 
 
 def test_what_others_wrote_tells_the_terminal_nothing_but_its_letters(
@@ -16,3 +16,8 @@ def test_a_number_is_one_of_the_list() -> None:
     assert [parse_choice(word, 3) for word in ("1", "3", "4", "0", "²", "-1", "1" * 5000, "")] == [
         1, 3, None, None, None, None, None, None,
     ]  # fmt: skip
+
+
+def test_a_title_is_underlined(capsys: pytest.CaptureFixture[str]) -> None:
+    print_title("Repairs")
+    assert capsys.readouterr().out == "\nRepairs\n-------\n"

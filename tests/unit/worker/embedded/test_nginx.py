@@ -98,7 +98,7 @@ def test_nginx_takes_what_the_role_writes_for_servers(places: InstallationPaths,
         f"{files}pid {places.state_dir}/pid;\nevents {{ worker_connections 8192; }}\nhttp {{ include {site}; }}\n"
     )
     judged(whole)
-    assert "proxy_pass http://unix:/run/groundcrew/stream.sock;" in site.read_text()
+    assert "server unix:/run/groundcrew/stream.sock;" in site.read_text()
     assert "listen [::]:8443 ssl http2 backlog=2048;" in site.read_text()
 
 

@@ -27,26 +27,22 @@ def test_every_service_is_in_supervisords_file_with_a_log_of_limited_size(places
         assert section["stdout_logfile"] == f"{places.log_dir}/{service.name}.log"
 
 
-def test_environments_are_built_beside_the_uploads(places: InstallationPaths) -> None:
-    names = [service.name for service in define_services(places)]
-    assert {"tasks-general", "tasks-images"} <= set(names)
-    assert names[0] == "redis"
+def test_every_queue_has_a_task_worker_and_redis_comes_first(places: InstallationPaths) -> None:
+    services = define_services(places)
+    (workers,) = (each.command for each in services if each.name == "task-workers")
+    assert workers[-5:] == ("tasks", *TaskQueue)
+    assert services[0].name == "redis"
 
 
-def test_every_queue_has_a_task_worker_and_those_that_work_for_minutes_step_back(
-    places: InstallationPaths,
+@pytest.mark.parametrize("name", ["portal", "stream"])
+def test_what_nginx_asks_listens_on_a_socket_alone_which_outlives_it(
+    places: InstallationPaths, name: str
 ) -> None:
-    workers = {each.name: each.command for each in define_services(places)}
-    assert {f"tasks-{queue}" for queue in TaskQueue} <= set(workers)
-    gentle = {name for name, command in workers.items() if command[:3] == ("nice", "-n", "10")}
-    assert gentle == {"tasks-backups", "tasks-general"}
-
-
-def test_the_portal_listens_on_a_socket_alone_which_outlives_it(places: InstallationPaths) -> None:
     text = places.supervisor_file.read_text()
-    assert f"[fcgi-program:portal]\nsocket=unix://{places.portal_socket}\n" in text
+    socket = getattr(places, f"{name}_socket")
+    assert f"[fcgi-program:{name}]\nsocket=unix://{socket}\n" in text
     assert "worker.embedded.supervisor_sockets:make_socket_holder" in text
-    assert places.portal_socket.parent.stat().st_mode & 0o777 == 0o710
+    assert socket.parent.stat().st_mode & 0o777 == 0o710
 
 
 def test_redis_has_no_port_and_forgets_nothing(places: InstallationPaths) -> None:

@@ -1,5 +1,6 @@
 """Executors whose shims run as the job's user: no foreign number, and nothing of root's through a link of the job's."""
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -104,3 +105,12 @@ def test_code_that_a_service_has_made_a_link_is_not_read(
     with pytest.raises(UnsafeFile):
         container_folders.ensure_code_copy(plan, code, USER)
     assert not (plan.out / "work").exists()
+
+
+def test_the_plan_of_a_container_says_what_its_shim_cannot_change(plan: StartPlan) -> None:
+    container_folders.prepare_folders(plan, USER, {"address": "gc-7-1"})
+    written = json.loads((plan.folder / "control" / "plan.json").read_text())
+    assert (written["uid"], written["gid"], written["out_is_ready"]) == (None, None, True)
+    assert (written["container"], written["address"]) == (plan.container.image, "gc-7-1")
+    assert (plan.folder / "control").stat().st_uid == USER[0]
+    assert sorted(path.name for path in plan.folder.iterdir()) == ["control", "out"]

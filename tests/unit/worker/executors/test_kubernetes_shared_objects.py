@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.unit.worker.kubernetes.manifests.test_workloads import RUN
 from worker.executors.kubernetes_run_spec import RuntimeConfigMaps
-from worker.executors.kubernetes_shared_objects import SharedObjects
+from worker.executors.kubernetes_shared_objects import SharedObjectCreator
 from worker.kubernetes.api_client import KubernetesObject
 
 AT_ONCE = 8
@@ -36,7 +36,7 @@ def test_many_starts_at_once_make_it_once(tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
     for name in ("shim.py", "models/lenet.py"):
         (tmp_path / name).touch()
-    shared = SharedObjects(api, RuntimeConfigMaps(tmp_path))
+    shared = SharedObjectCreator(api, RuntimeConfigMaps(tmp_path))
 
     def start(_: int) -> None:
         gate.wait()

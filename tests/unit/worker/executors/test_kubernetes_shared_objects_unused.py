@@ -13,8 +13,8 @@ from worker.executors.kubernetes_run_spec import RuntimeConfigMaps
 from worker.executors.kubernetes_shared_objects import (
     EVERY_SECONDS,
     UNUSED_SECONDS,
-    SharedObjects,
-    UnusedObjects,
+    SharedObjectCreator,
+    UnusedObjectRemover,
 )
 from worker.kubernetes import object_names
 from worker.kubernetes.api_client import KubernetesObject, ObjectExists, ObjectList
@@ -72,9 +72,9 @@ def cluster() -> Cluster:
     return cluster
 
 
-def sweep_of(cluster: Cluster, runtime: Path, at: list[float]) -> UnusedObjects:
+def sweep_of(cluster: Cluster, runtime: Path, at: list[float]) -> UnusedObjectRemover:
     api: Any = cluster
-    return UnusedObjects(api, SharedObjects(api, RuntimeConfigMaps(runtime)), lambda: at[0])
+    return UnusedObjectRemover(api, SharedObjectCreator(api, RuntimeConfigMaps(runtime)), lambda: at[0])
 
 
 def left(cluster: Cluster) -> set[tuple[str, str]]:
@@ -135,7 +135,7 @@ def test_a_workspaces_own_volume_stays(cluster: Cluster, tmp_path: Path) -> None
 def test_a_run_that_wants_what_is_just_going_is_tried_again(cluster: Cluster, tmp_path: Path) -> None:
     """It would wait for ever for a claim that is gone a moment later."""
     api: Any = cluster
-    shared = SharedObjects(api, RuntimeConfigMaps(tmp_path))
+    shared = SharedObjectCreator(api, RuntimeConfigMaps(tmp_path))
     shared.ensure(RUN)
     shared.ensured.clear()
     going = next(

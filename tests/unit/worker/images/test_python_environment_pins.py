@@ -18,7 +18,7 @@ PINNED = b"the archive that is pinned"
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> python_environment.Wheelhouse:
+def house(tmp_path: Path) -> python_environment.ImageWheels:
     source = tmp_path / "horovod.txt"
     source.write_text(f"horovod==0.28.1 --hash=sha256:{hashlib.sha256(PINNED).hexdigest()}\n")
     requirements = tmp_path / "pins.txt"
@@ -32,7 +32,7 @@ def house(tmp_path: Path) -> python_environment.Wheelhouse:
 
 
 def test_an_archive_of_sources_beside_the_pinned_one_is_not_taken(
-    house: python_environment.Wheelhouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    house: python_environment.ImageWheels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = tmp_path / "cache" / "wheels-000000000000"
     known.mkdir(parents=True)

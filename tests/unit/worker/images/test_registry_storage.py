@@ -13,7 +13,7 @@ from worker.images.registry_storage import (
     read_descriptors,
 )
 from worker.images.site_registry import RegistryFailed
-from worker.oci.image_archive import Descriptor, ImageConfig, write_oci_archive
+from worker.oci.image_archive import BlobDescriptor, ImageConfig, write_oci_archive
 from worker.oci.layers import digest_of_file, plain_layer
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
@@ -73,8 +73,8 @@ def test_a_blob_is_damaged_by_its_length_or_its_bytes(
     tmp_path: Path, size: int | None, reads: bool, is_damaged: bool
 ) -> None:
     (tmp_path / "blob").write_bytes(b"a layer")
-    assert is_blob_damaged(tmp_path / "blob", Descriptor("sha256:0", size), reads) is is_damaged
-    assert not is_blob_damaged(tmp_path / "lost", Descriptor("sha256:0", size), reads)
+    assert is_blob_damaged(tmp_path / "blob", BlobDescriptor("sha256:0", size), reads) is is_damaged
+    assert not is_blob_damaged(tmp_path / "lost", BlobDescriptor("sha256:0", size), reads)
 
 
 def test_an_archive_without_its_manifest_is_named(image: DefaultImage, tmp_path: Path) -> None:

@@ -35,3 +35,12 @@ def test_a_file_with_a_name_elsewhere_is_not_read(tmp_path: Path) -> None:
         (tmp_path / "out" / name).hardlink_to(tmp_path / "secret")
     assert shim_files.read_untrusted_file(str(tmp_path / "out"), "metrics.jsonl") is None
     assert shim_files.read_untrusted_marker(str(tmp_path / "out"), "started") is None
+
+
+def test_a_reserved_file_has_its_space_before_it_has_its_content(tmp_path: Path) -> None:
+    reserved, path = str(tmp_path / "exit.reserved"), tmp_path / "exit.json"
+    shim_files.reserve_file(reserved)
+    assert Path(reserved).stat().st_size == len(shim_files.RESERVE) and not path.exists()
+    shim_files.write_reserved(reserved, str(path), {"exit_code": 0})
+    assert shim_files.read_untrusted_json(str(tmp_path), "exit.json") == {"exit_code": 0}
+    assert [file.name for file in tmp_path.iterdir()] == ["exit.json"]

@@ -129,3 +129,10 @@ def test_epochs_that_were_done_before_are_passed_over(tmp_path: Path) -> None:
     ]
     told = follow(tmp_path, *pieces).progress.to_json()
     assert told == {"epochs": None, "marks": [[1.0, 10.0], [2.0, 20.0], [3.0, 50.0]]}
+
+
+def test_the_objective_that_the_program_names_is_kept(tmp_path: Path) -> None:
+    named = b'{"objective": {"metric": "bleu", "lower_is_better": false}}\n'
+    others = (b'{"objective": "x"}\n', b'{"objective": {"metric": "/etc"}}\n', b'{"objective": {}}\n')
+    results = follow(tmp_path, named, row(bleu=3.0), *others)
+    assert results.objective == {"metric": "bleu", "lower_is_better": False}

@@ -17,7 +17,7 @@ from worker.inside.shim_process_tree import (
     PAGE,
     TICKS,
     ProcessInfo,
-    TreeEnding,
+    ProcessTreeEnding,
     children_of,
     is_rank_wrapper,
     kill_descendants,
@@ -122,7 +122,7 @@ def test_a_rank_wrapper_is_known_by_its_program(tmp_path: Path, name: str, expec
 def test_a_grace_only_becomes_shorter(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(shim_process_tree.time, "monotonic", lambda: now[0])
-    ending = TreeEnding("asked", grace=30.0)
+    ending = ProcessTreeEnding("asked", grace=30.0)
     now[0] = 110.0
     ending.shorten(60.0)
     assert ending.grace == 30.0
@@ -143,7 +143,7 @@ def test_everything_is_asked_once_and_killed_after_the_grace(monkeypatch: pytest
         shim_process_tree, "signal_pids", lambda pids, number: signals.append((list(pids), number))
     )
     monkeypatch.setattr(shim_process_tree, "kill_descendants", lambda *_: killed.append(now[0]))
-    ending = TreeEnding("asked", grace=10.0)
+    ending = ProcessTreeEnding("asked", grace=10.0)
     for second in (0.0, 1.0, 4.0, 5.0, 6.0, 10.0):
         now[0] = second
         assert ending.advance() == [wrapper, program]

@@ -19,7 +19,7 @@ from worker.oci.image_archive import (
     write_docker_archive,
     write_oci_archive,
 )
-from worker.oci.layers import Layer, add_file_to_layer, open_layer_tar, pack_folder_layer, plain_layer
+from worker.oci.layers import ImageLayer, add_file_to_layer, open_layer_tar, pack_folder_layer, plain_layer
 
 CONFIG = ImageConfig(
     environment={"PATH": "/usr/bin", "LANG": "C.UTF-8"},
@@ -100,7 +100,7 @@ def test_the_python_environment_is_a_layer_of_its_own(root: Path, tmp_path: Path
     assert names == [{"dev", "etc", "etc/hostname"}, {"opt", "opt/groundcrew", "opt/groundcrew/lib.py"}]
 
 
-def fixed_layers(folder: Path) -> list[Layer]:
+def fixed_layers(folder: Path) -> list[ImageLayer]:
     (folder / "program").write_text("#!/bin/sh\n")
     (folder / "licence").write_text("MIT\n")
     with open_layer_tar(folder / "one.tar") as tar:
@@ -111,7 +111,7 @@ def fixed_layers(folder: Path) -> list[Layer]:
     return [plain_layer(folder / name, "groundcrew-bundle") for name in ("one.tar", "two.tar")]
 
 
-def as_if_compressed(layer: Layer) -> Layer:
+def as_if_compressed(layer: ImageLayer) -> ImageLayer:
     """Its bytes do not depend on the machine's zlib."""
     path = layer.path.with_suffix(".packed")
     path.write_bytes(b"packed " + layer.path.read_bytes())

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from worker.oci.layers import Layer, add_file_to_layer, open_layer_tar, pack_folder_layer, plain_layer
+from worker.oci.layers import ImageLayer, add_file_to_layer, open_layer_tar, pack_folder_layer, plain_layer
 
 AT = 1_700_000_000
 
 
-def a_layer(folder: Path, name: str) -> Layer:
+def a_layer(folder: Path, name: str) -> ImageLayer:
     program = folder / "program"
     program.write_text("#!/bin/sh\n")
     with open_layer_tar(folder / name) as tar:

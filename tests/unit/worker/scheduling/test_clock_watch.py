@@ -3,12 +3,12 @@
 import pytest
 
 from cluster.services.context import Cluster
-from cluster.services.leases import HeldLease
+from cluster.services.leases import SCHEDULER_LEASE_DURATION, HeldLease
 from cluster.store.nodes import Node
 from tests.builders import a_node
 from tests.conftest import Clock
 from worker.scheduling.clock_watch import ClockWatch
-from worker.scheduling.scheduler_lease import LEASE_DURATION, acquire_scheduler_lease
+from worker.scheduling.scheduler_lease import acquire_scheduler_lease
 
 
 @pytest.fixture
@@ -31,8 +31,8 @@ def test_only_a_jump_of_the_clock_holds_expiry_back(
     steady.append(steady_seconds)
     watch.check(held)
     assert watch.is_settled is is_settled
-    steady.append(steady_seconds + LEASE_DURATION.total_seconds())
-    move(light_cluster, LEASE_DURATION.total_seconds())
+    steady.append(steady_seconds + SCHEDULER_LEASE_DURATION.total_seconds())
+    move(light_cluster, SCHEDULER_LEASE_DURATION.total_seconds())
     watch.check(held)
     assert watch.is_settled
 

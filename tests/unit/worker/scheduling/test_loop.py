@@ -7,14 +7,16 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
+from tests.builders import a_job, a_training, a_workspace
 from tests.conftest import Clock
 from worker.executors.simulated import SimulatedExecutor
 from worker.executors.simulated_cluster import SimulatedCluster
-from worker.scheduling.cadence import PERIODS, PeriodicWork
+from worker.scheduling.cadence import IDLE_SECONDS, PERIODS, PeriodicWork
 from worker.scheduling.loop import SchedulerLoop
 from worker.scheduling.wakeup import Wakeup
 
@@ -39,6 +41,51 @@ def scheduler(light_cluster: Cluster, steady: Steady, tmp_path: Path) -> Schedul
     deaf = cast(Wakeup, SimpleNamespace(wake=lambda: None))
     executor = SimulatedExecutor(SimulatedCluster(tmp_path / "world"))
     return SchedulerLoop(light_cluster, executor, tmp_path, deaf, steady)
+
+
+@pytest.fixture
+def statements(light_cluster: Cluster) -> list[str]:
+    found: list[str] = []
+    event.listen(light_cluster.store.engine, "before_cursor_execute", lambda *given: found.append(given[2]))
+    return found
+
+
+def test_a_pass_without_open_work_asks_one_statement(
+    scheduler: SchedulerLoop, steady: Steady, statements: list[str]
+) -> None:
+    assert scheduler.renew_lease()
+    scheduler.run_pass()
+    steady.now += IDLE_SECONDS
+    statements.clear()
+    assert scheduler.run_pass() == 0
+    assert [said.split()[0] for said in statements] == ["BEGIN", "SELECT"]
+
+
+def test_work_whose_event_was_lost_causes_a_whole_pass(
+    light_cluster: Cluster, scheduler: SchedulerLoop, steady: Steady, statements: list[str]
+) -> None:
+    assert scheduler.renew_lease()
+    scheduler.run_pass()
+    a_job(light_cluster, a_training(light_cluster, a_workspace(light_cluster)))
+    steady.now += IDLE_SECONDS
+    statements.clear()
+    scheduler.run_pass()
+    assert any("FROM workspaces" in said for said in statements)
+
+
+@pytest.mark.parametrize(
+    ("is_woken", "seconds"), [(True, IDLE_SECONDS), (False, PERIODS[PeriodicWork.WHOLE_PASS])]
+)
+def test_an_event_or_the_time_causes_a_whole_pass_without_open_work(
+    scheduler: SchedulerLoop, steady: Steady, statements: list[str], is_woken: bool, seconds: float
+) -> None:
+    assert scheduler.renew_lease()
+    scheduler.run_pass()
+    steady.now += seconds
+    scheduler.cadence = scheduler.cadence.end_wait(is_woken)
+    statements.clear()
+    scheduler.run_pass()
+    assert any("FROM workspaces" in said for said in statements)
 
 
 def test_what_fails_each_time_keeps_nothing_else_from_its_turn(scheduler: SchedulerLoop) -> None:

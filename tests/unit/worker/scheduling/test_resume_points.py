@@ -9,11 +9,12 @@ import pytest
 
 from cluster.domain.jobs.resume_points import ResumePoint
 from cluster.services.jobs.live_attempts import LiveAttempt
+from cluster.services.jobs.resume_points import MOST_ATTEMPTS
 from cluster.services.storage import folders
 from cluster.settings import Settings
 from worker.executors.path_mapping import ContainerPaths, HostPaths
 from worker.scheduling.resume_points import (
-    MOST_ATTEMPTS,
+    find_continue_point,
     find_recorded_resume_point,
     find_resume_point,
     map_checkpoints,
@@ -27,6 +28,11 @@ def settings(tmp_path: Path) -> Settings:
 
 def attempt(number: int, resume_from: str | None = None) -> LiveAttempt:
     fields = {"workspace_id": 1, "job_id": 7, "number": number, "resume_from": resume_from}
+    return cast(LiveAttempt, SimpleNamespace(**fields))
+
+
+def continuing(job_id: int | None, key: str | None) -> LiveAttempt:
+    fields = {"workspace_id": 1, "job_id": 9, "continues_job_id": job_id, "continues_from": key}
     return cast(LiveAttempt, SimpleNamespace(**fields))
 
 
@@ -81,6 +87,27 @@ def test_the_checkpoint_that_the_row_names_goes_first(
     leave(settings, 1, 3)
     leave(settings, 2, 4)
     assert find_recorded_resume_point(settings, attempt(3, named)) == found
+
+
+@pytest.mark.parametrize(
+    ("job_id", "key", "found"),
+    [
+        (None, None, None),
+        (7, "1/epoch-0003.h5", ResumePoint(1, "epoch-0003.h5", 3, 30, 7)),
+        (7, "1/epoch-0009.h5", None),  # Another one is not what the person has chosen.
+        (8, "1/epoch-0003.h5", None),
+    ],
+)
+def test_another_job_is_continued_from_the_named_checkpoint_alone(
+    settings: Settings, job_id: int | None, key: str | None, found: ResumePoint | None
+) -> None:
+    leave(settings, 1, 3)
+    assert find_continue_point(settings, continuing(job_id, key)) == found
+
+
+def test_the_program_finds_a_copy_of_another_job_s_checkpoint_beside_its_own_folder() -> None:
+    point = ResumePoint(1, "epoch-0003.h5", 3, 30, job=7)
+    assert map_checkpoints(Path("/storage/jobs/9/1"), point, HostPaths()) == "/storage/jobs/9/1/former"
 
 
 def test_the_program_finds_the_former_attempt_s_folder_and_no_link_in_it() -> None:

@@ -20,14 +20,24 @@ PASSWORD = "canary-of-the-mail-server"
 
 @dataclass
 class Postbox:
-    """A mail server that keeps what it is given; `refuses` makes it answer so, `leaves` when somebody takes leave."""
+    """A mail server that keeps what it is given; `refuses` makes it answer so, `refuses_recipient` to one
+    address, `leaves` when somebody takes leave."""
 
     mails: list[EmailMessage] = field(default_factory=list)
     refuses: str = ""
+    refuses_recipient: str = ""
     leaves: str = "221 Bye"
 
     async def handle_QUIT(self, server: SMTP, session: Session, envelope: Envelope) -> str:
         return self.leaves
+
+    async def handle_RCPT(
+        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        if address == self.refuses_recipient:
+            return "550 no such person"
+        envelope.rcpt_tos.append(address)
+        return "250 known"
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
         if self.refuses:
@@ -70,7 +80,7 @@ def a_postbox(certificates: Path) -> Iterator[tuple[Postbox, str]]:
 
 
 @contextmanager
-def a_webhook() -> Iterator[tuple[Ear, str]]:
+def a_webhook(address: str = "127.0.0.1", port: int = 0) -> Iterator[tuple[Ear, str]]:
     ear = Ear()
 
     class Handler(BaseHTTPRequestHandler):
@@ -84,10 +94,12 @@ def a_webhook() -> Iterator[tuple[Ear, str]]:
         def log_message(self, *words: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer((address, port), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
-    yield ear, f"http://127.0.0.1:{server.server_port}/in/secret-path"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    try:
+        yield ear, f"http://{address}:{server.server_port}/in/secret-path"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

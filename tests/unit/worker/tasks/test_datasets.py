@@ -58,7 +58,9 @@ class Lab:
 def lab(light_cluster: Cluster, tmp_path: Path) -> Lab:
     registered = tmp_path / "registered"
     registered.mkdir()
-    settings = replace(light_cluster.settings, dataset_roots=(registered,))
+    settings = replace(
+        light_cluster.settings, dataset_roots=(registered,), state_dir=registered.parent / "state"
+    )
     cluster = replace(light_cluster, settings=settings)
     folders.ensure_storage(settings)
     manager = a_user(cluster)
@@ -160,3 +162,31 @@ def test_a_dataset_that_was_never_written_has_nothing_to_delete(lab: Lab) -> Non
     dataset = datasets.create_sample(lab.cluster, lab.actor, lab.workspace_id)
     task.remove_dataset_folder(lab.cluster, dataset)
     assert not lab.folder(dataset).exists()
+
+
+def test_a_finished_folder_is_given_to_its_workspace(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    given: list[tuple[int, int]] = []
+    monkeypatch.setattr(
+        task.folders,
+        "give_to_group",
+        lambda settings, opened, workspace_id: given.append((os.fstat(opened).st_ino, workspace_id)),
+    )
+    dataset = lab.upload(a="1")
+    (tmp_path / "unpacked").mkdir()
+    parent = os.open(tmp_path, os.O_RDONLY)
+    try:
+        task.give_to_workspace(lab.cluster, dataset, parent, "unpacked")
+    finally:
+        os.close(parent)
+    assert given == [((tmp_path / "unpacked").stat().st_ino, lab.workspace_id)]
+
+
+def test_an_import_whose_dataset_was_deleted_says_so(lab: Lab) -> None:
+    dataset = lab.upload(cat="x")
+    datasets.delete_dataset(lab.cluster, lab.actor, dataset.id)
+    run_claimed(lab.cluster, dataset.operation_id or 0)
+    with lab.cluster.store.read() as session:
+        operation = session.get_one(Operation, dataset.operation_id)
+    assert (operation.state, operation.error_code) == (OperationState.FAILED, "operation.subject_deleted")

@@ -209,11 +209,10 @@ def test_make_status_names_every_service(installation: Installation) -> None:
     said = installation.make("status").stdout
     services = (
         "portal",
+        "stream",
         "nginx",
         "scheduler",
-        "tasks-general",
-        "tasks-images",
-        "tasks-backups",
+        "task-workers",
         "agent",
         "redis",
     )

@@ -1,5 +1,6 @@
 """A small bundle for tests."""
 
+import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,7 +12,11 @@ from worker.bundle.manifest import (
     make_bundle_manifest,
     write_bundle_manifest,
 )
+from worker.bundle.signing import sign_bundle
 
+SCRATCH = tempfile.TemporaryDirectory(prefix="bundle-signer-")
+SITE_KEY = Path(SCRATCH.name, "site-key")
+"""One key for all bundles of a test process."""
 BEGIN = datetime(2026, 11, 21, 19, 0, tzinfo=UTC)
 
 
@@ -30,4 +35,5 @@ def a_bundle(folder: Path, files: dict[str, str], later: int = 0, system: str = 
     moment = BEGIN + timedelta(minutes=later)
     manifest = make_bundle_manifest("0.1.0", moment, "build", [system or this_system()], entries)
     write_bundle_manifest(folder, manifest)
+    sign_bundle(folder, SITE_KEY)
     return manifest

@@ -1,0 +1,143 @@
+"""Sends people's own messages: one mail or one call per notification, under the notification's number."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cluster import words
+from cluster.domain.errors import Unavailable
+from cluster.domain.states import NotificationChannel, UserState
+from cluster.failpoints import external_call
+from cluster.portal_paths import PROFILE
+from cluster.redaction import redact_text
+from cluster.services.alerts.outbox import list_due_notifications, record_delivered, record_delivery_failure
+from cluster.services.context import Cluster
+from cluster.services.nodes.node_addresses import list_cluster_networks
+from cluster.services.notifications.choices import find_webhook
+from cluster.store.alerts import Notification
+from worker.adapters.mail import MailAddressRefused, send_mail, write_mail
+from worker.adapters.webhook import call_personal_webhook
+
+TEST = "test"
+LANGUAGES = ("ko", "en")
+
+
+def send_personal_mails(cluster: Cluster) -> None:
+    """Ends at the first mail that the server did not take for a reason of its own: it would take no other."""
+    settings = cluster.settings
+    for notification in list_due_notifications(cluster, NotificationChannel.MAIL, is_personal=True):
+        user = notification.user
+        if user is None or user.email is None or user.state is not UserState.ACTIVE:
+            record_delivered(cluster, [notification])  # Nobody wants it any more, or may have it.
+            continue
+        subject, text = compose_personal_mail(cluster, user.language, content_of(notification))
+        number = f"message-{notification.id}@{mail_host(cluster)}"
+        try:
+            with external_call("mail.send"):
+                send_mail(
+                    settings.mail_url, write_mail(settings.mail_from, user.email, subject, text, number)
+                )
+        except MailAddressRefused as failed:
+            record_delivery_failure(cluster, [notification], str(failed.data["error"]), True)
+        except Unavailable as failed:
+            record_delivery_failure(cluster, [notification], str(failed.data["error"]))
+            return
+        else:
+            record_delivered(cluster, [notification])
+
+
+def send_personal_webhook_calls(cluster: Cluster) -> None:
+    """A host that takes no call gets no other one in this round, so that it does not hold up other people's."""
+    networks = list_cluster_networks(cluster)
+    failed_hosts = set()
+    for notification in list_due_notifications(cluster, NotificationChannel.PERSONAL_WEBHOOK):
+        webhook = find_webhook(cluster, notification.user_id)
+        if webhook is None:
+            record_delivered(cluster, [notification])
+            continue
+        if webhook.host in failed_hosts:
+            continue
+        body = personal_webhook_body(cluster, notification, webhook.language)
+        timestamp = str(int(cluster.clock().timestamp()))
+        try:
+            with external_call("webhook.call"):
+                call_personal_webhook(webhook.url, webhook.secret, notification.id, timestamp, body, networks)
+        except Unavailable as failed:
+            failed_hosts.add(webhook.host)
+            record_delivery_failure(cluster, [notification], str(failed.data["error"]), True)
+        else:
+            record_delivered(cluster, [notification])
+
+
+def content_of(notification: Notification) -> Mapping[str, Any]:
+    return notification.content or {"kind": TEST, "events": [], "left_out": 0}
+
+
+def compose_personal_mail(
+    cluster: Cluster, language: str | None, content: Mapping[str, Any]
+) -> tuple[str, str]:
+    """Subject and text; in both languages for a person who has chosen none."""
+    chosen = (language,) if language in LANGUAGES else LANGUAGES
+    subject = " / ".join(subject_of(cluster, content, each) for each in chosen)
+    parts = ["\n".join(mail_lines(cluster, content, each)) for each in chosen]
+    return f"[Groundcrew] {subject}", redact_secrets(cluster, "\n\n--\n\n".join(parts) + "\n")
+
+
+def subject_of(cluster: Cluster, content: Mapping[str, Any], language: str) -> str:
+    """The sentence of a single event without its details, which may be long."""
+    events = content["events"]
+    if content["kind"] == TEST:
+        return words.sentence("notification.test_subject", {}, language)
+    if len(events) == 1 and not content["left_out"]:
+        return sentence_with_details(cluster, events[0] | {"details": []}, language)
+    return words.sentence("notification.digest", {"things": len(events) + content["left_out"]}, language)
+
+
+def mail_lines(cluster: Cluster, content: Mapping[str, Any], language: str) -> Iterator[str]:
+    public = cluster.settings.public_url
+    if content["kind"] == TEST:
+        yield words.sentence("notification.test", {}, language)
+    for event in content["events"]:
+        yield f"* {sentence_with_details(cluster, event, language)}"
+        yield f"  {public}{event['path']}"
+    if content["left_out"]:
+        yield words.sentence("notification.left_out", {"things": content["left_out"]}, language)
+    yield ""
+    yield words.sentence("notification.chosen", {"url": f"{public}{PROFILE}"}, language)
+
+
+def personal_webhook_body(
+    cluster: Cluster, notification: Notification, language: str | None
+) -> dict[str, Any]:
+    """`text` is what chat servers show of a call; the events are for programs."""
+    content = content_of(notification)
+    _subject, text = compose_personal_mail(cluster, language, content)
+    public = cluster.settings.public_url
+    return {
+        "id": notification.id,
+        "text": text,
+        "events": [
+            {"kind": event["kind"], "code": event["code"], "url": f"{public}{event['path']}"}
+            for event in content["events"]
+        ],
+        "left_out": content["left_out"],
+    }
+
+
+def sentence_with_details(cluster: Cluster, event: Mapping[str, Any], language: str) -> str:
+    """`event` has `code`, `data` and `details`."""
+    zone, now = cluster.settings.zone, cluster.clock()
+    parts = [words.sentence(event["code"], event["data"], language, zone, now)]
+    parts += [words.sentence(code, data, language, zone, now) for code, data in event["details"]]
+    return " · ".join(parts)
+
+
+def mail_host(cluster: Cluster) -> str:
+    """The host of the portal, which ends each message id."""
+    return cluster.settings.public_url.partition("://")[2].partition("/")[0].partition(":")[0]
+
+
+def redact_secrets(cluster: Cluster, text: str) -> str:
+    """Reasons of failures quote programs, and those quote what they were given."""
+    settings = cluster.settings
+    secrets = (settings.secret_key, settings.audit_key, settings.metrics_token, settings.webhook_secret)
+    return redact_text(text, [secret for secret in secrets if secret])
