@@ -7,28 +7,31 @@ from flask import Blueprint, Flask
 
 from cluster.portal_paths import form_cookie_name
 from cluster.services.context import Cluster
-from portal import api, views
-from portal.i18n import messages, translate
-from portal.job_files import line_counter, metrics_cache, metrics_csv
+from portal import api, recent_values, views
+from portal.i18n import messages, shown_moments, translate
+from portal.job_files import metrics_cache, metrics_csv
 from portal.layout import page_layout, theme
-from portal.live import event_stream
 from portal.presenters import (
     access_log,
     kubernetes_health,
     node_problems,
-    repair_texts,
     runbook,
     unit_words,
+    waiting_rows,
     waiting_texts,
     workspace_page,
 )
-from portal.presenters.jobs import job_texts
+from portal.presenters.jobs import job_rows, job_texts
+from portal.presenters.repairs import repair_texts
+from portal.presenters.sweeps import sweep_rows
+from portal.rendering import answer_marks, facts, kept_html, template_environment
 from portal.shared_objects import share_object
 from portal.web import (
     concurrency_limit,
     csrf,
     errors,
     forms,
+    fragments,
     read_connection,
     request_log,
     route_permissions,
@@ -49,7 +52,8 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     app.config.update(
         SECRET_KEY=settings.secret_key,
         TESTING=testing,
-        # The small signed cookie that holds the CSRF token; who is signed in is a row, see sign_in.py.
+        # The small signed cookie with messages for the next page and, before sign-in, the secret of forms (csrf.py);
+        # who is signed in is a row, see sign_in.py.
         SESSION_COOKIE_NAME=form_cookie_name(settings.port),
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Lax",
@@ -59,23 +63,30 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
         MAX_FORM_PARTS=1000,
         SEND_FILE_MAX_AGE_DEFAULT=YEAR_SECONDS,
     )
+    app.jinja_environment = template_environment.TranslatingEnvironment
     app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True}
     share_object(app, Cluster, cluster)
-    event_stream.init_app(app, cluster)
     metrics_cache.init_app(app)
     metrics_csv.init_app(app)
-    line_counter.init_app(app)
+    recent_values.init_app(app)
     request_log.init_app(app)
     concurrency_limit.init_app(app)
     read_connection.init_app(app)
     security_headers.init_app(app)
+    answer_marks.init_app(app)
     translate.init_app(app)
+    shown_moments.init_app(app)
     theme.init_app(app)
     page_layout.init_app(app)
     messages.init_app(app)
+    facts.init_app(app)
+    kept_html.init_app(app)
     unit_words.init_app(app)
     job_texts.init_app(app)
     waiting_texts.init_app(app)
+    waiting_rows.init_app(app)
+    job_rows.init_app(app)
+    sweep_rows.init_app(app)
     workspace_page.init_app(app)
     kubernetes_health.init_app(app)
     node_problems.init_app(app)
@@ -89,6 +100,7 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     # The guard comes before the CSRF check: it answers that the person has to sign in, not that a token is missing.
     route_permissions.init_app(app)
     csrf.init_app(app)
+    fragments.init_app(app)
     row_ids.init_app(app)
     for blueprint in list_blueprints():
         app.register_blueprint(blueprint)

@@ -1,9 +1,11 @@
 """REST under /api/v1: the same services as the pages, described as OpenAPI 3.1."""
 
+from http import HTTPStatus
 from typing import Any
 
 from flask import Flask
 from flask_smorest import Api
+from marshmallow import Schema, fields
 
 from cluster.portal_paths import API
 from portal.api import (
@@ -11,17 +13,23 @@ from portal.api import (
     datasets,
     heartbeats,
     images,
+    job_files,
     jobs,
     nodes,
+    notifications,
     queue,
     repairs,
-    sweeps,
+    runs,
+    training_code,
     trainings,
     workspaces,
 )
+from portal.api.sweeps import sweeps
 
 FEATURES = (
     jobs,
+    job_files,
+    runs,
     queue,
     sweeps,
     accounting,
@@ -29,10 +37,35 @@ FEATURES = (
     heartbeats,
     workspaces,
     trainings,
+    training_code,
     datasets,
     images,
+    notifications,
     repairs,
 )
+
+
+PROBLEM = "application/problem+json"
+
+
+class FieldProblemSchema(Schema):
+    """What is wrong with one field of a request."""
+
+    pointer = fields.String(required=True, metadata={"description": "JSON Pointer of the field (RFC 6901)"})
+    code = fields.String(required=True)
+    message = fields.String(required=True, metadata={"description": "A sentence in the caller's language"})
+
+
+class ProblemSchema(Schema):
+    """A problem as in RFC 9457. `code` stays, `title` and `detail` are in the caller's language."""
+
+    type = fields.String(required=True)
+    title = fields.String(required=True)
+    status = fields.Integer(required=True)
+    detail = fields.String(required=True)
+    code = fields.String(required=True)
+    request_id = fields.String(required=True)
+    errors = fields.List(fields.Nested(FieldProblemSchema))
 
 
 class PortalApi(Api):  # type: ignore[misc]
@@ -40,6 +73,14 @@ class PortalApi(Api):  # type: ignore[misc]
 
     def _register_error_handlers(self) -> None:
         pass
+
+    def _register_responses(self) -> None:
+        """Answers that operations refer to by these names, where something is refused."""
+        descriptions = {status.name: status.phrase for status in HTTPStatus if status >= 400}
+        descriptions[self.DEFAULT_ERROR_RESPONSE_NAME] = "A problem"
+        for name, description in descriptions.items():
+            problem = {"description": description, "content": {PROBLEM: {"schema": ProblemSchema}}}
+            self.spec.components.response(name, problem, lazy=True)
 
 
 def init_app(app: Flask) -> PortalApi:
@@ -58,6 +99,7 @@ def init_app(app: Flask) -> PortalApi:
     }
     api.spec.components.security_scheme("token", scheme)
     api.spec.options["security"] = [{"token": []}]
-    for feature in FEATURES:
-        api.register_blueprint(feature.blueprint, url_prefix=f"{API}/{feature.blueprint.url_name}")
+    # Modules of one feature share its blueprint.
+    for blueprint in dict.fromkeys(feature.blueprint for feature in FEATURES):
+        api.register_blueprint(blueprint, url_prefix=f"{API}/{blueprint.url_name}")
     return api

@@ -1,21 +1,21 @@
 """Jobs as REST returns them, with the sentences about them."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
 from cluster.domain.jobs.submission import SubmissionPreview
-from cluster.domain.queue.reasons import (
-    NotYetExamined,
-    to_waiting_data,
-)
+from cluster.domain.queue.explanations import WaitingExplanation
+from cluster.domain.queue.reasons import NotYetExamined
 from cluster.domain.states import JobState
 from cluster.services.jobs import file_deletions
+from cluster.services.jobs.queries import JobRecord
 from cluster.services.jobs.start_delays import read_start_delay
 from cluster.services.queue import queries
-from cluster.services.queue.waiting_explanations import WaitingExplanation
 from cluster.store.jobs import Job
 from portal.api.blueprint import describe_named, describe_sentence
 from portal.i18n.messages import localized_word
+from portal.presenters.jobs.job_annotations import describe_annotations
 from portal.presenters.unit_words import installation_unit_kind
 from portal.web.request_context import current_cluster
 
@@ -23,8 +23,10 @@ JUST_NOW = timedelta(seconds=2)
 """After that a repeated request gets the current reason of its job."""
 
 
-def describe_job(job: Job, explanation: WaitingExplanation | None = None) -> dict[str, Any]:
-    """`explanation` of a waiting job: without it the reason is read for this one job."""
+def describe_job(
+    job: Job | JobRecord, explanation: WaitingExplanation | None = None, tags: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """`explanation` of a waiting job: without it the reason is read for this one job, and so are `tags` of a `Job`."""
     return {
         "id": job.id,
         "name": job.name,
@@ -46,12 +48,15 @@ def describe_job(job: Job, explanation: WaitingExplanation | None = None) -> dic
         "memory_bytes": job.memory_bytes,
         "retries_used": job.retries_used,
         "resumes_from": job.resume_from,
+        "continues_job_id": job.continues_job_id,
+        "code_version": job.code_version or None,
         "submitted_at": job.submitted_at,
         "dispatched_at": job.dispatched_at,
         "started_at": job.started_at,
         "ended_at": job.ended_at,
         "attempts": job.fence,
         "exit_code": job.exit_code,
+        **describe_annotations(job, tags),
         "held_at": job.held_at if job.state is JobState.WAITING else None,
         "waiting": describe_reason(job, explanation),
         "end": describe_sentence(job.end_code, job.end_data),
@@ -65,12 +70,14 @@ def describe_job(job: Job, explanation: WaitingExplanation | None = None) -> dic
     }
 
 
-def describe_reason(job: Job, explanation: WaitingExplanation | None = None) -> dict[str, Any] | None:
-    """Read at this moment; without `explanation` with the expected start and what would help."""
+def describe_reason(
+    job: Job | JobRecord, explanation: WaitingExplanation | None = None
+) -> dict[str, Any] | None:
+    """Without `explanation` it is read for this one job."""
     if job.state is not JobState.WAITING:
         return None
     if explanation is None:
-        explanation, _nodes = queries.read_waiting_explanation(current_cluster(), job)
+        explanation = queries.read_waiting_explanation(current_cluster(), job)
     return describe_wait_explanation(explanation)
 
 
@@ -83,8 +90,7 @@ def describe_start_delay(job: Job) -> dict[str, Any] | None:
 
 
 def describe_wait_explanation(explanation: WaitingExplanation) -> dict[str, Any]:
-    """A job whose turn has come waits for the scheduler's next pass."""
-    sentence = describe_sentence(explanation.code or NotYetExamined.code, explanation.data)
+    sentence = describe_sentence(explanation.code, dict(explanation.data))
     assert sentence is not None
     return sentence
 
@@ -92,7 +98,7 @@ def describe_wait_explanation(explanation: WaitingExplanation) -> dict[str, Any]
 def describe_new_job(job: Job) -> dict[str, Any]:
     """The reason needs the whole queue: a client asks for it once the scheduler has examined the job."""
     is_new = current_cluster().clock() - job.submitted_at < JUST_NOW
-    return describe_job(job, WaitingExplanation(NotYetExamined()) if is_new else None)
+    return describe_job(job, WaitingExplanation.of(NotYetExamined()) if is_new else None, tags=())
 
 
 def describe_situation(job: Job) -> dict[str, Any]:
@@ -105,11 +111,8 @@ def describe_situation(job: Job) -> dict[str, Any]:
 
 
 def describe_preview(preview: SubmissionPreview) -> dict[str, Any]:
-    reason = preview.reason
     return {
         "starts_now": preview.starts_now,
-        "waiting": describe_sentence(reason.code, to_waiting_data(reason, preview.outlook))
-        if reason
-        else None,
+        "waiting": describe_wait_explanation(preview.explanation) if preview.explanation else None,
         "warnings": [describe_sentence(warning.code, dict(warning.data)) for warning in preview.warnings],
     }

@@ -20,6 +20,7 @@ def parse_job_body(body: dict[str, Any]) -> JobRequest:
         grace_seconds=body["grace_seconds"],
         retries=body["retries"],
         memory_bytes=body["memory_bytes"],
+        code_version=body["code_version"],
     )
 
 

@@ -5,11 +5,10 @@ from typing import Any
 from flask import Response, url_for
 from flask.views import MethodView
 
-from cluster.domain.errors import NotFound
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
-from cluster.services.jobs import file_deletions, preview, stop_requests, submission
+from cluster.services.jobs import continuations, file_deletions, runs_table, stop_requests, submission
 from cluster.services.jobs import queries as job_queries
-from cluster.services.queue import holds_and_moves, queries
+from cluster.services.queue import holds_and_moves, queries, submission_preview
 from portal.api.blueprint import ApiBlueprint
 from portal.api.job_answers import describe_job, describe_new_job, describe_preview, describe_situation
 from portal.api.job_bodies import parse_job_body, parse_states
@@ -37,17 +36,18 @@ class Jobs(MethodView):
     @blueprint.arguments(JobQuery, location="query")
     @blueprint.response(200, JobList)
     def get(self, query: dict[str, Any]) -> dict[str, Any]:
-        """Jobs that you may see, newest first."""
+        """Jobs that you may see, newest first unless you ask for another order."""
         actor = current_actor()
-        rows = job_queries.list_jobs(
-            current_cluster(),
-            actor,
-            states=parse_states(query["state"]),
-            workspace_id=query["workspace_id"],
-            training_id=query["training_id"],
-            user_id=actor.user_id if query["mine"] else None,
-            before_id=query["cursor"],
-            limit=query["limit"] + 1,
+        of = {
+            "workspace_id": query["workspace_id"],
+            "training_id": query["training_id"],
+            "user_id": actor.user_id if query["mine"] else None,
+        }
+        wanted = runs_table.JobFilter(
+            parse_states(query["state"]), of, query["tag"].lower(), query["metric"], query["search"]
+        )
+        rows = runs_table.list_run_records(
+            current_cluster(), actor, wanted, query["order"], query["cursor"], query["limit"] + 1
         )
         page = rows[: query["limit"]]
         more = page[-1].id if len(rows) > len(page) else None
@@ -62,12 +62,16 @@ class Jobs(MethodView):
 
         A repeated request with the same Idempotency-Key gets the same job.
         """
-        job_request = parse_job_body(body)
         cluster, actor = current_cluster(), current_actor()
+        if body["continue_from"] is not None:
+            found = continuations.read_continuation(cluster, actor, body["continue_from"], body["name"])
+            training_id, job_request = found.job.training_id, found.request
+        else:
+            training_id, job_request = body["training_id"], parse_job_body(body)
         if query["dry_run"]:
-            estimate = preview.preview_submission(cluster, actor, body["training_id"], job_request)
+            estimate = submission_preview.preview_submission(cluster, actor, training_id, job_request)
             return describe_preview(estimate), 200
-        job = submission.submit_job(cluster, actor, body["training_id"], job_request, read_idempotency_key())
+        job = submission.submit_job(cluster, actor, training_id, job_request, read_idempotency_key())
         return describe_new_job(job), 201, {"Location": url_for("api_jobs.OneJob", job_id=job.id)}
 
 
@@ -155,16 +159,12 @@ class Log(MethodView):
         X-Log-Next is the offset to ask for next, X-Log-Size how long the file is now.
         """
         cluster = current_cluster()
-        job = job_queries.read_job(cluster, current_actor(), job_id)
-        file_deletions.require_files(job)
-        attempt = query["attempt"] or job.fence
-        if attempt and attempt not in [one.number for one in job.attempts]:
-            raise NotFound("attempt", attempt)
+        number = query["attempt"] or None
+        attempt = file_deletions.read_attempt_with_files(cluster, current_actor(), job_id, number)
+        folder = out_path_parts(attempt.workspace_id, job_id, attempt.number)
         name = f"{query['source']}.{query['stream']}"
         try:
-            with open_file_beneath(
-                cluster.settings.storage_dir, *out_path_parts(job.workspace_id, job.id, attempt), name
-            ) as file:
+            with open_file_beneath(cluster.settings.storage_dir, *folder, name) as file:
                 chunk = read_log_chunk(file, query["offset"])
             data, start, following, size = chunk.data, chunk.start, chunk.next, chunk.size
         except (FileMissing, FileNotPlain):

@@ -6,7 +6,7 @@ from flask.views import MethodView
 
 from cluster import words
 from cluster.domain.nodes.confinement import list_confinement_gaps
-from cluster.services.nodes import drains, queries
+from cluster.services.nodes import drains, queries, summaries
 from cluster.services.nodes.drains import JobOnNode
 from portal.api.blueprint import ApiBlueprint
 from portal.api.schemas import DrainBody, KubernetesAnswer, NodeAnswer, NodeList, OneNodeAnswer
@@ -24,7 +24,7 @@ class Nodes(MethodView):
     @blueprint.response(200, NodeList)
     def get(self) -> dict[str, Any]:
         """All nodes, by name."""
-        views = queries.list_nodes(current_cluster(), current_actor())
+        views = summaries.list_node_summaries(current_cluster())
         return {"items": [describe_node(view) for view in views]}
 
 
@@ -76,7 +76,7 @@ class Undrain(MethodView):
         return describe_node(queries.read_node(current_cluster(), current_actor(), node_id))
 
 
-def describe_node(view: queries.NodeView) -> dict[str, Any]:
+def describe_node(view: queries.NodeSummary) -> dict[str, Any]:
     problem = problem_of_node(view)
     return {
         "id": view.id,
@@ -87,14 +87,14 @@ def describe_node(view: queries.NodeView) -> dict[str, Any]:
         "drain_reason": view.node.drain_reason or None,
         "kubernetes": [describe_health_line(line) for line in node_health(view)],
         "confinement": describe_confinement(view),
-        "units": len(view.units),
-        "units_free": sum(unit.is_free for unit in view.units),
+        "units": view.unit_count,
+        "units_free": view.free_count,
         "unit_kind": view.kind.value,
         "heartbeat_at": view.heartbeat_at,
     }
 
 
-def describe_confinement(view: queries.NodeView) -> dict[str, Any] | None:
+def describe_confinement(view: queries.NodeSummary) -> dict[str, Any] | None:
     if view.confinement_features is None:
         return None
     return {

@@ -67,8 +67,8 @@ def describe_waiting_job(one: WaitingJob) -> dict[str, Any]:
     return {
         "id": one.id,
         "job": describe_named(job),
-        "workspace": describe_named(job.workspace) if job else None,
-        "user": describe_named(job.user) if job else None,
+        "workspace": {"id": job.workspace_id, "name": job.workspace_name} if job else None,
+        "user": {"id": job.user_id, "name": job.user_name} if job else None,
         "units": one.units,
         "submitted_at": job.submitted_at if job else None,
         "waiting": describe_wait_explanation(one.explanation) if job else None,

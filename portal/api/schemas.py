@@ -2,10 +2,13 @@
 
 from typing import Any
 
-from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields, validate
+from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields, validate, validates_schema
 
+from cluster.domain.jobs.annotations import LONGEST_TAG
+from cluster.domain.jobs.results import LONGEST_METRIC
 from cluster.domain.states import Launcher
 from cluster.services.jobs.file_deletions import MAX_JOBS_PER_REQUEST
+from cluster.services.jobs.runs_table import JobOrder
 from cluster.services.queue.queries import STATES
 from cluster.store.base import LARGEST_ID
 
@@ -44,8 +47,17 @@ class Sentence(ResponseSchema):
     sentence = fields.String(required=True)
 
 
-class JobBody(RequestSchema):
+class SubmissionBody(RequestSchema):
+    """What a job and a sweep need."""
+
     training_id = fields.Integer(required=True, strict=True, validate=IS_ID)
+    code_version = fields.Integer(
+        load_default=None,
+        allow_none=True,
+        strict=True,
+        validate=IS_ID,
+        metadata={"description": "Of own code; null: the newest"},
+    )
     name = fields.String(load_default="", validate=validate.Length(max=200))
     units = fields.Integer(load_default=1, strict=True)
     launcher = fields.Enum(Launcher, by_value=True, load_default=None, allow_none=True)
@@ -64,8 +76,39 @@ class JobBody(RequestSchema):
     )
 
 
+class JobBody(SubmissionBody):
+    """Either a training with what its job needs, or `continue_from`, which takes everything else from that job."""
+
+    training_id = fields.Integer(strict=True, validate=IS_ID)
+    continue_from = fields.Integer(
+        load_default=None,
+        allow_none=True,
+        strict=True,
+        validate=IS_ID,
+        metadata={"description": "A stopped or failed job; the new one begins with its newest checkpoint"},
+    )
+
+    @validates_schema(pass_original=True)
+    def check_way(self, body: dict[str, Any], original: Any, **kwargs: Any) -> None:
+        if body.get("continue_from") is None:
+            if "training_id" not in body:
+                raise ValidationError("Missing data for required field.", "training_id")
+            return
+        others = sorted(set(original) - {"continue_from", "name"})
+        if others:
+            raise ValidationError("Leave it out: it is taken from the job that is continued.", others[0])
+
+
 class DryRunQuery(RequestSchema):
     dry_run = fields.Boolean(load_default=False)
+
+
+class HeadlineAnswer(ResponseSchema):
+    metric = fields.String(required=True)
+    value = fields.Float(required=True)
+    is_best = fields.Boolean(required=True, metadata={"description": "Else it is the last value"})
+    lower_is_better = fields.Boolean(required=True)
+    text = fields.String(required=True)
 
 
 class JobAnswer(ResponseSchema):
@@ -91,12 +134,19 @@ class JobAnswer(ResponseSchema):
     memory_bytes = fields.Integer(allow_none=True)
     retries_used = fields.Integer()
     resumes_from = fields.String(allow_none=True)
+    continues_job_id = fields.Integer(
+        allow_none=True, metadata={"description": "The job with whose checkpoint it began"}
+    )
+    code_version = fields.Integer(allow_none=True, metadata={"description": "Null for a built-in model"})
     submitted_at = fields.AwareDateTime()
     dispatched_at = fields.AwareDateTime(allow_none=True)
     started_at = fields.AwareDateTime(allow_none=True)
     ended_at = fields.AwareDateTime(allow_none=True)
     attempts = fields.Integer()
     exit_code = fields.Integer(allow_none=True)
+    headline = fields.Nested(HeadlineAnswer, allow_none=True)
+    tags = fields.List(fields.String())
+    note = fields.String(allow_none=True)
     held_at = fields.AwareDateTime(allow_none=True)
     waiting = fields.Nested(Sentence, allow_none=True)
     end = fields.Nested(Sentence, allow_none=True)
@@ -122,6 +172,18 @@ class JobQuery(RequestSchema):
     workspace_id = fields.Integer(load_default=None, validate=IS_ID)
     training_id = fields.Integer(load_default=None, validate=IS_ID)
     mine = fields.Boolean(load_default=False)
+    tag = fields.String(load_default="", validate=validate.Length(max=LONGEST_TAG))
+    metric = fields.String(
+        load_default="",
+        validate=validate.Length(max=LONGEST_METRIC),
+        metadata={"description": "Jobs with this headline metric"},
+    )
+    search = fields.String(
+        load_default="",
+        validate=validate.Length(max=60),
+        metadata={"description": "A part of a name or a note, a tag, a person or a job's number"},
+    )
+    order = fields.Enum(JobOrder, by_value=True, load_default=JobOrder.NEWEST)
     limit = fields.Integer(load_default=50, validate=validate.Range(1, 200))
     cursor = fields.Integer(
         load_default=None, validate=IS_ID, metadata={"description": "next_cursor of the page before"}
@@ -238,8 +300,13 @@ class TrainingAnswer(ResponseSchema):
     name = fields.String(required=True)
     kind = fields.String(required=True)
     model = fields.String(allow_none=True)
+    description = fields.String()
     workspace = fields.Nested(NamedObject, required=True)
     owner = fields.String(required=True)
+    visibility = fields.String()
+    code_version = fields.Integer(allow_none=True)
+    created_at = fields.AwareDateTime()
+    archived_at = fields.AwareDateTime(allow_none=True)
 
 
 class TrainingList(ResponseSchema):

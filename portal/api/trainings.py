@@ -1,35 +1,173 @@
-"""Trainings over REST: lists them, so that the command finds one by its name."""
+"""Trainings over REST: list, show, make, edit, hand over, archive and delete them."""
 
+import base64
+import binascii
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from flask import url_for
 from flask.views import MethodView
+from marshmallow import fields, validate
 
-from cluster.services import trainings
+from cluster.domain.errors import Refused
+from cluster.domain.states import TrainingKind, Visibility
+from cluster.services import training_changes, trainings
+from cluster.services.training_changes import TrainingChanges
+from cluster.store.trainings import Training
 from portal.api.blueprint import ApiBlueprint, describe_named
-from portal.api.schemas import NameQuery, TrainingList
+from portal.api.schemas import IS_ID, NameQuery, RequestSchema, ResponseSchema, TrainingAnswer, TrainingList
 from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("trainings", "Trainings: what jobs are made from.")
 
 
+class CodeFileBody(RequestSchema):
+    path = fields.String(required=True, validate=validate.Length(max=4000))
+    content = fields.String(required=True, metadata={"description": "Base64"})
+
+
+def decode_files(bodies: Iterable[Mapping[str, Any]]) -> list[tuple[str, bytes]]:
+    """Raises Refused on `files`."""
+    files = []
+    for body in bodies:
+        try:
+            files.append((body["path"], base64.b64decode(body["content"], validate=True)))
+        except (binascii.Error, ValueError):
+            raise Refused("files", "code.not_base64", file=body["path"][:200]) from None
+    return files
+
+
+class TrainingQuery(NameQuery):
+    archived = fields.Boolean(load_default=False, metadata={"description": "Only those in the archive"})
+
+
+class TrainingBody(RequestSchema):
+    """Own code comes as `files`; a built-in model is named instead."""
+
+    workspace_id = fields.Integer(required=True, strict=True, validate=IS_ID)
+    name = fields.String(required=True, validate=validate.Length(max=200))
+    description = fields.String(load_default="", validate=validate.Length(max=2000))
+    model = fields.String(load_default=None, allow_none=True, validate=validate.Length(max=100))
+    visibility = fields.Enum(Visibility, by_value=True, load_default=Visibility.PUBLIC)
+    members = fields.List(fields.String(), load_default=list, validate=validate.Length(max=1000))
+    files = fields.List(fields.Nested(CodeFileBody), load_default=list)
+
+
+class TrainingChangesBody(RequestSchema):
+    """What is left out stays as it is."""
+
+    name = fields.String(load_default=None, validate=validate.Length(max=200))
+    description = fields.String(load_default=None, validate=validate.Length(max=2000))
+    visibility = fields.Enum(Visibility, by_value=True, load_default=None)
+    members = fields.List(fields.String(), load_default=None, validate=validate.Length(max=1000))
+    owner = fields.String(load_default=None, validate=validate.Length(max=100))
+    archived = fields.Boolean(load_default=None)
+
+
+class DeleteTrainingQuery(RequestSchema):
+    job_files = fields.Boolean(
+        load_default=False, metadata={"description": "Delete the files of its ended jobs too"}
+    )
+
+
+class DependentsAnswer(ResponseSchema):
+    live_jobs = fields.Integer(required=True)
+    ended_jobs = fields.Integer(required=True)
+    sweeps = fields.Integer(required=True)
+    code_versions = fields.Integer(required=True)
+    code_bytes = fields.Integer(required=True)
+    job_bytes = fields.Integer(required=True)
+
+
+def describe_training(row: Training) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "name": row.name,
+        "description": row.description,
+        "kind": row.kind.value,
+        "model": row.model,
+        "workspace": describe_named(row.workspace),
+        "owner": row.owner.name,
+        "visibility": row.visibility.value,
+        "code_version": row.code_version or None,
+        "created_at": row.created_at,
+        "archived_at": row.archived_at,
+    }
+
+
+def read_described(training_id: int) -> dict[str, Any]:
+    training = trainings.read_training(current_cluster(), current_actor(), training_id)
+    return describe_training(training)
+
+
 @blueprint.route("")
 class Trainings(MethodView):
-    @blueprint.arguments(NameQuery, location="query")
+    @blueprint.arguments(TrainingQuery, location="query")
     @blueprint.response(200, TrainingList)
     def get(self, query: dict[str, Any]) -> dict[str, Any]:
         """Trainings that you may see, newest first."""
-        rows = trainings.list_trainings(current_cluster(), current_actor(), query["workspace_id"])
-        return {
-            "items": [
-                {
-                    "id": row.id,
-                    "name": row.name,
-                    "kind": row.kind.value,
-                    "model": row.model,
-                    "workspace": describe_named(row.workspace),
-                    "owner": row.owner.name,
-                }
-                for row in rows
-                if query["name"] in (None, row.name)
-            ]
-        }
+        rows = trainings.list_trainings(
+            current_cluster(), current_actor(), query["workspace_id"], archived=query["archived"]
+        )
+        return {"items": [describe_training(row) for row in rows if query["name"] in (None, row.name)]}
+
+    @blueprint.arguments(TrainingBody)
+    @blueprint.response(201, TrainingAnswer)
+    def post(self, body: dict[str, Any]) -> Any:
+        """Make a training from a built-in model or from code."""
+        kind = TrainingKind.ADVANCED if body["model"] is None else TrainingKind.BUILT_IN
+        training = trainings.create_training(
+            current_cluster(),
+            current_actor(),
+            body["workspace_id"],
+            name=body["name"],
+            description=body["description"],
+            kind=kind,
+            model=body["model"],
+            visibility=body["visibility"],
+            code=decode_files(body["files"]),
+            member_names=body["members"],
+        )
+        place = {"Location": url_for("api_trainings.OneTraining", training_id=training.id)}
+        return read_described(training.id), 201, place
+
+
+@blueprint.route("/<int:training_id>")
+class OneTraining(MethodView):
+    @blueprint.response(200, TrainingAnswer)
+    def get(self, training_id: int) -> dict[str, Any]:
+        """One training."""
+        return read_described(training_id)
+
+
+@blueprint.route("/<int:training_id>")
+class ChangeTraining(MethodView):
+    @blueprint.arguments(TrainingChangesBody)
+    @blueprint.response(200, TrainingAnswer)
+    def patch(self, body: dict[str, Any], training_id: int) -> dict[str, Any]:
+        """Edit, hand over or archive a training. For its owner and the workspace's manager."""
+        cluster, actor = current_cluster(), current_actor()
+        changes = TrainingChanges(body["name"], body["description"], body["visibility"], body["members"])
+        if changes != TrainingChanges() or (body["owner"] is None and body["archived"] is None):
+            training_changes.edit_training(cluster, actor, training_id, changes)
+        if body["archived"] is not None:
+            training_changes.archive_training(cluster, actor, training_id, body["archived"])
+        if body["owner"] is not None:
+            training_changes.hand_over_training(cluster, actor, training_id, body["owner"])
+        return read_described(training_id)
+
+    @blueprint.arguments(DeleteTrainingQuery, location="query")
+    @blueprint.response(204)
+    def delete(self, query: dict[str, Any], training_id: int) -> None:
+        """Delete a training whose jobs have ended, with its code. Its jobs stay with their numbers."""
+        training_changes.delete_training(current_cluster(), current_actor(), training_id, query["job_files"])
+
+
+@blueprint.route("/<int:training_id>/dependents")
+class Dependents(MethodView):
+    @blueprint.response(200, DependentsAnswer)
+    def get(self, training_id: int) -> Any:
+        """What depends on a training, before it is deleted."""
+        cluster = current_cluster()
+        training = trainings.read_training(cluster, current_actor(), training_id)
+        return training_changes.read_dependents(cluster, training)

@@ -1,4 +1,4 @@
-"""The `groundcrew` command: speaks REST, knows nothing of the portal's code (click and the standard library only)."""
+"""The `groundcrew` command, which uses REST, click and the standard library, and no code of the portal."""
 
 from .main import main
 

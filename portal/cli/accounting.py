@@ -9,6 +9,8 @@ import click
 from .client import RestClient
 from .messages import message, state_name
 from .output import (
+    FORMATS,
+    Table,
     local_datetime,
     readable_duration,
     readable_number,
@@ -21,9 +23,9 @@ from .output import (
 @click.command()
 @click.argument("job", required=False, metavar="[JOB]")
 @click.option("--month", metavar="2026-11", help="This month where it is left out.")
-@click.option("-o", "--output", type=click.Choice(["table", "json", "csv"]), default="table")
+@click.option("-o", "--output", type=click.Choice([*FORMATS, "csv"]))
 @click.pass_obj
-def accounting(client: RestClient, job: str | None, month: str | None, output: str) -> None:
+def accounting(client: RestClient, job: str | None, month: str | None, output: str | None) -> None:
     """Who held units in a month, by workspace and user; or what one job used."""
     if job is not None:
         show_job_accounting(client, job.removeprefix("job-"), output)
@@ -33,7 +35,12 @@ def accounting(client: RestClient, job: str | None, month: str | None, output: s
     if output == "csv":
         write_csv(answer["month"], rows)
         return
-    columns = {
+    show_table(rows, ACCOUNTING, output, answer)
+
+
+ACCOUNTING = Table(
+    lambda row: f"{row['workspace']['name']}/{row['user']['name']}",
+    {
         "Workspace": lambda row: row["workspace"]["name"],
         "User": lambda row: row["user"]["name"],
         "Jobs": lambda row: row["jobs"],
@@ -43,12 +50,12 @@ def accounting(client: RestClient, job: str | None, month: str | None, output: s
         "Booked (h)": lambda row: readable_number(row["unit_hours_booked"], 2),
         "Used (h)": lambda row: readable_number(row["unit_hours_used"], 2),
         "CPU time": lambda row: readable_duration(row["cpu_seconds"]),
-    }
-    show_table(answer if output == "json" else rows, columns, output)
+    },
+)
 
 
 def write_csv(month: str, rows: list[dict[str, Any]]) -> None:
-    """Names have letters that no spreadsheet takes for a formula."""
+    """Writes the rows as CSV. Names cannot begin with a character that makes a formula in a spreadsheet."""
     numbers = [key for key in rows[0] if key not in ("workspace", "user")] if rows else []
     file = csv.writer(sys.stdout, lineterminator="\n")
     file.writerow(["month", "workspace", "user", *numbers])
@@ -56,19 +63,22 @@ def write_csv(month: str, rows: list[dict[str, Any]]) -> None:
         file.writerow([month, row["workspace"]["name"], row["user"]["name"], *(row[key] for key in numbers)])
 
 
-def show_job_accounting(client: RestClient, job_id: str, output: str) -> None:
+def show_job_accounting(client: RestClient, job_id: str, output: str | None) -> None:
     if not job_id.isdigit():
         raise click.BadParameter(job_id)
     row = client.get(f"/jobs/{job_id}/accounting")
-    if output == "json":
-        show_table(row, {}, output)
-        return
+    if output == "csv":
+        raise click.BadParameter(
+            message("CSV is of a whole month: leave the job out."), param_hint="--output"
+        )
     states = ", ".join(
         f"{state_name(state)} {readable_duration(seconds)}"
         for state, seconds in row["seconds_in_states"].items()
     )
     show_facts(
-        {
+        row,
+        f"job-{row['id']}",
+        lambda: {
             "Job": f"job-{row['id']}",
             "Submitted": local_datetime(row["submitted_at"]),
             "Dispatched": local_datetime(row["dispatched_at"]),
@@ -83,5 +93,6 @@ def show_job_accounting(client: RestClient, job_id: str, output: str) -> None:
             "Mean memory": readable_size(row["average_memory_bytes"]),
             "Exit code": row["exit_code"],
             "Why": (row.get("end") or {}).get("sentence") or message("It has not ended."),
-        }
+        },
+        output,
     )

@@ -3,7 +3,7 @@
 import os
 import sys
 from http.client import HTTPException
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 import click
 
@@ -28,6 +28,7 @@ EXIT_OF_STATUS = {
     410: EXIT_NOT_FOUND,
     422: EXIT_REFUSED,
 }
+NO_ANSWER = "{url} does not answer: {reason}. Is it running, and is the address right?"
 
 
 def exit_with(message: str, code: int = EXIT_FAILED) -> NoReturn:
@@ -36,7 +37,7 @@ def exit_with(message: str, code: int = EXIT_FAILED) -> NoReturn:
 
 
 class RestClient:
-    """Speaks to `/api/v1` of one server. Raises nothing: it ends the command with a message."""
+    """The client of `/api/v1` of one server. It raises nothing, but ends the command with a message."""
 
     def __init__(self, config: Config) -> None:
         if not config.url:
@@ -49,29 +50,40 @@ class RestClient:
         self.ca_file = config.ca_file
         self.headers = {"Authorization": f"Bearer {config.token}", "Accept-Language": locale_language()}
 
-    def get(self, path: str, **query: Any) -> Any:
+    def get(self, path: str, /, **query: Any) -> Any:
         return self.request("GET", path, query).json()
 
     def post(self, path: str, body: dict[str, Any] | None = None, **query: Any) -> Any:
-        """With an Idempotency-Key, so that a repeated request has one effect."""
+        """Posts with an Idempotency-Key, so that a repeated request has one effect."""
         return self.request("POST", path, query, body or {}).json()
 
+    def patch(self, path: str, body: dict[str, Any]) -> Any:
+        return self.request("PATCH", path, None, body).json()
+
+    def delete(self, path: str, **query: Any) -> None:
+        self.request("DELETE", path, query)
+
+    def download(self, path: str, query: dict[str, Any], sink: BinaryIO) -> None:
+        """Writes the body into `sink` piece by piece."""
+        self.request("GET", path, query, sink=sink)
+
     def request(
-        self, method: str, path: str, query: dict[str, Any] | None = None, body: dict[str, Any] | None = None
+        self,
+        method: str,
+        path: str,
+        query: dict[str, Any] | None = None,
+        body: dict[str, Any] | None = None,
+        sink: BinaryIO | None = None,
     ) -> Response:
-        """Leaves out what is None in `query`."""
+        """Sends the request without those parameters of `query` that are None."""
         asked = {name: value for name, value in (query or {}).items() if value is not None}
         headers = self.headers if body is None else self.headers | {"Idempotency-Key": os.urandom(16).hex()}
         try:
-            answer = send_request(method, f"{self.url}/api/v1{path}", headers, asked, body, self.ca_file)
-        except (OSError, HTTPException, UnicodeError) as error:
-            exit_with(
-                message(
-                    "{url} does not answer: {reason}. Is it running, and is the address right?",
-                    url=self.url,
-                    reason=error,
-                )
+            answer = send_request(
+                method, f"{self.url}/api/v1{path}", headers, asked, body, self.ca_file, sink
             )
+        except (OSError, HTTPException, UnicodeError) as error:
+            exit_with(message(NO_ANSWER, url=self.url, reason=error))
         if 200 <= answer.status < 300:
             return answer
         if "json" not in answer.headers.get("Content-Type", ""):
@@ -87,7 +99,7 @@ class RestClient:
 
 
 def print_problem(problem: dict[str, Any]) -> None:
-    """The title, then a line for each field that has to change."""
+    """Prints the title, then a line for each field that has to change."""
     lines = [f"  {error['pointer'].lstrip('/')}: {error['message']}" for error in problem.get("errors", [])]
     head = problem.get("title") or problem.get("code", "")
     if not lines and problem.get("detail"):

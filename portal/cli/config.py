@@ -1,5 +1,6 @@
-"""Reads and saves the command's configuration: the environment variables win over a file that only its owner can
-read."""
+"""Reads and saves the command's configuration. Environment variables have precedence over a file that only its owner
+can read.
+"""
 
 import os
 from dataclasses import dataclass
@@ -20,7 +21,9 @@ def config_path() -> Path:
 
 
 def read_config() -> Config:
-    """A missing file counts as an empty one. GROUNDCREW_URL, GROUNDCREW_TOKEN and GROUNDCREW_CA_FILE win."""
+    """A missing file counts as an empty one. GROUNDCREW_URL, GROUNDCREW_TOKEN and
+    GROUNDCREW_CA_FILE have precedence.
+    """
     path = config_path()
     saved = parse_toml(path.read_text()) if path.exists() else {}
 
@@ -45,6 +48,14 @@ def save_config(config: Config) -> Path:
     os.fchmod(descriptor, 0o600)
     with os.fdopen(descriptor, "w") as target:
         target.writelines(lines)
+    return path
+
+
+def save_authority(certificate: str) -> Path:
+    """Beside the configuration; what is written there is trusted from then on."""
+    path = config_path().with_name("authority.pem")
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.write_text(certificate)
     return path
 
 

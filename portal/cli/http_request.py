@@ -1,21 +1,30 @@
-"""One HTTP request by the standard library: the command starts in half the time that an HTTP package needs to load."""
+"""Sends an HTTP request by the standard library, which loads much faster than an HTTP package."""
 
+import hashlib
 import http.client
 import json
 import ssl
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import urlencode, urlsplit
 
 TIMEOUT_SECONDS = 30
+PIECE_BYTES = 256 * 1024
 
 
 class Response:
-    """`headers` is case-insensitive; the body has been read."""
+    """`headers` is case-insensitive; the body has been read, that of a success into `sink` where there is one."""
 
-    def __init__(self, answer: http.client.HTTPResponse) -> None:
+    def __init__(self, answer: http.client.HTTPResponse, sink: BinaryIO | None = None) -> None:
         self.status = answer.status
         self.headers = answer.headers
-        self.content = answer.read()
+        self.content = b""
+        if sink is None or answer.status != http.client.OK:
+            self.content = answer.read()
+            return
+        while piece := answer.read(PIECE_BYTES):
+            sink.write(piece)
+        if answer.length:
+            raise ConnectionError(f"{answer.length} bytes are missing")
 
     def json(self) -> Any:
         return json.loads(self.content)
@@ -28,8 +37,9 @@ def send_request(
     query: dict[str, Any],
     body: dict[str, Any] | None = None,
     ca_file: str = "",
+    sink: BinaryIO | None = None,
 ) -> Response:
-    """Follows no redirect and asks no proxy. Raises OSError or http.client.HTTPException if no answer comes."""
+    """Follows no redirect and uses no proxy. Raises OSError or http.client.HTTPException if there is no answer."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConnectionError(f"{url} is no http:// or https:// address")
@@ -41,7 +51,7 @@ def send_request(
         else:
             encoded = json.dumps(body, ensure_ascii=False).encode()
             connection.request(method, target, encoded, headers | {"Content-Type": "application/json"})
-        return Response(connection.getresponse())
+        return Response(connection.getresponse(), sink)
     finally:
         connection.close()
 
@@ -51,3 +61,27 @@ def connect(scheme: str, host: str, port: int | None, ca_file: str) -> http.clie
         return http.client.HTTPConnection(host, port, timeout=TIMEOUT_SECONDS)
     trusted = ssl.create_default_context(cafile=ca_file or None)
     return http.client.HTTPSConnection(host, port, timeout=TIMEOUT_SECONDS, context=trusted)
+
+
+def fetch_authority(url: str, fingerprint: str) -> str | None:
+    """The certificate authority of a server, in PEM; None if its SHA-256 is not `fingerprint` (hexadecimal).
+
+    Nothing else is believed of this connection. Raises OSError or http.client.HTTPException if no answer comes.
+    """
+    parts = urlsplit(url)
+    anybody = ssl.create_default_context()
+    anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
+    connection = http.client.HTTPSConnection(
+        parts.hostname or "", parts.port, timeout=TIMEOUT_SECONDS, context=anybody
+    )
+    try:
+        connection.request("GET", "/authority.pem")
+        answer = Response(connection.getresponse())
+    finally:
+        connection.close()
+    try:
+        certificate = answer.content.decode("ascii")
+        seen = hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate)).hexdigest()
+    except ValueError:
+        return None
+    return certificate if answer.status == 200 and seen == fingerprint.replace(":", "").lower() else None

@@ -8,36 +8,35 @@ from typing import Any
 import click
 
 from .client import EXIT_FAILED, EXIT_TIMED_OUT, EXIT_USAGE, RestClient, exit_with
+from .job_files import files, pull
 from .messages import message
-from .output import local_datetime, output_option, readable_size, show_facts, show_table
+from .output import Table, local_datetime, output_option, readable_size, show_document, show_facts, show_table
 from .submission import (
+    do_each,
     id_argument,
+    ids_argument,
+    parse_id,
     parse_seconds,
     parse_variables,
     submission_options,
     submit_request,
 )
 
+ORDERS = ("newest", "oldest", "best", "worst", "ended")
 LIVE_STATES = ("waiting", "starting", "running", "stopping")
 POLL_SECONDS = 1.0
 
 job_argument = id_argument("job")
-
-
-def parse_job_ids(
-    context: click.Context, argument: click.Parameter, texts: tuple[str, ...]
-) -> tuple[int, ...]:
-    """`job-42` and `42` are the same."""
-    numbers = [text.removeprefix("job-") for text in texts]
-    for number, text in zip(numbers, texts, strict=True):
-        if not number.isdigit():
-            raise click.BadParameter(text)
-    return tuple(int(number) for number in numbers)
+jobs_argument = ids_argument("job")
 
 
 @click.group()
 def job() -> None:
     """Submit, follow and stop jobs."""
+
+
+job.add_command(files)
+job.add_command(pull)
 
 
 @job.command()
@@ -63,8 +62,20 @@ def submit(client: RestClient, /, dry_run: bool, wait: bool, timeout: int | None
         sys.exit(wait_for_end(client, answer["id"], timeout))
 
 
+@job.command("continue")
+@job_argument
+@click.option("-n", "--name", default="")
+@click.pass_obj
+def continue_(client: RestClient, job_id: int, name: str) -> None:
+    """Submit a job that begins with the newest checkpoint of a stopped or failed one."""
+    body: dict[str, object] = {"continue_from": job_id}
+    answer = client.post("/jobs", body | ({"name": name} if name else {}))
+    click.echo(message("job-{id} submitted.", id=answer["id"]), err=True)
+    click.echo(f"job-{answer['id']}")
+
+
 def wait_for_end(client: RestClient, job_id: int, timeout: int | None) -> int:
-    """0 finished, 1 failed or stopped, 124 when `timeout` seconds went by."""
+    """Returns the exit code: 0 finished, 1 failed or stopped, 124 after `timeout` seconds."""
     give_up = time.monotonic() + timeout if timeout else None
     while (row := client.get(f"/jobs/{job_id}"))["state"] in LIVE_STATES:
         if give_up and time.monotonic() > give_up:
@@ -78,59 +89,103 @@ def wait_for_end(client: RestClient, job_id: int, timeout: int | None) -> int:
 @job.command("list")
 @click.option("--state", type=click.Choice([*LIVE_STATES, "finished", "failed", "stopped"]))
 @click.option("--mine", is_flag=True)
+@click.option("--search", default="", help="A part of a name or a note, a tag, a person or a number.")
+@click.option("--tag", default="")
+@click.option("--order", default="newest", type=click.Choice(ORDERS))
 @click.option("--limit", default=50, type=click.IntRange(1, 200))
 @output_option
 @click.pass_obj
-def list_(client: RestClient, state: str | None, mine: bool, limit: int, output: str) -> None:
-    """Jobs, newest first."""
-    rows = client.get("/jobs", state=state, mine=str(mine).lower(), limit=limit)["items"]
-    columns = {
+def list_(
+    client: RestClient,
+    state: str | None,
+    mine: bool,
+    search: str,
+    tag: str,
+    order: str,
+    limit: int,
+    output: str | None,
+) -> None:
+    """Jobs, newest first unless you ask for another order."""
+    query = {"state": state, "mine": str(mine).lower(), "order": order, "limit": limit}
+    rows = client.get("/jobs", **query, search=search or None, tag=tag or None)["items"]
+    show_table(rows, JOBS, output)
+
+
+JOBS = Table(
+    lambda row: f"job-{row['id']}",
+    {
         "Job": lambda row: f"job-{row['id']}",
         "State": lambda row: row["state_word"],
         "Name": lambda row: row["name"],
         "Workspace": lambda row: row["workspace"]["name"],
         "User": lambda row: row["user"]["name"],
         "Units": lambda row: row["units"],
+        "Result": lambda row: headline_of(row),
         "Submitted": lambda row: local_datetime(row["submitted_at"]),
-        "Why": lambda row: (row.get("waiting") or row.get("end") or {}).get("sentence", ""),
-    }
-    show_table(rows, columns, output)
+        "Why": lambda row: reason_of(row).get("sentence", ""),
+    },
+    {
+        "Training": lambda row: row["training"]["name"],
+        "Dataset": lambda row: (row.get("dataset") or {}).get("name", ""),
+        "Started": lambda row: local_datetime(row["started_at"]),
+        "Ended": lambda row: local_datetime(row["ended_at"]),
+        "Exit code": lambda row: "" if row["exit_code"] is None else row["exit_code"],
+        "Tags": lambda row: " ".join(row.get("tags") or ()),
+        "Note": lambda row: row.get("note") or "",
+    },
+)
+
+
+def headline_of(row: dict[str, Any]) -> str:
+    """The headline metric in words; empty before anything was measured."""
+    headline: dict[str, Any] = row.get("headline") or {}
+    return str(headline.get("text", ""))
+
+
+def reason_of(row: dict[str, Any]) -> dict[str, Any]:
+    """Why a job waits, or how it ended; empty while it runs."""
+    reason: dict[str, Any] = row.get("waiting") or row.get("end") or {}
+    return reason
 
 
 @job.command()
-@job_argument
+@jobs_argument
 @output_option
 @click.pass_obj
-def show(client: RestClient, job_id: int, output: str) -> None:
-    """One job with its facts."""
-    row = client.get(f"/jobs/{job_id}")
-    if output == "json":
-        show_table(row, {}, output)
+def show(client: RestClient, job_ids: tuple[int, ...], output: str | None) -> None:
+    """Jobs with their facts."""
+    if len(job_ids) > 1 and output in ("json", "yaml"):
+        show_document([client.get(f"/jobs/{job_id}") for job_id in job_ids], output)
         return
-    variables = " ".join(f"{name}={value}" for name, value in row["variables"].items())
-    show_facts(
-        {
-            "Job": f"job-{row['id']}",
-            "State": row["state_word"],
-            "Why": (row.get("waiting") or row.get("end") or {}).get("sentence"),
-            "Name": row["name"],
-            "Workspace": row["workspace"]["name"],
-            "Training": row["training"]["name"],
-            "User": row["user"]["name"],
-            "Units": row["units"],
-            "Dataset": (row.get("dataset") or {}).get("name"),
-            "Variables": variables,
-            "Command": shlex.join(row["command"]),
-            "Submitted": local_datetime(row["submitted_at"]),
-            "Started": local_datetime(row["started_at"]),
-            "Ended": local_datetime(row["ended_at"]),
-            "Attempts": row["attempts"],
-            "Exit code": row["exit_code"],
-            "Files": (row.get("files_deleted") or {}).get("sentence")
-            or readable_size(row.get("storage_bytes")),
-            "Page": row["url"],
-        }
-    )
+
+    def show_job(job_id: int) -> None:
+        row = client.get(f"/jobs/{job_id}")
+        show_facts(row, f"job-{job_id}", lambda: job_facts(row), output)
+
+    do_each("job", job_ids, show_job)
+
+
+def job_facts(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "Job": f"job-{row['id']}",
+        "State": row["state_word"],
+        "Why": reason_of(row).get("sentence"),
+        "Name": row["name"],
+        "Workspace": row["workspace"]["name"],
+        "Training": row["training"]["name"],
+        "User": row["user"]["name"],
+        "Units": row["units"],
+        "Dataset": (row.get("dataset") or {}).get("name"),
+        "Variables": " ".join(f"{name}={value}" for name, value in row["variables"].items()),
+        "Command": shlex.join(row["command"]),
+        "Submitted": local_datetime(row["submitted_at"]),
+        "Started": local_datetime(row["started_at"]),
+        "Ended": local_datetime(row["ended_at"]),
+        "Attempts": row["attempts"],
+        "Exit code": row["exit_code"],
+        "Files": (row.get("files_deleted") or {}).get("sentence") or readable_size(row.get("storage_bytes")),
+        "Page": row["url"],
+    }
 
 
 @job.command()
@@ -144,10 +199,15 @@ def show(client: RestClient, job_id: int, output: str) -> None:
 def logs(
     client: RestClient, job_id: int, follow: bool, rank: int, stream: str | None, from_start: bool
 ) -> None:
-    """Print the log of one rank."""
+    """Print the log of one rank. With -f a waiting job says on stderr what it waits for."""
     offset = 0 if from_start or follow else -65536
+    reason = ""
     while True:
-        living = client.get(f"/jobs/{job_id}")["state"] in LIVE_STATES
+        row = client.get(f"/jobs/{job_id}")
+        living = row["state"] in LIVE_STATES
+        if follow and living and (sentence := (row.get("waiting") or {}).get("sentence", "")) != reason:
+            reason = sentence
+            click.echo(sentence or row["state_word"], err=True)
         offset, size = print_log_chunk(client, job_id, rank, stream or "stdout", offset)
         if offset < size:
             continue
@@ -157,7 +217,7 @@ def logs(
 
 
 def print_log_chunk(client: RestClient, job_id: int, rank: int, stream: str, offset: int) -> tuple[int, int]:
-    """Writes the bytes as they are; returns the offset of the next chunk and how long the log is."""
+    """Writes the bytes unchanged. Returns the offset of the next chunk and the length of the log."""
     query = {"source": f"rank-{rank}", "stream": stream, "offset": offset}
     answer = client.request("GET", f"/jobs/{job_id}/log", query)
     sys.stdout.buffer.write(answer.content)
@@ -166,16 +226,51 @@ def print_log_chunk(client: RestClient, job_id: int, rank: int, stream: str, off
 
 
 @job.command()
-@job_argument
+@jobs_argument
 @click.pass_obj
-def cancel(client: RestClient, job_id: int) -> None:
-    """Stop a job."""
-    client.post(f"/jobs/{job_id}/stop")
-    click.echo(message("job-{id} is being stopped.", id=job_id))
+def cancel(client: RestClient, job_ids: tuple[int, ...]) -> None:
+    """Stop jobs."""
+
+    def stop(job_id: int) -> None:
+        client.post(f"/jobs/{job_id}/stop")
+        click.echo(message("job-{id} is being stopped.", id=job_id))
+
+    do_each("job", job_ids, stop)
+
+
+@job.command()
+@jobs_argument
+@click.pass_obj
+def rerun(client: RestClient, job_ids: tuple[int, ...]) -> None:
+    """Submit jobs again as they were, with the same code version: all of them or none."""
+    for row in client.post("/jobs/rerun", {"job_ids": list(job_ids)})["items"]:
+        click.echo(message("job-{id} submitted.", id=row["id"]))
+
+
+@job.command()
+@jobs_argument
+@click.option("--add", multiple=True, metavar="TAG")
+@click.option("--remove", multiple=True, metavar="TAG")
+@click.pass_obj
+def tag(client: RestClient, job_ids: tuple[int, ...], add: tuple[str, ...], remove: tuple[str, ...]) -> None:
+    """Add and remove tags of jobs."""
+    body = {"job_ids": list(job_ids), "add": list(add), "remove": list(remove)}
+    for row in client.post("/jobs/tags", body)["items"]:
+        click.echo(f"job-{row['id']}  {' '.join(row['tags']) or '-'}")
+
+
+@job.command()
+@jobs_argument
+@click.option("--text", required=True, help="The note; an empty one removes it.")
+@click.pass_obj
+def note(client: RestClient, job_ids: tuple[int, ...], text: str) -> None:
+    """Write the same note into jobs."""
+    for row in client.post("/jobs/note", {"job_ids": list(job_ids), "note": text})["items"]:
+        click.echo(f"job-{row['id']}  {row['note'] or '-'}")
 
 
 @job.command("delete-files")
-@click.argument("job_ids", metavar="JOB…", nargs=-1, required=True, callback=parse_job_ids)
+@jobs_argument
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
 def delete_files(client: RestClient, job_ids: tuple[int, ...], yes: bool) -> None:
@@ -190,21 +285,29 @@ def delete_files(client: RestClient, job_ids: tuple[int, ...], yes: bool) -> Non
 
 
 @job.command()
-@job_argument
+@jobs_argument
 @click.pass_obj
-def hold(client: RestClient, job_id: int) -> None:
-    """Keep a waiting job from starting. For the workspace's manager."""
-    client.post(f"/jobs/{job_id}/hold")
-    click.echo(message("job-{id} is held.", id=job_id))
+def hold(client: RestClient, job_ids: tuple[int, ...]) -> None:
+    """Keep waiting jobs from starting. For the workspace's manager."""
+
+    def hold_job(job_id: int) -> None:
+        client.post(f"/jobs/{job_id}/hold")
+        click.echo(message("job-{id} is held.", id=job_id))
+
+    do_each("job", job_ids, hold_job)
 
 
 @job.command()
-@job_argument
+@jobs_argument
 @click.pass_obj
-def release(client: RestClient, job_id: int) -> None:
-    """Let a held job go. For the workspace's manager."""
-    client.post(f"/jobs/{job_id}/release")
-    click.echo(message("job-{id} waits again where it stood.", id=job_id))
+def release(client: RestClient, job_ids: tuple[int, ...]) -> None:
+    """Let held jobs go. For the workspace's manager."""
+
+    def release_job(job_id: int) -> None:
+        client.post(f"/jobs/{job_id}/release")
+        click.echo(message("job-{id} waits again where it stood.", id=job_id))
+
+    do_each("job", job_ids, release_job)
 
 
 @job.command()
@@ -220,18 +323,21 @@ def move(client: RestClient, job_id: int, step: str | None, before: str | None) 
         raise click.UsageError(message("Say where to: --up, --down, --front or --before JOB."))
     body: dict[str, object] = {"step": step or "before"}
     if before is not None:
-        if not before.removeprefix("job-").isdigit():
-            raise click.UsageError(message("Say where to: --up, --down, --front or --before JOB."))
-        body["before"] = int(before.removeprefix("job-"))
+        body["before"] = parse_id("job", before)
     answer = client.post(f"/jobs/{job_id}/move", body)
     click.echo(f"{answer['state_word']}: {answer['waiting']['sentence']}")
 
 
 @job.command()
-@job_argument
+@jobs_argument
 @click.pass_obj
-def why(client: RestClient, job_id: int) -> None:
-    """Why it waits, or how it ended."""
-    answer = client.get(f"/jobs/{job_id}/why")
-    reason = answer["reason"]
-    click.echo(f"{answer['state_word']}: {reason['sentence'] if reason else message('It does not wait.')}")
+def why(client: RestClient, job_ids: tuple[int, ...]) -> None:
+    """Why jobs wait, or how they ended."""
+
+    def print_reason(job_id: int) -> None:
+        answer = client.get(f"/jobs/{job_id}/why")
+        reason = answer["reason"]["sentence"] if answer["reason"] else message("It does not wait.")
+        head = f"job-{job_id}: " if len(job_ids) > 1 else ""
+        click.echo(f"{head}{answer['state_word']}: {reason}")
+
+    do_each("job", job_ids, print_reason)

@@ -1,24 +1,31 @@
 """The root of the `groundcrew` command."""
 
+from http.client import HTTPException
 from importlib import import_module
+from pathlib import Path
 
 import click
 
-from .client import RestClient
-from .config import Config, read_config, save_config
+from .client import EXIT_AUTH, NO_ANSWER, RestClient, exit_with
+from .config import Config, read_config, save_authority, save_config
+from .http_request import fetch_authority
 from .messages import message
-from .output import output_option, show_table
+from .output import Table, output_option, show_table
+from .version import VERSION
 
 COMMANDS = {
     "accounting": ("accounting", "accounting"),
+    "code": ("code", "code"),
+    "dataset": ("datasets", "dataset"),
     "hosts": ("nodes", "print_nodes"),
     "job": ("jobs", "job"),
     "node": ("nodes", "node"),
     "nodes": ("nodes", "print_nodes"),
     "queue": ("queue", "queue"),
     "sweep": ("sweeps", "sweep"),
+    "training": ("trainings", "training"),
 }
-"""Name → module and attribute: only the module of the command that was typed is loaded."""
+"""Maps a name to module and attribute, so that only the module of the typed command is loaded."""
 
 
 class LazyGroup(click.Group):
@@ -34,15 +41,16 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(VERSION, prog_name="groundcrew", message="%(prog)s %(version)s")
 @click.pass_context
 def main(context: click.Context) -> None:
     """Groundcrew from the command line. GROUNDCREW_URL and GROUNDCREW_TOKEN say where and who."""
-    if context.invoked_subcommand != "login" and not context.resilient_parsing:
+    if context.invoked_subcommand not in ("login", "completion") and not context.resilient_parsing:
         context.obj = LazyClient()
 
 
 class LazyClient(RestClient):
-    """Reads the configuration at the first request, so that `--help` needs none."""
+    """Reads the configuration at the first request, because `--help` needs none."""
 
     def __init__(self) -> None:
         pass
@@ -56,11 +64,40 @@ class LazyClient(RestClient):
 @click.option("--url", prompt=message("Server address"))
 @click.option("--token", prompt=message("API token (from your profile page)"), hide_input=True)
 @click.option("--ca-file", default="", help="Certificate of the installation's own CA.")
-def login(url: str, token: str, ca_file: str) -> None:
+@click.option("--fingerprint", default="", help="SHA-256 of that certificate, which the server then sends.")
+def login(url: str, token: str, ca_file: str, fingerprint: str) -> None:
     """Save the server address and an API token for this user."""
+    if fingerprint:
+        ca_file = str(fetch_trusted_authority(url, fingerprint))
     config = Config(url.rstrip("/"), token, ca_file)
     RestClient(config).get("/workspaces")
     click.echo(message("Saved to {path}.", path=save_config(config)))
+
+
+def fetch_trusted_authority(url: str, fingerprint: str) -> Path:
+    """The file where the server's authority was saved; ends the command if it has another fingerprint."""
+    try:
+        certificate = fetch_authority(url, fingerprint)
+    except (OSError, HTTPException) as error:
+        exit_with(message(NO_ANSWER, url=url, reason=error))
+    if certificate is None:
+        exit_with(
+            message("{url} has another authority than this fingerprint: nothing was saved.", url=url),
+            EXIT_AUTH,
+        )
+    return save_authority(certificate)
+
+
+@main.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print the completion of a shell: eval "$(groundcrew completion bash)"."""
+    from click.shell_completion import get_completion_class
+
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None
+    click.echo(completion_class(main, {}, "groundcrew", "_GROUNDCREW_COMPLETE").source())
 
 
 @main.group()
@@ -71,14 +108,19 @@ def workspace() -> None:
 @workspace.command("list")
 @output_option
 @click.pass_obj
-def list_workspaces(client: RestClient, output: str) -> None:
+def list_workspaces(client: RestClient, output: str | None) -> None:
     """Workspaces with their quota and term."""
-    columns = {
+    show_table(client.get("/workspaces")["items"], WORKSPACES, output)
+
+
+WORKSPACES = Table(
+    lambda row: row["name"],
+    {
         "Workspace": lambda row: row["name"],
         "State": lambda row: row["state_word"],
         "Units": lambda row: row["units"],
         "In use": lambda row: row["units_in_use"],
         "Term": lambda row: f"{row['starts_on']} – {row['ends_on']}",
         "Manager": lambda row: row["manager"],
-    }
-    show_table(client.get("/workspaces")["items"], columns, output)
+    },
+)

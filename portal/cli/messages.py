@@ -68,6 +68,7 @@ KOREAN = {
     "Ends": "끝",
     "Progress": "진행",
     "It starts now.": "지금 시작합니다.",
+    "now": "지금",
     "It does not wait.": "기다리고 있지 않습니다.",
     "Still going after {seconds} s; the job goes on.": "{seconds}초가 지났습니다. 작업은 계속됩니다.",
     "Job": "작업",
@@ -78,6 +79,9 @@ KOREAN = {
     "Units": "수량",
     "Submitted": "제출",
     "Why": "이유",
+    "Result": "결과",
+    "Tags": "태그",
+    "Note": "메모",
     "Node": "노드",
     "Jobs": "작업",
     "No node is called {name}.": "이름이 {name}인 노드가 없습니다.",
@@ -102,6 +106,47 @@ KOREAN = {
     "Exit code": "종료 코드",
     "Page": "페이지",
     "Attempts": "시도",
+    "Kind": "종류",
+    "Owner": "소유자",
+    "Written": "쓴 때",
+    "The folder has more entries than these.": "폴더에 항목이 더 있습니다.",
+    "{count} files with {size} fetched into {folder}, {kept} were here already.": (
+        "파일 {count}개({size})를 {folder}에 받았습니다. {kept}개는 이미 있었습니다."
+    ),
+    "{folder} has too many files: fetch it as a zip archive from the job's page.": (
+        "{folder}에 파일이 너무 많습니다: 작업 페이지에서 zip으로 받으세요."
+    ),
+    "The server sent a name that is no file name: {name}": "서버가 파일 이름이 아닌 이름을 보냈습니다: {name}",
+    "{url} has another authority than this fingerprint: nothing was saved.": (
+        "{url} 주소의 인증 기관은 이 지문과 다릅니다: 저장하지 않았습니다."
+    ),
+    "{id} was left out.": "{id}: 건너뛰었습니다.",
+    "Size": "크기",
+    "Version": "버전",
+    "Nothing has changed since version {version}.": "버전 {version} 이후 바뀐 것이 없습니다.",
+    "Version {version}: {changed} files sent, {removed} left out.": (
+        "버전 {version}: 파일 {changed}개를 보냈고 {removed}개를 뺐습니다."
+    ),
+    "Version {version}: {count} files fetched.": "버전 {version}: 파일 {count}개를 받았습니다.",
+    "These files differ here; nothing was fetched: {files}. Use --force to overwrite them.": (
+        "여기 있는 파일과 달라서 받지 않았습니다: {files}. 덮어쓰려면 --force를 쓰세요."
+    ),
+    "{path} leads out of the folder by a link.": "{path}: 링크를 따라 폴더 밖으로 나갑니다.",
+    "{name} has no code yet.": "{name}: 아직 코드가 없습니다.",
+    "Write WORKSPACE/NAME, and either --model or --code.": (
+        "작업공간/이름 형식으로 쓰고 --model과 --code 가운데 하나를 고르세요."
+    ),
+    "Say what is to change.": "바꿀 것을 쓰세요.",
+    "{name} is changed.": "{name}: 바꾸었습니다.",
+    "{name} has {versions} versions of code with {code}, and {jobs} ended jobs with {files}.": (
+        "{name}: 코드 버전 {versions}개({code}), 끝난 작업 {jobs}건({files})이 있습니다."
+    ),
+    "Delete {name} for good?": "{name}: 지울까요? 되돌릴 수 없습니다.",
+    "{name} is deleted.": "{name}: 지웠습니다.",
+    "Several workspaces have a dataset {name}: write WORKSPACE/{name}.": (
+        "{name} 데이터셋이 여러 작업공간에 있습니다. 작업공간/{name} 형식으로 쓰세요."
+    ),
+    "CSV is of a whole month: leave the job out.": "CSV는 한 달 전체입니다: 작업을 빼고 실행하세요.",
 }
 
 
@@ -109,7 +154,7 @@ STATES = {
     state.lower(): state
     for state in ("Waiting", "Starting", "Running", "Stopping", "Finished", "Failed", "Stopped")
 }
-"""The states of a job in English, by their values in REST; tests hold them to those of the pages."""
+"""The states of a job in English, by their values in REST. A test compares them with those of the pages."""
 
 
 def locale_language() -> str:
@@ -118,7 +163,7 @@ def locale_language() -> str:
 
 
 def state_name(state: str) -> str:
-    """A state of a newer server is named by itself."""
+    """The name of a state. A state that only a newer server knows keeps its value."""
     return message(STATES.get(state, state))
 
 

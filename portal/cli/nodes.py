@@ -6,7 +6,7 @@ import click
 
 from .client import EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
 from .messages import message
-from .output import local_datetime, output_option, show_facts, show_table
+from .output import Table, local_datetime, output_option, show_facts, show_table
 
 
 @click.group()
@@ -17,17 +17,22 @@ def node() -> None:
 @node.command("list")
 @output_option
 @click.pass_obj
-def print_nodes(client: RestClient, output: str) -> None:
+def print_nodes(client: RestClient, output: str | None) -> None:
     """Nodes with their units."""
-    columns = {
+    show_table(client.get("/nodes")["items"], NODES, output)
+
+
+NODES = Table(
+    lambda row: row["name"],
+    {
         "Node": lambda row: row["name"],
         "State": lambda row: row["state_word"],
         "Units": lambda row: row["units"],
         "Free": lambda row: row["units_free"],
         "Last heartbeat": lambda row: local_datetime(row["heartbeat_at"]),
         "Why": lambda row: row["drain_reason"] or row["reason"] or "",
-    }
-    show_table(client.get("/nodes")["items"], columns, output)
+    },
+)
 
 
 def fetch_node(client: RestClient, name: str) -> dict[str, Any]:
@@ -43,14 +48,13 @@ def fetch_node(client: RestClient, name: str) -> dict[str, Any]:
 @click.argument("name")
 @output_option
 @click.pass_obj
-def show(client: RestClient, name: str, output: str) -> None:
+def show(client: RestClient, name: str, output: str | None) -> None:
     """One node, and which jobs hold units there."""
     row: Any = fetch_node(client, name)
-    if output == "json":
-        show_table(row, {}, output)
-        return
     show_facts(
-        {
+        row,
+        name,
+        lambda: {
             "Node": row["name"],
             "State": row["state_word"],
             "Why": row["drain_reason"] or row["reason"],
@@ -58,7 +62,8 @@ def show(client: RestClient, name: str, output: str) -> None:
             "Free": row["units_free"],
             "Last heartbeat": local_datetime(row["heartbeat_at"]),
             "Jobs": ", ".join(f"job-{run['job_id']}" for run in row["running"]),
-        }
+        },
+        output,
     )
 
 

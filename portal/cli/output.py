@@ -1,11 +1,13 @@
-"""Prints tables for people and JSON for programs, and formats values by the rules of the pages."""
+"""Prints tables for people and JSON, YAML, names or tab-separated values for programs, and formats values by the rules
+of the pages."""
 
 import json
 import math
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from unicodedata import east_asian_width
@@ -19,35 +21,117 @@ DURATIONS = {
     "ko": (("일", 86400), ("시간", 3600), ("분", 60), ("초", 1)),
 }
 
-output_option = click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table")
+FORMATS = ("table", "wide", "tsv", "json", "yaml", "name")
+output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Choice(FORMATS),
+    default=None,
+    help="Where it is left out: a table in a terminal, else tab-separated values.",
+)
+Read = Callable[[Any], object]
+"""The shown value of one row."""
 
 GAP = "  "
 NARROWEST_COLUMNS = 20
-"""A sentence is not broken into lines shorter than this."""
+"""A sentence is not wrapped into lines shorter than this."""
 SENTENCE = "Why"
-"""The title of the column that may be broken into lines; any other would no longer be a name."""
+"""The title of the only column that may be wrapped, because the others contain names."""
 
 
-def show_table(rows: list[dict[str, Any]], columns: dict[str, Any], output: str) -> None:
-    """`columns` maps a title to a function of the row."""
+class Value(str):
+    """A text for people that knows the value for programs: a moment of ISO 8601, bytes, seconds."""
+
+    __slots__ = ("exact",)
+    exact: object
+
+    def __new__(cls, text: str, exact: object) -> "Value":
+        value = super().__new__(cls, text)
+        value.exact = exact
+        return value
+
+
+@dataclass(frozen=True)
+class Table:
+    """`name` is what other commands take as their argument; `wide` are the columns of `-o wide` alone."""
+
+    name: Read
+    columns: Mapping[str, Read]
+    wide: Mapping[str, Read] = field(default_factory=dict)
+
+
+def choose_format(output: str | None) -> str:
+    """What was asked for; else a table where a person reads it."""
+    return output or ("table" if terminal_columns() < sys.maxsize else "tsv")
+
+
+def show_document(document: Any, output: str) -> bool:
+    """Prints JSON or YAML; False for the formats that are not of whole documents."""
     if output == "json":
-        click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+    elif output == "yaml":
+        import yaml  # Imported only for this format: most commands print none.
+
+        click.echo(yaml.safe_dump(document, allow_unicode=True, sort_keys=False), nl=False)
+    else:
+        return False
+    return True
+
+
+def show_table(rows: list[dict[str, Any]], table: Table, output: str | None, document: Any = None) -> None:
+    """`document` is what JSON and YAML print where the rows are only a part of it."""
+    chosen = choose_format(output)
+    if show_document(rows if document is None else document, chosen):
         return
+    if chosen == "name":
+        for row in rows:
+            click.echo(str(table.name(row)))
+        return
+    columns = {**table.columns, **(table.wide if chosen in ("wide", "tsv") else {})}
+    if chosen == "tsv":
+        for row in rows:
+            print_values(read(row) for read in columns.values())
+        return
+    sentence = columns.pop(SENTENCE, None)
+    if sentence is not None:
+        columns[SENTENCE] = sentence
     titles = [message(title) for title in columns]
-    cells = [[str(read(row)) for read in columns.values()] for row in rows]
-    print_aligned(titles, cells, has_sentence=SENTENCE in columns)
+    cells = [[" ".join(str(read(row)).split()) for read in columns.values()] for row in rows]
+    print_aligned(titles, cells, has_sentence=sentence is not None)
 
 
-def show_facts(facts: dict[str, Any]) -> None:
-    """Title and value per line, without what is not known."""
-    cells = [
-        [message(title), str(value)] for title, value in facts.items() if value not in (None, "", [], {})
-    ]
-    print_aligned(None, cells, has_sentence=True)
+def show_facts(
+    document: Any, name: object, facts: Callable[[], Mapping[str, Any]], output: str | None
+) -> None:
+    """Prints a title and a value per line, and leaves out unknown values."""
+    chosen = choose_format(output)
+    if show_document(document, chosen):
+        return
+    if chosen == "name":
+        click.echo(str(name))
+        return
+    print_facts(facts(), chosen)
+
+
+def print_facts(facts: Mapping[str, Any], chosen: str) -> None:
+    known = {title: value for title, value in facts.items() if value not in (None, "", [], {})}
+    if chosen == "tsv":
+        for title, value in known.items():
+            print_values([title, value])
+    elif known:
+        print_aligned(
+            None, [[message(title), str(value)] for title, value in known.items()], has_sentence=True
+        )
+
+
+def print_values(values: Iterable[object]) -> None:
+    """One line for programs: no title, no padding, no space that would end a value."""
+    exact = [value.exact if isinstance(value, Value) else value for value in values]
+    click.echo("\t".join("" if one is None else " ".join(str(one).split()) for one in exact))
 
 
 def print_aligned(titles: list[str] | None, rows: list[list[str]], has_sentence: bool) -> None:
-    """Columns as wide as their widest cell. In a terminal the last one is broken into lines if it is a sentence."""
+    """Makes columns as wide as their widest cell. In a terminal the last one is wrapped if it is a sentence."""
     widths = [
         max(map(text_width, column)) for column in zip(*([titles] if titles else []), *rows, strict=True)
     ]
@@ -69,12 +153,12 @@ def format_line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def text_width(text: str) -> int:
-    """Columns of a terminal: Korean letters take two."""
+    """The columns of a terminal that the text takes. Korean letters take two."""
     return len(text) if text.isascii() else sum(2 if east_asian_width(each) in "WF" else 1 for each in text)
 
 
 def break_lines(text: str, room: int) -> Iterator[str]:
-    """Lines of at most `room` columns; a single word that is longer stays whole."""
+    """Lines of at most `room` columns. A longer word stays whole."""
     line = ""
     for word in text.split(" "):
         if line and text_width(line) + 1 + text_width(word) > room:
@@ -86,59 +170,61 @@ def break_lines(text: str, room: int) -> Iterator[str]:
 
 
 def terminal_columns() -> int:
-    """Without a terminal nothing is broken: a program reads it, or a file keeps it."""
+    """The width of the terminal. Without a terminal nothing is wrapped."""
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         return shutil.get_terminal_size().columns
     return sys.maxsize
 
 
 def local_datetime(moment: str | None) -> str:
-    """ "14:38" today, "11-20 14:38" this year, else with the year, in this machine's zone; empty for none."""
+    """ "14:38" today, "11-20 14:38" this year, else with the year, in this machine's zone. Empty for None."""
     if not moment:
         return ""
     here = datetime.fromisoformat(moment).astimezone()
     today = datetime.now(here.tzinfo).date()
-    if here.date() == today:
-        return f"{here:%H:%M}"
-    return f"{here:%m-%d %H:%M}" if here.year == today.year else f"{here:%Y-%m-%d %H:%M}"
+    form = "%H:%M" if here.date() == today else "%m-%d %H:%M" if here.year == today.year else "%Y-%m-%d %H:%M"
+    return Value(here.strftime(form), moment)
 
 
 def readable_size(number: float | None) -> str:
-    """Bytes in the largest binary unit that leaves a number of one or more; empty for none."""
+    """The bytes in the largest binary unit that gives a number of one or more. Empty for None."""
     if number is None:
         return ""
     value, names = float(number), ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]
     while round(value) >= 1024 and len(names) > 1:
         value /= 1024
         names.pop(0)
-    return f"{value:.0f} {names[0]}" if names[0] == "B" or value >= 99.95 else f"{value:.1f} {names[0]}"
+    digits = 0 if names[0] == "B" or value >= 99.95 else 1
+    return Value(f"{value:.{digits}f} {names[0]}", number)
 
 
 def readable_percent(share: float | None, digits: int = 0) -> str:
-    """Cut and not rounded: 100 is the whole and nothing less; empty for none."""
+    """The share rounded down, so that only the whole is 100 %. Empty for None."""
     if share is None:
         return ""
     if not math.isfinite(share):
         return readable_number(share)
     scale: int = 10**digits
-    return f"{min(100.0, math.floor(share * 100 * scale + 1e-9) / scale):.{digits}f} %"
+    return Value(f"{min(100.0, math.floor(share * 100 * scale + 1e-9) / scale):.{digits}f} %", share)
 
 
 def readable_number(number: float | None, digits: int | None = None) -> str:
-    """With thousands apart; without `digits` a fraction keeps four significant figures; empty for none."""
+    """The number with separated thousands. Without `digits` a fraction has four significant
+    figures. Empty for None.
+    """
     if number is None:
         return ""
     if not math.isfinite(number):
         return "NaN" if math.isnan(number) else "∞" if number > 0 else "−∞"
     if digits is not None:
-        return f"{number:,.{digits}f}"
+        return Value(f"{number:,.{digits}f}", number)
     if float(number).is_integer():
-        return f"{int(number):,}"
-    return f"{number:,.1f}" if abs(number) >= 1000 else f"{number:.4g}"
+        return Value(f"{int(number):,}", number)
+    return Value(f"{number:,.1f}" if abs(number) >= 1000 else f"{number:.4g}", number)
 
 
 def readable_duration(seconds: float | None) -> str:
-    """At most two units, "2 h 5 min"; empty for none."""
+    """The duration in at most two units, "2 h 5 min". Empty for None."""
     if seconds is None:
         return ""
     names = DURATIONS[locale_language()]
@@ -149,9 +235,9 @@ def readable_duration(seconds: float | None) -> str:
         amount, left = divmod(left, size)
         if amount or not parts:
             parts.append(f"{amount}{name}")
-    return " ".join(parts)
+    return Value(" ".join(parts), seconds)
 
 
 def readable_metric(name: str, value: float) -> str:
-    """Accuracies are shares of the whole."""
+    """Formats accuracies as percents and other metrics as numbers."""
     return readable_percent(value, 1) if name.startswith("accuracy") else readable_number(value)

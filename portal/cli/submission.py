@@ -1,7 +1,8 @@
 """The options that `job submit` and `sweep submit` share, and the request body built from them."""
 
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Collection
 from decimal import Decimal
 from typing import Any, TypeVar
 
@@ -15,16 +16,42 @@ SIZE_UNITS = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def id_argument(word: str) -> Callable[[Command], Command]:
-    """`job-42` and `42` are the same."""
+def parse_id(word: str, text: str) -> int:
+    """`job-42` and `42` are the same. Raises BadParameter."""
+    digits = text.removeprefix(f"{word}-")
+    if not (digits.isascii() and digits.isdigit()):
+        raise click.BadParameter(text)
+    return int(digits)
 
+
+def id_argument(word: str) -> Callable[[Command], Command]:
     def parse(context: click.Context, argument: click.Parameter, text: str) -> int:
-        digits = text.removeprefix(f"{word}-")
-        if not digits.isdigit():
-            raise click.BadParameter(text)
-        return int(digits)
+        return parse_id(word, text)
 
     return click.argument(f"{word}_id", metavar=word.upper(), callback=parse)
+
+
+def ids_argument(word: str) -> Callable[[Command], Command]:
+    """One id or several: the command does the same with each."""
+
+    def parse(context: click.Context, argument: click.Parameter, texts: tuple[str, ...]) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(parse_id(word, text) for text in texts))
+
+    return click.argument(f"{word}_ids", metavar=f"{word.upper()}…", nargs=-1, required=True, callback=parse)
+
+
+def do_each(word: str, ids: Collection[int], action: Callable[[int], None]) -> None:
+    """A refused id keeps no other back; the command ends with the exit code of the first refused one."""
+    codes = []
+    for number in ids:
+        try:
+            action(number)
+        except SystemExit as refused:
+            codes.append(refused.code)
+            if len(ids) > 1:
+                click.echo(message("{id} was left out.", id=f"{word}-{number}"), err=True)
+    if codes:
+        sys.exit(codes[0])
 
 
 def parse_variables(
@@ -36,7 +63,7 @@ def parse_variables(
 
 
 def parse_duration(text: str, bare_unit: str) -> int:
-    """Seconds; a bare number is of `bare_unit`, as in the form of the pages. Raises BadParameter."""
+    """Seconds. A bare number is in `bare_unit`, as in the form of the pages. Raises BadParameter."""
     match = re.fullmatch(r"([0-9]{1,7})\s*([smhd]?)", text)
     if match is None:
         raise click.BadParameter(message("Write it as 90s, 30m, 2h or 1d."))
@@ -44,17 +71,17 @@ def parse_duration(text: str, bare_unit: str) -> int:
 
 
 def parse_time_limit(context: click.Context, option: click.Parameter, text: str | None) -> int | None:
-    """A bare number is minutes."""
+    """Parses a time limit; a bare number is in minutes."""
     return None if text is None else parse_duration(text, "m")
 
 
 def parse_seconds(context: click.Context, option: click.Parameter, text: str | None) -> int | None:
-    """A bare number is seconds."""
+    """Parses a duration; a bare number is in seconds."""
     return None if text is None else parse_duration(text, "s")
 
 
 def parse_size(text: str) -> int:
-    """Bytes; a bare number is GiB. Raises BadParameter."""
+    """Bytes. A bare number is in GiB. Raises BadParameter."""
     match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,3})?) *(B|KiB|MiB|GiB|TiB|)", text)
     if match is None:
         raise click.BadParameter(message("Write it as 12GiB or 800MiB."))
@@ -66,7 +93,7 @@ def parse_size_option(context: click.Context, option: click.Parameter, text: str
 
 
 def submission_options(units: str, dry_run: str) -> Callable[[Command], Command]:
-    """`units` and `dry_run` are the help of these two."""
+    """`units` and `dry_run` are the help texts of these two options."""
     options = [
         click.option("-t", "--training", required=True, metavar="[WORKSPACE/]NAME"),
         click.option("-n", "--name", default=""),
@@ -86,6 +113,12 @@ def submission_options(units: str, dry_run: str) -> Callable[[Command], Command]
         click.option("--retries", default=0, help="Further tries after a failed one."),
         click.option(
             "--memory", metavar="12GiB|800MiB", callback=parse_size_option, help="Of all its units together."
+        ),
+        click.option(
+            "--code-version",
+            type=click.IntRange(1),
+            metavar="N",
+            help="Of own code; without it the newest.",
         ),
         click.option("--dry-run", is_flag=True, help=dry_run),
         click.argument("command", nargs=-1),
@@ -130,10 +163,10 @@ def submit_request(
     return answer
 
 
-def find_training(client: RestClient, name: str) -> dict[str, Any]:
-    """NAME, or WORKSPACE/NAME where several workspaces have one of that name."""
+def find_training(client: RestClient, name: str, archived: bool = False) -> dict[str, Any]:
+    """Finds NAME, or WORKSPACE/NAME if several workspaces have a training of that name."""
     workspace, _, short = name.rpartition("/")
-    rows = client.get("/trainings", name=short)["items"]
+    rows = client.get("/trainings", name=short, archived="true" if archived else None)["items"]
     if workspace:
         rows = [training for training in rows if training["workspace"]["name"] == workspace]
     if not rows:
@@ -151,4 +184,6 @@ def find_dataset(client: RestClient, name: str, workspace_id: int) -> int:
     rows = client.get("/datasets", name=name, workspace_id=workspace_id)["items"]
     if not rows:
         exit_with(message("No dataset is called {name}.", name=name), EXIT_NOT_FOUND)
-    return int(rows[0]["id"])
+    # A failed one frees its name for another.
+    usable = [row for row in rows if row["state"] != "failed"] or rows
+    return int(usable[0]["id"])

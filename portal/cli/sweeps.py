@@ -7,11 +7,13 @@ import click
 from .client import RestClient
 from .messages import message, state_name
 from .output import (
+    Table,
+    choose_format,
     local_datetime,
     output_option,
+    print_facts,
     readable_metric,
     readable_number,
-    show_facts,
     show_table,
 )
 from .submission import id_argument, parse_variables, submission_options, submit_request
@@ -54,26 +56,43 @@ def submit(client: RestClient, /, dry_run: bool, row_by_row: bool, at_once: int 
 
 def show_preview(answer: dict[str, Any]) -> None:
     hours = answer.get("unit_hours")
+    starts = {one["name"]: start_of(one) for one in answer["starts"]}
     for name in answer["names"]:
-        click.echo(name)
+        click.echo("  ".join(filter(None, (name, starts.get(name, "")))))
     if answer["jobs"] > len(answer["names"]):
         click.echo("…")
-    show_facts(
-        {
-            "Jobs": answer["jobs"],
-            "Unit hours": readable_number(hours, 2),
-            "Why": answer["waiting"]["sentence"] if answer.get("waiting") else message("It starts now."),
-        }
-    )
+    facts = {
+        "Jobs": answer["jobs"],
+        "Unit hours": readable_number(hours, 2),
+        "Why": answer["waiting"]["sentence"] if answer.get("waiting") else message("It starts now."),
+    }
+    print_facts(facts, choose_format(None))
+
+
+def start_of(preview: dict[str, Any]) -> str:
+    """When one of its jobs would start; empty where that is not known."""
+    if preview["starts_now"]:
+        return message("now")
+    data = preview["waiting"]["data"]
+    if data.get("starts_at"):
+        return local_datetime(data["starts_at"])
+    if data.get("earliest_at"):
+        return f"{local_datetime(data['earliest_at'])} – {local_datetime(data['latest_at'])}"
+    return ""
 
 
 @sweep.command("list")
 @click.option("--limit", default=50, type=click.IntRange(1, 200))
 @output_option
 @click.pass_obj
-def list_(client: RestClient, limit: int, output: str) -> None:
+def list_(client: RestClient, limit: int, output: str | None) -> None:
     """Sweeps, newest first."""
-    columns = {
+    show_table(client.get("/sweeps", limit=limit)["items"], SWEEPS, output)
+
+
+SWEEPS = Table(
+    lambda row: f"sweep-{row['id']}",
+    {
         "Sweep": lambda row: f"sweep-{row['id']}",
         "Name": lambda row: row["name"],
         "Jobs": lambda row: row["jobs"],
@@ -82,8 +101,8 @@ def list_(client: RestClient, limit: int, output: str) -> None:
         "User": lambda row: row["user"]["name"],
         "Submitted": lambda row: local_datetime(row["submitted_at"]),
         "Why": lambda row: (row.get("stop") or {}).get("sentence", ""),
-    }
-    show_table(client.get("/sweeps", limit=limit)["items"], columns, output)
+    },
+)
 
 
 @sweep.command()
@@ -92,31 +111,32 @@ def list_(client: RestClient, limit: int, output: str) -> None:
 @click.option("--limit", default=20, type=click.IntRange(1, 200))
 @output_option
 @click.pass_obj
-def show(client: RestClient, sweep_id: int, sort: str, limit: int, output: str) -> None:
+def show(client: RestClient, sweep_id: int, sort: str, limit: int, output: str | None) -> None:
     """How far it is, and its jobs side by side with the best on top."""
     answer = client.get(f"/sweeps/{sweep_id}", sort=sort, limit=limit)
-    if output == "json":
-        show_table(answer, {}, output)
-        return
+    table = Table(lambda row: f"job-{row['job_id']}", table_columns(answer))
+    if choose_format(output) in ("table", "wide"):
+        print_facts(sweep_facts(answer), "table")
+    show_table(answer["table"], table, output, answer)
+
+
+def sweep_facts(answer: dict[str, Any]) -> dict[str, Any]:
     best = answer.get("best")
-    show_facts(
-        {
-            "Sweep": f"sweep-{answer['id']}",
-            "Name": answer["name"],
-            "Jobs": answer["jobs"],
-            "State": ", ".join(f"{state_name(state)} {count}" for state, count in answer["states"].items()),
-            "Why": (answer.get("stop") or {}).get("sentence"),
-            "Best": f"job-{best['job_id']}: {answer['metric']} {readable_metric(answer['metric'], best['value'])}"
-            if best
-            else None,
-            "Page": answer["url"],
-        }
-    )
-    show_table(answer["table"], table_columns(answer), output)
+    return {
+        "Sweep": f"sweep-{answer['id']}",
+        "Name": answer["name"],
+        "Jobs": answer["jobs"],
+        "State": ", ".join(f"{state_name(state)} {count}" for state, count in answer["states"].items()),
+        "Why": (answer.get("stop") or {}).get("sentence"),
+        "Best": f"job-{best['job_id']}: {answer['metric']} {readable_metric(answer['metric'], best['value'])}"
+        if best
+        else None,
+        "Page": answer["url"],
+    }
 
 
 def table_columns(answer: dict[str, Any]) -> dict[str, Any]:
-    """Only the parameters that differ, then what was measured."""
+    """The parameters that differ, then the metrics that were measured."""
 
     def value_of(name: str) -> Any:
         return lambda row: row["values"][name]

@@ -8,8 +8,9 @@ from markupsafe import Markup
 
 from cluster import words
 from cluster.domain.errors import GroundcrewError
+from portal.i18n.reader_zone import request_zone
 from portal.i18n.state_marks import state_mark
-from portal.i18n.translate import installation_zone, now, request_language
+from portal.i18n.translate import now, request_language
 
 
 def N_(message: str) -> str:
@@ -33,7 +34,7 @@ def init_app(app: Flask) -> None:
 
 def localized_sentence(code: str, data: Mapping[str, Any] | None = None) -> str:
     """The whole sentence for a code of the domain."""
-    return words.sentence(code, data, request_language(), installation_zone(), now())
+    return words.sentence(code, data, request_language(), request_zone(), now())
 
 
 def localized_error(error: GroundcrewError) -> str:
@@ -61,6 +62,14 @@ def localized_operation(kind: str) -> str:
 
 def localized_step(code: str) -> str:
     return words.step_name(code, request_language())
+
+
+def localized_waiting_reason(code: str, data: Mapping[str, Any] | None) -> str:
+    return words.waiting_reason_sentence(code, data, request_language(), request_zone(), now())
+
+
+def localized_waiting_start(data: Mapping[str, Any] | None) -> str:
+    return words.waiting_start_sentence(data, request_language(), request_zone(), now())
 
 
 def waiting_label(code: str) -> str:

@@ -11,7 +11,6 @@ from datetime import datetime
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec
-from zoneinfo import ZoneInfo
 
 from flask import Flask, g, has_request_context, request
 from jinja2 import Undefined
@@ -20,6 +19,7 @@ from markupsafe import Markup
 from cluster import words
 from cluster.services.context import Cluster
 from cluster.words.translations import Translations, load_translations
+from portal.i18n.reader_zone import request_zone, request_zone_name
 from portal.shared_objects import shared_object
 
 LANGUAGES = ("ko", "en")
@@ -49,6 +49,11 @@ def request_language() -> str:
         PREFERRED_LANGUAGE_KEY, preferred_language()
     )
     return wished
+
+
+def language_and_zone() -> tuple[str, str]:
+    """All that texts on a page are made by, besides what they say."""
+    return request_language(), request_zone().key
 
 
 def preferred_language() -> str:
@@ -92,11 +97,6 @@ def template_ngettext(one: str, many: str, number: int, /, **values: Any) -> Mar
     return Markup(text) % {"num": number, **values}
 
 
-def installation_zone() -> ZoneInfo:
-    """The installation's one time zone."""
-    return shared_object(Cluster).settings.zone
-
-
 def now() -> datetime:
     """The current time by the installation's clock, aware."""
     return shared_object(Cluster).clock()
@@ -114,17 +114,17 @@ def or_missing(write: Callable[Concatenate[Any, Options], str]) -> Callable[Conc
 
 @or_missing
 def localized_clock(when: datetime) -> str:
-    return words.format_clock(when, installation_zone())
+    return words.format_clock(when, request_zone())
 
 
 @or_missing
 def localized_datetime(when: datetime) -> str:
-    return words.format_datetime(when, installation_zone())
+    return words.format_datetime(when, request_zone())
 
 
 @or_missing
 def localized_short_datetime(when: datetime) -> str:
-    return words.format_short_datetime(when, installation_zone(), now())
+    return words.format_short_datetime(when, request_zone(), now())
 
 
 @or_missing
@@ -137,6 +137,24 @@ def localized_age(when: datetime) -> str:
     """How long before now."""
     return words.format_age((now() - words.parse_moment(when)).total_seconds(), request_language())
 
+
+def as_time(write: Callable[[Any], str]) -> Callable[[Any], Markup | str]:
+    """The filter of a template: what `write` says of a moment, as <time> with the moment for programs in it."""
+
+    def time_element(when: Any) -> Markup | str:
+        if when is None or isinstance(when, Undefined):
+            return MISSING
+        moment = words.parse_moment(when)
+        return TIME.format(moment.isoformat(), localized_datetime(moment), write(moment))
+
+    return time_element
+
+
+TIME = Markup('<time datetime="{}" title="{}">{}</time>')
+time_of_clock = as_time(localized_clock)
+time_of_datetime = as_time(localized_datetime)
+time_of_age = as_time(localized_age)
+time_of_short = as_time(localized_short_datetime)
 
 localized_number = or_missing(words.format_number)
 localized_capped_count = or_missing(words.format_capped_count)
@@ -158,14 +176,15 @@ def init_app(app: Flask) -> None:
         _=template_gettext,
         ngettext=template_ngettext,
         language=request_language,
+        time_zone_name=request_zone_name,
         now_clock=lambda: localized_clock(now()),
     )
     app.jinja_env.filters.update(
-        clock=localized_clock,
-        moment=localized_datetime,
-        short=localized_short_datetime,
+        clock=time_of_clock,
+        moment=time_of_datetime,
+        short=time_of_short,
         duration=localized_duration,
-        ago=localized_age,
+        ago=time_of_age,
         number=localized_number,
         counted=localized_capped_count,
         bytes=localized_size,

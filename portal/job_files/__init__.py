@@ -1,2 +1,3 @@
-"""Reads the files of an attempt: logs, metrics, usage and the shim's plan. User programs write them, so nothing in
-them is trusted."""
+"""Reads the files of an attempt: logs, metrics, usage and the shim's plan. User programs may write them, so nothing
+in them is trusted.
+"""

@@ -1,10 +1,11 @@
-"""The files of one attempt, each read when it is asked for and at most once."""
+"""The files of one attempt. Each is read when it is needed and at most once."""
 
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.cached_property import unlocked_cached_property
+from cluster.domain.jobs.launch import shown_command
 from cluster.domain.jobs.results import MetricResults
 from cluster.files import checkpoints
 from cluster.files.checkpoints import CheckpointFile
@@ -21,7 +22,7 @@ RANKING_METRIC = "accuracy/validation"
 
 @dataclass(frozen=True)
 class AttemptFiles:
-    """`out` and `control` are the paths of the attempt's folders beneath the storage folder `root`."""
+    """`out` and `control` are the paths of the attempt's folders below the storage folder `root`."""
 
     root: Path
     out: tuple[str, ...]
@@ -42,7 +43,7 @@ class AttemptFiles:
 
     @property
     def results(self) -> MetricResults:
-        """The metrics that the shim has summed up so far; empty if there are none."""
+        """The metrics that the shim has summed up so far. Empty if there are none."""
         return read_attempt_results(self.root, *self.control)
 
     @unlocked_cached_property
@@ -51,8 +52,13 @@ class AttemptFiles:
 
     @property
     def command_line(self) -> str:
-        """The command as it would be typed in a shell."""
+        """The command as a person would type it in a shell."""
         return shlex.join(self.start_plan.argv) if self.start_plan else ""
+
+    @property
+    def short_command_line(self) -> str:
+        """The same without what Groundcrew puts around the program."""
+        return shlex.join(shown_command(self.start_plan.argv)) if self.start_plan else ""
 
     @unlocked_cached_property
     def logs(self) -> list[LogFile]:
@@ -68,10 +74,10 @@ class AttemptFiles:
 
     @property
     def image(self) -> str | None:
-        """The image of the attempt's container; None for a process."""
+        """The image of the attempt's container. None for a process."""
         return None if self.start_plan is None else self.start_plan.container
 
     @property
     def shares_our_user(self) -> bool | None:
-        """Whether the program ran as the portal's own user; None before anything ran."""
+        """Whether the program ran as the portal's own user. None before it has run."""
         return None if self.start_plan is None else self.start_plan.uid is None

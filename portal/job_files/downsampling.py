@@ -1,15 +1,15 @@
-"""Downsamples curves for graphs; the lowest and the highest point of each range stay, so that no spike disappears."""
+"""Downsamples curves for graphs. The lowest and the highest point of each range stay, so that no spike disappears."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 CurvePoints = tuple[Sequence[float], Sequence[float | None]]
 
 
 def downsample(points: CurvePoints, ranges: int) -> tuple[list[float], list[float | None]]:
-    """At most 4 points per stretch of x: its first, lowest, highest and last, in their order.
+    """At most 4 points per range of x: its first, lowest, highest and last, in their order.
 
-    A value that is no number (None) is news and stays as one of them. x must rise; what does not rise
-    any more (a program that restarted its count) begins a new curve in the same place and is left out.
+    A value that is no number (None) is kept as one of them. Points at which x does not rise, as after a restart of
+    the program's count, are left out.
     """
     xs, ys = rising_points(points)
     if len(xs) <= 4 * ranges:
@@ -43,16 +43,3 @@ def rising_points(points: CurvePoints) -> tuple[list[float], list[float | None]]
             xs.append(x)
             ys.append(y)
     return xs, ys
-
-
-def join_curves(curves: Mapping[str, CurvePoints]) -> tuple[list[float], dict[str, list[float | None]]]:
-    """One column of x for all curves; a curve has None where it has no point."""
-    xs = sorted({x for curve, _ in curves.values() for x in curve})
-    place = {x: number for number, x in enumerate(xs)}
-    columns: dict[str, list[float | None]] = {}
-    for name, (curve, ys) in curves.items():
-        column: list[float | None] = [None] * len(xs)
-        for x, y in zip(curve, ys, strict=True):
-            column[place[x]] = y
-        columns[name] = column
-    return xs, columns

@@ -1,4 +1,6 @@
-"""The path of an attempt's folders below the storage folder. Paths hold ids only, never a name."""
+"""The paths of an attempt's folders below the storage folder. Paths contain ids and no names."""
+
+METRICS_FILE = "metrics.jsonl"
 
 
 def attempt_path_parts(workspace_id: int, job_id: int, attempt: int) -> tuple[str, ...]:
@@ -6,10 +8,10 @@ def attempt_path_parts(workspace_id: int, job_id: int, attempt: int) -> tuple[st
 
 
 def out_path_parts(workspace_id: int, job_id: int, attempt: int) -> tuple[str, ...]:
-    """Written by the program."""
+    """The folder that the program writes."""
     return *attempt_path_parts(workspace_id, job_id, attempt), "out"
 
 
 def control_path_parts(workspace_id: int, job_id: int, attempt: int) -> tuple[str, ...]:
-    """Written by the shim; as root the program cannot write here."""
+    """The folder that the shim writes. If the services run as root, the program cannot write there."""
     return *attempt_path_parts(workspace_id, job_id, attempt), "control"

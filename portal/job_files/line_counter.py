@@ -1,4 +1,4 @@
-"""Counts the lines before a byte of a log, from the nearest place up to which they were counted before."""
+"""Counts the lines before a byte of a log, starting from the nearest byte up to which they are counted already."""
 
 import os
 import threading
@@ -7,35 +7,28 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from flask import Flask
-
 from cluster.files.safe_read import open_file_size
-from portal.shared_objects import share_object
 
 COUNTED_BYTES = 64 * 1024 * 1024
 BLOCK_BYTES = 256 * 1024
 MARK_BYTES = 64 * 1024
-"""Between two marks: as much is counted again for a piece that begins between them."""
+"""The bytes between two marks. At most as many are counted again for a chunk that begins between them."""
 SAMPLE_BYTES = 64
-"""Of the text before a mark, by which a file is known that was written anew in the same place."""
+"""The bytes before a mark that are compared, to find a file that was written again from the start."""
 MAX_FILES = 256
 
 FileIdentity = tuple[int, int]
 
 
-def init_app(app: Flask) -> None:
-    share_object(app, LineCounter, LineCounter())
-
-
 @dataclass
 class LineMarks:
-    """Places in one file, in rising order: `counts` line ends lie before byte `ends`, just behind `samples`."""
+    """Marks in one file, in rising order: `counts` line ends come before byte `ends`, which follows `samples`."""
 
     ends: list[int] = field(default_factory=lambda: [0])
     counts: list[int] = field(default_factory=lambda: [0])
     samples: list[bytes] = field(default_factory=lambda: [b""])
     size: int = 0
-    """Bytes of the file when it was read last: one that is shorter now was written anew."""
+    """The bytes of the file at the last reading. A file that is shorter now was written again."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def forget_from(self, number: int) -> None:
@@ -48,14 +41,14 @@ class LineMarks:
 
 
 class LineCounter:
-    """One per process. Files are known by device and inode: a log that was moved away begins at line 1 again."""
+    """The counter of a process. Files are identified by device and inode, so a rotated log begins at line 1 again."""
 
     def __init__(self) -> None:
         self.files: OrderedDict[FileIdentity, LineMarks] = OrderedDict()
         self.lock = threading.Lock()
 
     def count_before(self, file: BinaryIO, end: int) -> int | None:
-        """Line ends before byte `end`; None beyond what is quick to count (64 MiB)."""
+        """The line ends before byte `end`. None if there are too many bytes to count (64 MiB)."""
         if end > COUNTED_BYTES:
             return None
         marks = self.marks_of(file)
@@ -76,7 +69,7 @@ class LineCounter:
         return count
 
     def marks_of(self, file: BinaryIO) -> LineMarks:
-        """Marks the file as asked for now; forgets the one that was asked for longest ago."""
+        """The file's marks. It becomes the most recently used file, and the least recently used one is forgotten."""
         status = os.fstat(file.fileno())
         identity = status.st_dev, status.st_ino
         with self.lock:
@@ -88,6 +81,6 @@ class LineCounter:
 
 
 def read_sample(file: BinaryIO, end: int) -> bytes:
-    """The last bytes before `end`."""
+    """The bytes that come directly before `end`."""
     begin = max(0, end - SAMPLE_BYTES)
     return os.pread(file.fileno(), end - begin, begin)

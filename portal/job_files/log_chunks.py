@@ -17,11 +17,13 @@ from cluster.files.safe_read import (
 CHUNK_BYTES = 256 * 1024
 LOG_FILE_NAME = re.compile(r"rank-(0|[1-9][0-9]{0,3})\.(stdout|stderr)|launcher\.(stdout|stderr)")
 FOLDER_LIMIT = 4096
+KINDS = ("stdout", "stderr")
+LAUNCHER_LOG = "launcher"
 
 
 @dataclass(frozen=True)
 class LogFile:
-    """One log file: a rank's stdout or stderr, or the launcher's. `size` is bytes."""
+    """One log file: a rank's stdout or stderr, or the launcher's. `size` is in bytes."""
 
     name: str
     size: int
@@ -42,7 +44,7 @@ class LogFile:
 
 @dataclass(frozen=True)
 class LogChunk:
-    """Bytes `start` to `next` of a file that had `size` bytes when it was read."""
+    """The bytes `start` to `next` of a file that had `size` bytes when it was read."""
 
     start: int
     next: int
@@ -58,12 +60,17 @@ class LogChunk:
         return self.data.decode("utf-8", "replace")
 
 
+def log_file_name(rank: str, kind: str) -> str:
+    """`rank` is a number as text or `launcher`."""
+    return f"{LAUNCHER_LOG}.{kind}" if rank == LAUNCHER_LOG else f"rank-{rank}.{kind}"
+
+
 def is_log_file_name(name: str) -> bool:
     return LOG_FILE_NAME.fullmatch(name) is not None
 
 
 def list_attempt_logs(root: Path, *folder: str) -> list[LogFile]:
-    """Ranks in order, stdout before stderr, the launcher last. Empty where there is no folder yet."""
+    """The ranks in order, stdout before stderr, and the launcher last. Empty if there is no folder yet."""
     streams = []
     try:
         with open_folder_beneath(root, *folder) as opened:
@@ -83,10 +90,11 @@ def list_attempt_logs(root: Path, *folder: str) -> list[LogFile]:
 
 
 def read_log_chunk(file: BinaryIO, offset: int, limit: int = CHUNK_BYTES) -> LogChunk:
-    """From `offset` (negative: from the end, then from the next line's beginning) at most `limit` bytes.
+    """Reads at most `limit` bytes from `offset`. A negative offset counts from the end and moves to the next line's
+    beginning.
 
-    Ends at the end of a line if one ends in the chunk, and at the end of a character otherwise,
-    except where the file itself ends: a line still being written is given as far as it is there.
+    The chunk ends at the end of a line if it contains one, else at the end of a character. Only at the end of the
+    file an incomplete line is returned.
     """
     size = open_file_size(file)
     limit = max(1, min(limit, CHUNK_BYTES))
@@ -112,7 +120,7 @@ def read_fully(file: BinaryIO, count: int) -> bytes:
 
 
 def cut_to_whole_characters(data: bytes) -> bytes:
-    """Without the first bytes of a UTF-8 character whose rest is still to come (at most three)."""
+    """Cuts the beginning of a UTF-8 character whose rest is missing (at most three bytes)."""
     for back in range(1, min(3, len(data) - 1) + 1):
         byte = data[-back]
         if byte & 0xC0 == 0x80:

@@ -1,4 +1,4 @@
-"""Finds text in a log on the server, so that a browser need not hold the whole file."""
+"""Finds text in a log on the server, so that a browser need not load the whole file."""
 
 import re
 import time
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from cluster.domain.jobs.failures.log_text import TRACEBACK, TracebackReader, without_rank
 from cluster.files.safe_read import open_file_size
 from portal.job_files.time_slicing import TimeSlicer
 
@@ -13,25 +14,27 @@ SEARCHED_BYTES = 64 * 1024 * 1024
 PROBLEM_SEARCH_BYTES = 4 * 1024 * 1024
 ERROR = re.compile(rb"\b(ERROR|FATAL|CRITICAL|Traceback|[A-Z]\w{0,60}(Error|Exception):)|\berror:")
 WARNING = re.compile(rb"\bWARN(ING)?\b|\bwarning:|\b[A-Z]\w{0,60}Warning:")
-"""What the viewer tints, see static/js/log_lines.js."""
+"""The lines that the viewer colours, see static/js/log_lines.js."""
 ERROR_WORDS = (b"ERROR", b"FATAL", b"CRITICAL", b"Traceback", b"Error:", b"Exception:", b"error:")
 WARNING_WORDS = (b"WARN", b"warning:", b"Warning:")
-"""One of them is in whatever the expression finds. A block without them is passed over some twenty times as fast."""
+"""Every match of the expression contains one of these words. Blocks without them are skipped twenty times as fast."""
 SEARCHED_OF_A_LINE = 4 * 1024
-"""Bytes from a line's beginning in which a level is searched: a program puts it there."""
+"""The bytes of a line in which a level is searched, because programs put it at the beginning."""
 SEARCH_SECONDS = 5.0
-"""As long as one request searches, its waiting for turns included."""
+"""Seconds that one request searches, including its waiting for turns."""
 LISTED_HITS = 500
 COUNTED_HITS = 100_000
 LINE_BYTES = 256 * 1024
 BYTES_PER_TURN = 32 * 1024
-"""Bytes that are searched for levels before other work has its turn."""
+"""The bytes that are searched for levels before other work gets a turn."""
 EXCERPT = 160
+LONGEST_TRACEBACK = 5_000
+"""Lines. Python itself ends a recursion after 1,000 calls, which are two or three lines each."""
 
 
 @dataclass(frozen=True)
 class LogMatch:
-    """A line with the text in it: `line` counts from 1, `offset` is the line's first byte."""
+    """A line that contains the text. `line` counts from 1, `offset` is the line's first byte."""
 
     line: int
     offset: int
@@ -40,7 +43,9 @@ class LogMatch:
 
 @dataclass(frozen=True)
 class LogSearchResult:
-    """`count` lines have it, the first of them listed; `covers_whole_file` says that all of the file was searched."""
+    """`count` lines contain the text, and the first ones are listed. `covers_whole_file`: the search has reached the
+    end.
+    """
 
     count: int
     matches: list[LogMatch]
@@ -50,7 +55,7 @@ class LogSearchResult:
 
 @dataclass(frozen=True)
 class FirstLogProblem:
-    """The first line that speaks of an error, or of a warning where none does."""
+    """The first line with an error, or with a warning if there is no error."""
 
     kind: str
     line: int
@@ -59,7 +64,9 @@ class FirstLogProblem:
 
 @dataclass(frozen=True)
 class LineBlock:
-    """Whole lines, or a part of one that is longer than a block; `line` counts from 1, `offset` is the first byte."""
+    """Whole lines, or a part of a line that is longer than a block. `line` counts from 1,
+    `offset` is the first byte.
+    """
 
     line: int
     offset: int
@@ -68,21 +75,50 @@ class LineBlock:
 
 
 def find_first_problem(file: BinaryIO, time_slicer: TimeSlicer | None = None) -> FirstLogProblem | None:
-    """In the first 4 MiB, and of each line in its first 4 KiB."""
+    """Searches the first 4 MiB, and of each line the first 4 KiB. Of a traceback the line with the exception counts."""
     warning: FirstLogProblem | None = None
+    traceback: OpenTraceback | None = None
     for block in in_time_slices(read_line_blocks(file, BYTES_PER_TURN), time_slicer):
-        if error := problem_in_block(block, "error", ERROR, ERROR_WORDS):
-            return error
+        if traceback is None:
+            error = problem_in_block(block, "error", ERROR, ERROR_WORDS)
+            if error is not None and not without_rank(error.text).startswith(TRACEBACK):
+                return error
+            traceback = OpenTraceback(error) if error else None
+        if traceback is not None and not traceback.read_block(block):
+            break
         warning = warning or problem_in_block(block, "warning", WARNING, WARNING_WORDS)
         if block.offset > PROBLEM_SEARCH_BYTES:
             break
-    return warning
+    return traceback.problem if traceback else warning
+
+
+class OpenTraceback:
+    """A traceback that is the first error of a log, followed until its exception's line."""
+
+    def __init__(self, head: FirstLogProblem) -> None:
+        self.problem = head
+        """The exception's line, once it was read; before, the traceback's first line."""
+        self.head_line = head.line
+        self.reader = TracebackReader()
+
+    def read_block(self, block: LineBlock) -> bool:
+        """Returns whether the traceback may continue in the next block. It is followed for at most 5,000 lines."""
+        for number, (begin, end) in enumerate(line_ranges(block.data), start=block.line):
+            if number <= self.head_line or not (begin > 0 or block.begins_line):
+                continue
+            text = block.data[begin : min(end, begin + SEARCHED_OF_A_LINE)].decode("utf-8", "replace")
+            self.reader.read_line(number, text)
+            if self.reader.exception == number:
+                self.problem = FirstLogProblem("error", number, excerpt(block.data, begin, begin))
+            if not self.reader.goes_on or number - self.head_line > LONGEST_TRACEBACK:
+                return False
+        return True
 
 
 def problem_in_block(
     block: LineBlock, kind: str, sign: re.Pattern[bytes], words: Sequence[bytes]
 ) -> FirstLogProblem | None:
-    """A line at a time: an expression gives no other thread its turn before it has come to its end."""
+    """Searches line by line, because an expression blocks all other threads until it has ended."""
     has_beginning = block.begins_line or b"\n" in block.data
     if not has_beginning or not any(word in block.data for word in words):
         return None
@@ -94,7 +130,7 @@ def problem_in_block(
 
 
 def line_ranges(data: bytes) -> Iterator[tuple[int, int]]:
-    """(begin, end) of each, the end without its line end."""
+    """The begin and the end of each line, without its line end."""
     begin = 0
     while (end := data.find(b"\n", begin)) >= 0:
         yield begin, end
@@ -104,7 +140,7 @@ def line_ranges(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def search_log(file: BinaryIO, text: str, time_slicer: TimeSlicer | None = None) -> LogSearchResult:
-    """Lines of the first 64 MiB that contain `text`, at most 100,000; capital and small ASCII letters are alike."""
+    """Lines of the first 64 MiB that contain `text`, at most 100,000. The case of ASCII letters does not matter."""
     needle = text.encode().lower()
     count, searched = 0, 0
     hits: list[LogMatch] = []
@@ -130,7 +166,7 @@ def in_time_slices(blocks: Iterator[LineBlock], time_slicer: TimeSlicer | None) 
 
 
 def matching_lines(text: bytes, needle: bytes) -> Iterator[tuple[int, int]]:
-    """(the line's begin, the needle's) of each line that has it."""
+    """The begin of each line that contains the needle, and the needle's begin."""
     place = text.find(needle)
     while place >= 0:
         yield text.rfind(b"\n", 0, place) + 1, place
@@ -139,7 +175,7 @@ def matching_lines(text: bytes, needle: bytes) -> Iterator[tuple[int, int]]:
 
 
 def read_line_blocks(file: BinaryIO, most: int = LINE_BYTES) -> Iterator[LineBlock]:
-    """Of about `most` bytes; they end at the end of a line where one ends in them."""
+    """Blocks of about `most` bytes. They end at the end of a line if they contain one."""
     file.seek(0)
     line, offset, begins_line, rest = 1, 0, True, b""
     while part := file.read(most):
@@ -156,7 +192,7 @@ def read_line_blocks(file: BinaryIO, most: int = LINE_BYTES) -> Iterator[LineBlo
 
 
 def excerpt(text: bytes, begin: int, place: int) -> str:
-    """The line that begins at `begin`, around the hit at `place`; at most 160 characters."""
+    """The line that begins at `begin`, around the match at `place`, at most 160 characters."""
     begin = max(begin, place - EXCERPT // 2)
     end = text.find(b"\n", begin, begin + 4 * EXCERPT)
     return text[begin : end if end >= 0 else begin + 4 * EXCERPT].decode("utf-8", "replace").strip()[:EXCERPT]

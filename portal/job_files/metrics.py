@@ -11,19 +11,23 @@ from typing import BinaryIO, Literal
 from portal.job_files.metrics_rows import LARGEST_FILE, MetricsLineReader, MetricsRow, parse_metrics_row
 from portal.job_files.metrics_table import MetricsTable
 
-MAX_METRICS = 40
+MAX_METRICS = 200
+MAX_LEFT_OUT = 1_000
+"""So many names beyond MAX_METRICS are counted."""
 MAX_POINTS = 6_000
-"""Of one metric; a curve is drawn with at most 1,000 of them, see downsampling.py."""
-MAX_RANGES = 750
+"""The limit per metric. A curve is drawn with at most 1,000 points, see downsampling.py."""
+MAX_POINTS_TOGETHER = 240_000
+"""Of a job's metrics, some 40 bytes each: of more than 40 metrics each has fewer points."""
+POINTS_PER_RANGE = 8
 
 CurveAxis = Literal["step", "epoch", "time"]
 
 
 @dataclass
 class MetricSeries:
-    """The points of one metric: of `width` rows that follow each other the first, lowest, highest and last stay.
+    """The points of one metric: the first, lowest, highest and last of each `width` consecutive rows.
 
-    A value that was no number (NaN) is news and stays as one of them.
+    A value that is no number (NaN) is kept as one of them.
     """
 
     width: int = 1
@@ -33,21 +37,21 @@ class MetricSeries:
     times: array[float] = field(default_factory=lambda: array("d"))
     values: array[float] = field(default_factory=lambda: array("d"))
     not_finite_count: int = 0
-    """How many values were no numbers."""
+    """The number of values that were no numbers."""
     last: float | None = None
     """The newest value that is a number."""
     lowest: tuple[float, float] | None = None
     highest: tuple[float, float] | None = None
-    """(value, epoch) of the first such value; NaN if the row has no epoch."""
+    """The value and epoch of the first highest value. The epoch is NaN if the row has none."""
 
-    def add(self, number: int, row: MetricsRow, value: float) -> None:
+    def add(self, number: int, row: MetricsRow, value: float, limit: int = MAX_POINTS) -> None:
         self.rows.append(number)
         self.steps.append(row.step)
         self.epochs.append(row.epoch)
         self.times.append(row.time)
         self.values.append(value)
-        if len(self.rows) > MAX_POINTS:
-            self.downsample()
+        if len(self.rows) > limit:
+            self.downsample(limit // POINTS_PER_RANGE)
         if math.isnan(value):
             self.not_finite_count += 1
             return
@@ -57,8 +61,8 @@ class MetricSeries:
         if self.highest is None or value > self.highest[0]:
             self.highest = value, row.epoch
 
-    def downsample(self) -> None:
-        while (self.rows[-1] - self.rows[0]) // self.width >= MAX_RANGES:
+    def downsample(self, ranges: int) -> None:
+        while (self.rows[-1] - self.rows[0]) // self.width >= ranges:
             self.width *= 2
         places = [place for stretch in self.row_ranges() for place in self.first_lowest_highest_last(stretch)]
         self.rows = array("q", [self.rows[place] for place in places])
@@ -68,7 +72,7 @@ class MetricSeries:
         )
 
     def row_ranges(self) -> Iterator[range]:
-        """Places of points whose rows lie within the same `width` rows."""
+        """The positions of points whose rows lie within the same `width` rows."""
         begin = 0
         for place in range(1, len(self.rows) + 1):
             is_over = place == len(self.rows)
@@ -91,22 +95,24 @@ class MetricSeries:
 
 @dataclass
 class JobMetrics:
-    """Of the first `read_bytes` of a file with `size` bytes."""
+    """The metrics of the first `read_bytes` of a file with `size` bytes."""
 
     rows: int = 0
     series: dict[str, MetricSeries] = field(default_factory=dict)
+    left_out: set[str] = field(default_factory=set)
+    """Names beyond MAX_METRICS, at most MAX_LEFT_OUT of them."""
     table: MetricsTable = field(default_factory=MetricsTable)
     last_epoch: float | None = None
     first_time: float | None = None
-    """Unix seconds of the first row that tells a time."""
+    """Unix seconds of the first row with a time."""
     read_bytes: int = 0
     size: int = 0
     is_whole: bool = True
-    """Nothing is left that will be read: but for a line that is still being written, and for what is beyond 32 MiB."""
+    """Whether everything was read, except a line that is still written and what comes after 32 MiB."""
 
     @property
     def is_cut(self) -> bool:
-        """The file is larger than is read (32 MiB)."""
+        """Whether the file is larger than the part that is read (32 MiB)."""
         return self.size > LARGEST_FILE
 
     @property
@@ -114,7 +120,7 @@ class JobMetrics:
         return sum(len(series.rows) for series in self.series.values())
 
     def points(self, name: str, axis: CurveAxis) -> tuple[list[float], list[float | None]]:
-        """x and y of a metric; a point without its x is left out, None is a y that was no number."""
+        """x and y of a metric. Points without x are left out, and y is None for a value that was no number."""
         series = self.series.get(name)
         if series is None:
             return [], []
@@ -132,7 +138,7 @@ class JobMetrics:
         return series.last if series else None
 
     def best(self, name: str, *, highest: bool = True) -> tuple[float, float | None] | None:
-        """(value, epoch) of the first best value."""
+        """The value and epoch of the first best value."""
         series = self.series.get(name)
         best = (series.highest if highest else series.lowest) if series else None
         if best is None:
@@ -141,7 +147,7 @@ class JobMetrics:
         return value, None if math.isnan(epoch) else epoch
 
     def add(self, line: bytes) -> None:
-        """One line; whatever is not a row of numbers is passed over."""
+        """Adds one line. A line that is no row of numbers is ignored."""
         row = parse_metrics_row(line)
         if row is None:
             return
@@ -152,26 +158,28 @@ class JobMetrics:
             self.first_time = row.time
         limited = self.limit_names(row)
         self.table.add(limited)
+        limit = min(MAX_POINTS, MAX_POINTS_TOGETHER // max(1, len(self.series)))
         for name, value in limited.scalars.items():
-            self.series.setdefault(name, MetricSeries()).add(number, row, value)
+            self.series.setdefault(name, MetricSeries()).add(number, row, value, limit)
 
     def limit_names(self, row: MetricsRow) -> MetricsRow:
-        """Without what is beyond so many names."""
+        """The row without names beyond the allowed number."""
         room = MAX_METRICS - len(self.series)
         new = [name for name in row.scalars if name not in self.series]
         if len(new) <= room:
             return row
         dropped = set(new[max(0, room) :])
+        self.left_out |= set(sorted(dropped)[: MAX_LEFT_OUT - len(self.left_out)])
         scalars = {name: value for name, value in row.scalars.items() if name not in dropped}
         return MetricsRow(row.step, row.epoch, row.time, scalars)
 
     def new_lines(self, file: BinaryIO, size: int) -> MetricsLineReader:
-        """Those that have been added to the file since; the line still being written waits for the next time."""
+        """The lines that were added to the file since the last call, without one that is still written."""
         self.size = size
         return MetricsLineReader(file, self.read_bytes, min(size, LARGEST_FILE))
 
     def read_line(self, lines: MetricsLineReader) -> bool:
-        """One line more; False where there is none."""
+        """Reads one line. Returns False if there is none."""
         line = lines.next()
         self.is_whole = line is None
         self.read_bytes = lines.place
@@ -182,6 +190,6 @@ class JobMetrics:
     def copy(self) -> JobMetrics:
         series = {name: one.copy() for name, one in self.series.items()}
         return JobMetrics(
-            self.rows, series, self.table.copy(), self.last_epoch, self.first_time,
+            self.rows, series, set(self.left_out), self.table.copy(), self.last_epoch, self.first_time,
             self.read_bytes, self.size, self.is_whole,
         )  # fmt: skip

@@ -11,18 +11,18 @@ from typing import BinaryIO
 from flask import Flask
 
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
+from portal.job_files.folders import METRICS_FILE
 from portal.job_files.metrics import JobMetrics
 from portal.job_files.time_slicing import TimeSlicer
 from portal.shared_objects import share_object
 
-METRICS_FILE = "metrics.jsonl"
-MAX_CACHED_POINTS = 400_000
-"""Of all files together, some 80 bytes each; the least recent go first."""
+MAX_CACHED_POINTS = 200_000
+"""Of all files together in each process, some 80 bytes each; the least recent go first."""
 MAX_CACHED_FILES = 500
 READ_SECONDS = 1.0
-"""As long as one request reads on; the next one goes on from there."""
+"""Seconds that one request reads. The next request continues."""
 AT_ONCE_BYTES = 256 * 1024
-"""New bytes that need no turns: some hundredths of a second."""
+"""New bytes that are read without time slices, which takes some hundredths of a second."""
 
 FileIdentity = tuple[int, int]
 
@@ -33,7 +33,7 @@ def init_app(app: Flask) -> None:
 
 @dataclass
 class CachedMetrics:
-    """`shown` is given to readers and never changed; the holder of the lock reads further rows into `metrics`."""
+    """Readers get `shown`, which never changes. The holder of the lock reads further rows into `metrics`."""
 
     identity: FileIdentity | None = None
     metrics: JobMetrics = field(default_factory=JobMetrics)
@@ -42,7 +42,7 @@ class CachedMetrics:
 
 
 class MetricsCache:
-    """One per process. A file that is being read keeps nobody from another one."""
+    """The cache of a process. Reading one file does not delay requests for others."""
 
     def __init__(self) -> None:
         self.files: OrderedDict[tuple[str, ...], CachedMetrics] = OrderedDict()
@@ -50,9 +50,9 @@ class MetricsCache:
         self.time_slicer = TimeSlicer()
 
     def read(self, root: Path, *out: str) -> JobMetrics:
-        """Empty where there is no such file (yet) or it is not a plain one. Not to be changed.
+        """The metrics, empty if there is no such regular file (yet). The caller must not change them.
 
-        Of a large file that nobody has asked for before it is the beginning; `is_whole` says so.
+        For a large file that was not read before it is only the beginning, and `is_whole` is False.
         """
         try:
             with open_file_beneath(root, *out, METRICS_FILE) as file:
@@ -61,7 +61,9 @@ class MetricsCache:
             return JobMetrics()
 
     def cached_file(self, root: Path, *out: str) -> CachedMetrics:
-        """Marks it as asked for now; forgets others where all together have too many points."""
+        """The cached file, now the most recently used one. Others are dropped if all have too
+        many points together.
+        """
         place = (str(root), *out)
         with self.lock:
             cached = self.files.setdefault(place, CachedMetrics())
@@ -91,7 +93,7 @@ class MetricsCache:
             cached.lock.release()
 
     def read_new_lines(self, metrics: JobMetrics, file: BinaryIO, size: int, until: float) -> None:
-        """Little at once, much in turns."""
+        """Reads a few lines at once, and many in time slices."""
         lines = metrics.new_lines(file, size)
         if lines.end - lines.place <= AT_ONCE_BYTES:
             while metrics.read_line(lines):

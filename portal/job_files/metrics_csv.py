@@ -18,8 +18,9 @@ from cluster.files.safe_read import (
 )
 from portal.csv_text import CsvCell, csv_line
 from portal.job_files.attempt_files import AttemptFiles
+from portal.job_files.folders import METRICS_FILE
 from portal.job_files.metrics import MAX_METRICS
-from portal.job_files.metrics_cache import METRICS_FILE, MetricsCache
+from portal.job_files.metrics_cache import MetricsCache
 from portal.job_files.metrics_rows import LARGEST_FILE, MetricsLineReader, MetricsRow, parse_metrics_row
 from portal.job_files.time_slicing import TimeSlicer
 from portal.shared_objects import share_object, shared_object
@@ -27,7 +28,7 @@ from portal.shared_objects import share_object, shared_object
 HEAD = ("step", "epoch", "time")
 CHUNK_CHARACTERS = 64 * 1024
 EXPORT_SLOTS, EXPORT_SLOTS_PER_PERSON = 16, 2
-"""Each holds a thread of the portal for as long as its reader takes."""
+"""Of each process: an export holds one of its threads for as long as its reader takes."""
 
 
 def init_app(app: Flask) -> None:
@@ -35,7 +36,7 @@ def init_app(app: Flask) -> None:
 
 
 class CsvExportSlots:
-    """How many files are being written, for each person and together."""
+    """The number of exports in progress, per person and together."""
 
     def __init__(self) -> None:
         self.used_by_person: Counter[int] = Counter()
@@ -52,7 +53,7 @@ class CsvExportSlots:
 
 
 class CsvExportSlot:
-    """Is freed once, by whatever comes first: the end of the file, or of the request."""
+    """The slot is freed once, at the end of the file or of the request."""
 
     def __init__(self, slots: CsvExportSlots, user_id: int) -> None:
         self.slots = slots
@@ -103,14 +104,16 @@ class CsvExport:
 
 
 def open_csv_export(files: AttemptFiles, user_id: int) -> Iterable[str]:
-    """Every row of the attempt's metrics; the head alone if there is no file. Raises Unavailable if no slot is free."""
+    """Every row of the attempt's metrics, or only the head if there is no file. Raises Unavailable if no slot is
+    free.
+    """
     metrics = files.metrics
     names = sorted(metrics.series) if metrics.is_whole else None
     try:
         with open_file_beneath(files.root, *files.out, METRICS_FILE) as file:
             export_file = duplicate_file(file)
         try:
-            # Taken last: what fails before it costs nobody a slot.
+            # The slot is taken last, so that an earlier failure does not occupy it.
             slot = shared_object(CsvExportSlots).take(user_id)
         except BaseException:
             export_file.close()

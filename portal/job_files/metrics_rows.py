@@ -10,18 +10,19 @@ from typing import BinaryIO
 
 from cluster.files.untrusted_numbers import finite_or_none, whole_or_none
 
-NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./ -]{0,63}")
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./ -]{0,99}")
 LARGEST_FILE = 32 * 1024 * 1024
 LONGEST_LINE = 64 * 1024
 PIECE = 128 * 1024
 MISSING = math.nan
+MOST_NOT_FINITE = 1_000
 NUMBERS = (int, float)
-"""A truth value is none."""
+"""Booleans do not count as numbers."""
 
 
 @dataclass(frozen=True)
 class MetricsRow:
-    """`epoch` and `time` (Unix seconds) are NaN where the row does not say; a value is NaN where it was no number."""
+    """`epoch` and `time` (Unix seconds) are NaN if the row lacks them. A value is NaN if it was no number."""
 
     step: int
     epoch: float
@@ -30,7 +31,7 @@ class MetricsRow:
 
 
 def parse_metrics_row(line: bytes) -> MetricsRow | None:
-    """None for whatever is not a row of numbers."""
+    """Returns None for a line that is no row of numbers."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
@@ -44,6 +45,12 @@ def parse_metrics_row(line: bytes) -> MetricsRow | None:
         for name, value in scalars.items()
         if type(value) in NUMBERS and is_metric_name(name)
     }
+    said = row.get("not_finite")
+    if isinstance(said, list):
+        # JSON has no NaN: groundcrew_job writes null and names the metric beside.
+        for name in said[:MOST_NOT_FINITE]:
+            if isinstance(name, str) and name in scalars and scalars[name] is None and is_metric_name(name):
+                numbers[name] = MISSING
     return MetricsRow(
         step,
         nan_if_none(finite_or_none(row.get("epoch"))),
@@ -54,7 +61,7 @@ def parse_metrics_row(line: bytes) -> MetricsRow | None:
 
 @lru_cache(1024)
 def is_metric_name(text: str) -> bool:
-    """A program writes the same few names in each row."""
+    """Whether it is a valid name. The result is cached, because programs write the same few names in each row."""
     return NAME.fullmatch(text) is not None
 
 
@@ -63,7 +70,9 @@ def nan_if_none(number: float | None) -> float:
 
 
 class MetricsLineReader:
-    """The whole lines of a file from byte `place` up to byte `end`, one per call; `place` is behind the last one."""
+    """Reads the whole lines of a file from byte `place` to byte `end`, one per call. `place` is then behind the last
+    one.
+    """
 
     def __init__(self, file: BinaryIO, place: int, end: int) -> None:
         self.file = file
@@ -74,7 +83,7 @@ class MetricsLineReader:
         file.seek(place)
 
     def next(self) -> bytes | None:
-        """None at the end. A line that is longer than a row can be comes as an empty one."""
+        """The next line, or None at the end. A line that is longer than any row is returned empty."""
         while not self.waiting:
             room = self.end - self.place - len(self.rest)
             part = self.file.read(min(PIECE, room)) if room > 0 else b""

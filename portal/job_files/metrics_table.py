@@ -11,7 +11,7 @@ MAX_LINES = 200
 
 @dataclass
 class MetricsTableLine:
-    """`epoch` None: the program does not count epochs. A name that is missing was not measured here."""
+    """`epoch` is None if the program does not count epochs. A missing name was not measured here."""
 
     epoch: int | None
     step: int
@@ -20,7 +20,7 @@ class MetricsTableLine:
 
 @dataclass
 class MetricsTable:
-    """At most 200 lines, whatever is added: beyond that `width` epochs (or steps) share a line."""
+    """At most 200 lines. If there would be more, `width` epochs (or steps) share a line."""
 
     has_epochs: bool = False
     width: int = 1
@@ -28,7 +28,7 @@ class MetricsTable:
 
     @property
     def lines(self) -> list[MetricsTableLine]:
-        """In the order in which they came."""
+        """The lines in the order in which they came."""
         return list(self.lines_by_key.values())
 
     def add(self, row: MetricsRow) -> None:
@@ -44,19 +44,19 @@ class MetricsTable:
                 line.values[name] = value
 
     def line_key(self, row: MetricsRow) -> int:
-        """The epoch that a row belongs to (0.5 and 1.0 are the first), or its own step."""
+        """The epoch to which a row belongs (0.5 and 1.0 are the first), or its own step."""
         if not self.has_epochs:
             return row.step
         return 0 if math.isnan(row.epoch) else max(0, math.ceil(row.epoch))
 
     def count_epochs(self) -> None:
-        """The first row that names an epoch: all before it belong to none, and share the line before the first."""
+        """Handles the first row with an epoch. All rows before it have none and share the line before the first."""
         before, self.lines_by_key, self.width, self.has_epochs = self.lines, {}, 1, True
         for line in before:
             self.merge(0, MetricsTableLine(0, line.step, line.values))
 
     def widen(self) -> None:
-        """Two lines that lie beside each other become one, with the last values of both."""
+        """Joins each two neighbouring lines, with the last values of both."""
         before, self.lines_by_key = self.lines_by_key, {}
         self.width *= 2
         for key, line in before.items():
@@ -76,6 +76,6 @@ class MetricsTable:
 
 
 def metrics_in_lines(lines: list[MetricsTableLine]) -> list[str]:
-    """Every metric that has a value somewhere."""
+    """Every metric that has a value in a line."""
     names: Mapping[str, None] = {name: None for line in lines for name in line.values}
     return sorted(names)

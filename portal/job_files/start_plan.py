@@ -13,7 +13,7 @@ LARGEST_START_PLAN = 1024 * 1024
 
 @dataclass(frozen=True)
 class StartPlanFile:
-    """`uid` None: the program ran as its shim's own user and could have written its own result."""
+    """`uid` is None if the program ran as its shim's own user. It could then have written its own exit record."""
 
     argv: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -22,11 +22,11 @@ class StartPlanFile:
     uid: int | None = None
     gid: int | None = None
     container: str | None = None
-    """The image, where it ran in a container: there shim and program are one user."""
+    """The image of the container, in which shim and program have the same user. None for a process."""
 
 
 def read_start_plan_file(root: Path, *control: str) -> StartPlanFile | None:
-    """None before the start. Without root the program may write here too: it is read like any of its files."""
+    """Returns None before the start. Without root the program may write here too, so the file is untrusted."""
     text = read_small_file(root, *control, "plan.json", limit=LARGEST_START_PLAN)
     try:
         plan = json.loads(text) if text is not None else None

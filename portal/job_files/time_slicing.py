@@ -1,6 +1,6 @@
 """Runs long work in short time slices with pauses, so that it does not delay other requests of the process.
 
-Python runs one thread at a time: a thread that works for seconds makes every other request wait again and again.
+Python runs one thread at a time, so a thread that works for seconds would delay every other request repeatedly.
 """
 
 import threading
@@ -11,25 +11,27 @@ from typing import TypeVar
 
 SLICE_SECONDS = 0.002
 REST_SECONDS = 0.003
-"""Belongs to the turn: however many ask for long work, all of it together has two fifths of the process."""
+"""The rest belongs to the turn, so all long work together uses at most two fifths of the process."""
 LATE_SECONDS = 0.0005
-"""A rest that ends so late says that others have work for the process: then it is one rest more."""
+"""If a rest ends this late, other threads have work, and another rest follows."""
 MOST_RESTS = 4
-"""So that long work comes to its end on a busy machine too: an eighth of the process is its own."""
+"""The largest number of rests, so that long work also ends on a busy machine: it gets at least an eighth of the
+process.
+"""
 
 Item = TypeVar("Item")
 
 
 class TimeSlicer:
-    """One per process: one thread has the turn, works and rests; the others wait for theirs."""
+    """The slicer of a process. One thread has the turn, works and rests; the others wait for theirs."""
 
     def __init__(self) -> None:
         self.turn = threading.Lock()
 
     def slice_items(self, items: Iterable[Item], until: float) -> Iterator[Item]:
-        """The same items, for as long as time.monotonic() is not past `until`: the caller works on them in turns.
+        """Yields the items until time.monotonic() is past `until`. The caller works on them in turns.
 
-        The first one needs no turn: most files are no longer than that, and have come to their end then.
+        The first item needs no turn, because most files have no more.
         """
         source = iter(items)
         yield from islice(source, 1)
@@ -51,9 +53,9 @@ class TimeSlicer:
                 self.turn.release()
 
     def run_steps(self, step: Callable[[], bool], until: float | None = None) -> Iterator[None]:
-        """Calls `step` until it returns False or time.monotonic() is past `until`; comes back after each turn.
+        """Calls `step` until it returns False or time.monotonic() is past `until`. Yields after each turn.
 
-        The turn is free meanwhile: a reader who takes what was made slowly keeps nobody waiting.
+        No turn is held while it yields, so a slow reader delays nobody.
         """
         goes_on = True
         while goes_on and (until is None or time.monotonic() < until):
@@ -71,7 +73,7 @@ class TimeSlicer:
 
 
 def rest(seconds: float) -> None:
-    """Until nobody else has work for the process, a few times that long at most."""
+    """Rests until no other thread has work for the process, but only a few times `seconds`."""
     for _ in range(MOST_RESTS):
         due = time.monotonic() + seconds
         time.sleep(seconds)

@@ -1,4 +1,4 @@
-"""Reads the resource usage that the shim wrote last: CPU time, memory, process id."""
+"""Reads the resource usage that the shim last wrote: CPU time, memory, process id."""
 
 import json
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from cluster.files.untrusted_numbers import finite_or_none, whole_or_none
 
 @dataclass(frozen=True)
 class AttemptUsage:
-    """Seconds of CPU since the start, bytes of memory now and at most; None if the shim did not measure it."""
+    """CPU seconds since the start, and bytes of memory now and at most. None if the shim did not measure it."""
 
     cpu_seconds: float | None
     memory_bytes: int | None
@@ -40,7 +40,7 @@ def read_attempt_usage(root: Path, *control: str) -> AttemptUsage | None:
 
 
 def read_attempt_results(root: Path, *control: str) -> MetricResults:
-    """Without root the program could have written this file: it is read like any of its own."""
+    """The results, read as an untrusted file, because without root the program could have written it."""
     text = read_small_file(root, *control, "usage.json")
     try:
         return parse_results(json.loads(text or b"{}").get("results") or {})

@@ -21,6 +21,8 @@ class NavigationItem:
     count: int | None = None
     alert_count: int = 0
     is_current: bool = False
+    also: tuple[str, ...] = ()
+    """Paths of further pages on which it is the current one."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,15 @@ class PageLayout:
         return max((entry.alert_count for group in self.groups for entry in group.items), default=0)
 
 
+@dataclass(frozen=True)
+class RailView:
+    """All that the rail shows. `as_of` is when the page was made, `theme` the one that is shown."""
+
+    layout: PageLayout
+    theme: str
+    as_of: str
+
+
 def administrator_navigation(
     path: str,
     counts: Mapping[str, int] | None = None,
@@ -89,7 +100,7 @@ def administrator_navigation(
                 (
                     NavigationItem("briefcase", _("Workspaces"), "/workspaces"),
                     NavigationItem("school", _("Trainings"), "/trainings"),
-                    NavigationItem("player-play", _("Jobs"), "/jobs"),
+                    NavigationItem("player-play", _("Jobs"), "/jobs", also=("/sweeps",)),
                     NavigationItem("database", _("Datasets"), "/datasets"),
                     NavigationItem("box", _("Images"), "/images"),
                 ),
@@ -98,6 +109,7 @@ def administrator_navigation(
                 _("Administration"),
                 (
                     *repairs,
+                    NavigationItem("archive", _("Backups"), "/repairs/backups"),
                     NavigationItem("clipboard-check", _("Operations"), "/operations"),
                     NavigationItem("users", _("Users"), "/users"),
                     NavigationItem("file-text", _("Access log"), "/access-log"),
@@ -132,9 +144,9 @@ def workspace_navigation(
     second = NavigationGroup(
         title,
         (
-            NavigationItem("school", _("Trainings"), f"{inside}/trainings"),
-            NavigationItem("player-play", _("Jobs"), "/jobs"),
-            NavigationItem("database", _("Datasets"), f"{inside}/datasets"),
+            NavigationItem("school", _("Trainings"), f"{inside}/trainings", also=("/trainings",)),
+            NavigationItem("player-play", _("Jobs"), "/jobs", also=("/sweeps",)),
+            NavigationItem("database", _("Datasets"), f"{inside}/datasets", also=("/datasets",)),
         ),
     )
     return mark_current_item(path, counts or {}, alert_counts or {}, (first, second))
@@ -144,9 +156,15 @@ def mark_current_item(
     path: str, counts: Mapping[str, int], alert_counts: Mapping[str, int], groups: tuple[NavigationGroup, ...]
 ) -> tuple[NavigationGroup, ...]:
     """Counts filled in, and the entry with the longest matching path marked as the current one."""
-    hrefs = [entry.href for group in groups for entry in group.items]
-    fits = [href for href in hrefs if path == href or (href != "/" and path.startswith(href + "/"))]
-    current = max(fits, key=len, default=None)
+    entries = [
+        (known, entry) for group in groups for entry in group.items for known in (entry.href, *entry.also)
+    ]
+    fits = [
+        (len(known), entry.href)
+        for known, entry in entries
+        if path == known or (known != "/" and path.startswith(known + "/"))
+    ]
+    current = max(fits, default=(0, None))[1]
     return tuple(
         replace(
             group,

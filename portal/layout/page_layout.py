@@ -1,7 +1,6 @@
 """Builds the layout of the current request: navigation with counts and alerts, signed-in user, stream topics."""
 
 import socket
-from collections import Counter
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -10,23 +9,34 @@ from flask_login import current_user
 
 from cluster.domain.states import JobState, WorkspaceState
 from cluster.domain.workspace_terms import workspace_state
+from cluster.services.alerts.current_alerts import read_current_alerts
 from cluster.services.jobs import state_counts
 from cluster.services.repairs.catalogue import has_repair_catalogue
 from cluster.services.workspaces import queries
+from portal.i18n.translate import localized_clock, now
+from portal.layout.help_topics import help_url
 from portal.layout.navigation import (
     NavigationGroup,
     NavigationUser,
     PageLayout,
+    RailView,
     administrator_navigation,
     workspace_navigation,
 )
-from portal.presenters.alerts import read_alert_lines
-from portal.web.request_context import current_actor, current_cluster, is_fragment_request, read_once
+from portal.layout.theme import current_theme
+from portal.presenters.alerts import count_by_navigation_path
+from portal.web.request_context import current_actor, current_cluster, is_fragment_request, read_recently
 
 
 def init_app(app: Flask) -> None:
-    """Gives every template `layout`."""
-    app.context_processor(lambda: {"layout": read_page_layout()})
+    """Gives every template `layout`, `rail_view()` and `help_url()`."""
+    app.add_template_global(help_url)
+    app.context_processor(add_layout)
+
+
+def add_layout() -> dict[str, object]:
+    layout = read_page_layout()
+    return {"layout": layout, "rail_view": lambda: RailView(layout, current_theme(), localized_clock(now()))}
 
 
 def read_page_layout() -> PageLayout:
@@ -45,9 +55,9 @@ def read_page_layout() -> PageLayout:
 
 
 def navigation_groups() -> tuple[NavigationGroup, ...]:
-    alert_lines = read_alert_lines()
-    alert_counts = Counter(line.navigation_path for line in alert_lines)
-    alert_counts["/"] = len(alert_lines)
+    alerts = read_recently(read_current_alerts)
+    alert_counts = count_by_navigation_path(alerts)
+    alert_counts["/"] = alerts.count
     if current_actor().is_administrator:
         has_repairs = has_repair_catalogue(current_cluster())
         return administrator_navigation(request.path, navigation_counts(), alert_counts, has_repairs)
@@ -56,7 +66,7 @@ def navigation_groups() -> tuple[NavigationGroup, ...]:
 
 def navigation_counts() -> dict[str, int]:
     """How many jobs wait and how many run, of those that the person may see, by path; a count of zero is left out."""
-    live_jobs = read_once(state_counts.count_live_jobs)
+    live_jobs = read_recently(state_counts.count_live_jobs)
     running = sum(number for state, number in live_jobs.items() if state != JobState.WAITING)
     counts = {"/queue": live_jobs.get(JobState.WAITING, 0), "/jobs": running}
     return {path: number for path, number in counts.items() if number}
@@ -65,7 +75,7 @@ def navigation_counts() -> dict[str, int]:
 def navigation_workspace() -> tuple[int, str] | None:
     """The workspace that the page is about, else the person's first active one; None if the person has none."""
     cluster = current_cluster()
-    workspaces = read_once(queries.list_workspace_summaries)
+    workspaces = read_recently(queries.list_workspace_summaries)
     page_id = (request.view_args or {}).get("workspace_id")
     now, zone = cluster.clock(), cluster.settings.zone
     first = min(

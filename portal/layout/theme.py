@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 from typing import Any
 
 from flask import Flask, g, request, url_for
+from markupsafe import Markup
 
+from cluster.portal_paths import STREAM
+from portal.rendering.answer_marks import add_mark
 from portal.web.request_context import current_cluster
 
 THEMES = ("light", "dark")
@@ -45,8 +49,15 @@ class StaticUrls:
                 self.made[named] = found
         return found
 
-    def icon_sprite_url(self) -> str:
-        return self.url(ICON_SPRITE)
+    def icon(self, name: str, label: str | None = None, classes: str = "") -> Markup:
+        """One symbol of the sprite; with a label it is an image of that name, without one it is hidden from readers."""
+        return icon_html(self.url(ICON_SPRITE), name, label, classes)
+
+
+@lru_cache(maxsize=1024, typed=True)
+def icon_html(sprite: str, name: str, label: str | None, classes: str) -> Markup:
+    said = Markup('role="img" aria-label="{}"').format(label) if label else Markup('aria-hidden="true"')
+    return Markup('<svg class="icon {}" {}><use href="{}#{}"/></svg>').format(classes, said, sprite, name)
 
 
 def stream_start_id() -> str:
@@ -57,17 +68,24 @@ def stream_start_id() -> str:
     return f"{int(time.time() - 1) * 1000}-0"
 
 
+def this_address() -> str:
+    """Where the forms for language and theme lead back to."""
+    return request.full_path if request.method == "GET" else "/"
+
+
 def init_app(app: Flask) -> None:
     """Gives templates `theme()`, the icons and versioned addresses of static files."""
     urls = StaticUrls()
     app.jinja_env.globals.update(
         theme=current_theme,
         follows_system_theme=follows_system_theme,
-        stream_start_id=stream_start_id,
+        stream_path=STREAM,
         static_url=urls.url,
-        icon_sprite_url=urls.icon_sprite_url,
+        icon_html=urls.icon,
     )
     app.url_defaults(add_static_version)
+    add_mark(app, "stream_start_id", stream_start_id)
+    add_mark(app, "this_address", this_address)
 
 
 def add_static_version(endpoint: str, values: dict[str, Any]) -> None:

@@ -1,1 +1,1 @@
-"""Server-sent events of open pages."""
+"""What open pages follow, in a process of its own (`python -m portal.live`): events, growing files, logs."""

@@ -1,73 +1,58 @@
-"""Follows the event bus in one thread per process and delivers every event to the queue of each open tab."""
+"""Follows the event bus in one thread and delivers every event to the open tabs that show such rows."""
 
-import queue
+import asyncio
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 import redis
 
-from cluster.event_bus import BusEvent, connect_redis, follow_events, read_events_after
-
-QUEUE_LENGTH = 200
-
-
-@dataclass(eq=False)
-class TabQueue:
-    """A tab's queue. One that is not emptied is lost: the tab comes back and names where it was."""
-
-    events: "queue.Queue[BusEvent | None]" = field(default_factory=lambda: queue.Queue(QUEUE_LENGTH))
-    """None wakes the tab without an event: its files have changed."""
-    has_overflowed: bool = False
-
-    def wake(self) -> None:
-        with suppress(queue.Full):  # A tab with a full queue is awake.
-            self.events.put_nowait(None)
+from cluster.event_bus import (
+    BusEvent,
+    EventBatch,
+    connect_redis,
+    event_order,
+    follow_events,
+    read_events_after,
+)
 
 
 class EventHub:
     """Without Redis no events arrive; open streams still send heartbeats and file sizes."""
 
-    def __init__(self, redis_url: str) -> None:
+    def __init__(self, redis_url: str, deliver: Callable[[Sequence[BusEvent]], None]) -> None:
+        """`deliver` gets each batch in the event loop: one event per row, in their order."""
         self.redis_url = redis_url
-        self.tabs: set[TabQueue] = set()
-        self.lock = threading.Lock()
-        self.reader: threading.Thread | None = None
+        self.deliver = deliver
+        self.is_reading = asyncio.Event()
+        """Set once the bus has answered: what is published from then on is delivered."""
 
-    @contextmanager
-    def subscribe(self) -> Iterator[TabQueue]:
-        listener = TabQueue()
-        with self.lock:
-            self.tabs.add(listener)
-            if self.reader is None:
-                # Begun with the first tab, so that it is a thread of the serving process, not of its parent.
-                self.reader = threading.Thread(target=self.read_forever, name="event-hub", daemon=True)
-                self.reader.start()
-        try:
-            yield listener
-        finally:
-            with self.lock:
-                self.tabs.discard(listener)
+    def start(self) -> None:
+        """Called in the event loop."""
+        loop = asyncio.get_running_loop()
+        # A daemon: it waits for Redis, which may never answer.
+        threading.Thread(target=self.read_forever, args=(loop,), name="event-hub", daemon=True).start()
 
-    def read_forever(self) -> None:
+    def read_forever(self, loop: asyncio.AbstractEventLoop) -> None:
         for batch in follow_events(connect_redis(self.redis_url)):
-            for event in batch.events:
-                self.deliver(event)
+            with suppress(RuntimeError):  # The loop has been closed: the process ends.
+                loop.call_soon_threadsafe(self.take_batch, batch)
 
-    def deliver(self, event: BusEvent) -> None:
-        with self.lock:
-            listeners = list(self.tabs)
-        for listener in listeners:
-            try:
-                listener.events.put_nowait(event)
-            except queue.Full:
-                listener.has_overflowed = True
+    def take_batch(self, batch: EventBatch) -> None:
+        self.is_reading.set()
+        if batch.events:
+            self.deliver(newest_per_row(batch.events))
 
-    def read_missed(self, last_id: str) -> Sequence[BusEvent]:
-        """The events since `last_id`; empty if Redis does not answer or `last_id` is invalid."""
-        with closing(connect_redis(self.redis_url)) as connection:
-            try:
-                return read_events_after(connection, last_id)
-            except redis.RedisError:
-                return ()
+
+def newest_per_row(events: Iterable[BusEvent]) -> Sequence[BusEvent]:
+    """One event per row, however often it was published; the last id counts."""
+    newest = {(event.topic, event.row_id): event for event in events}
+    return sorted(newest.values(), key=lambda event: event_order(event.id))
+
+
+def read_missed_events(connection: redis.Redis, last_id: str) -> Sequence[BusEvent]:
+    """The events since `last_id`; empty if Redis does not answer or `last_id` is invalid."""
+    try:
+        return newest_per_row(read_events_after(connection, last_id))
+    except redis.RedisError:
+        return ()

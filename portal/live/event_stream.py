@@ -1,192 +1,142 @@
-"""The event stream of one open browser tab: events of the bus, growth of watched job files and heartbeats, while its
-session lives."""
+"""The event stream of one open browser tab: what it has still to send, and the sending.
 
+Events: `<topic>` {"id"} · `log` {"job", "attempt", "sizes": {file: bytes}} · `metrics` {"job", "attempt",
+"size"} · `beat` {"seconds"} (until the next) · `end` {} (the session is over). Content never travels here: the page
+asks for its fragment after an event, and permissions are checked there.
+"""
+
+import asyncio
 import json
-import queue
-import re
-import select
-import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
-from flask import Flask
-
-from cluster.domain.people.actor import Actor
-from cluster.event_bus import BusEvent, event_order
-from cluster.services.context import Cluster
-from cluster.services.jobs import queries
+from cluster.event_bus import BusEvent
+from cluster.services.jobs.queries import JobAttempt
+from cluster.services.people.sessions import SignedInPerson
 from portal.job_files.folders import out_path_parts
-from portal.live.event_hub import EventHub, TabQueue
-from portal.live.file_watcher import NO_FILES, FileSizes, FileWatcher, FolderSubscription
-from portal.live.session_checks import SessionChecks
-from portal.live.stream_slots import StreamSlots
-from portal.shared_objects import share_object
+from portal.live.file_watcher import NO_FILES, FileSizes, Folder
+from portal.live.requests import Send
 
-IDLE_SECONDS = 1.0
 BEAT_SECONDS = 30
-BEAT_SECONDS_WITHOUT_SOCKET = 5
-"""Without a socket to poll, a failed beat is how the server learns that the tab is gone."""
-CHECK_SECONDS = 3.0
-RIGHTS_TOPICS = frozenset({"trainings", "workspaces", "users"})
-"""Rows that decide who may see a job."""
+PAUSE_SECONDS = 0.1
+"""Between two sendings to one tab: what happens meanwhile goes together."""
+MAX_PENDING_ROWS = 1_000
+"""More than one read of the event bus has: only a tab that takes nothing has as many."""
 RETRY_MS = 2_000
-EVENT_ID = re.compile(r"\d{1,16}-\d{1,10}")
 
 
-def init_app(app: Flask, cluster: Cluster) -> None:
-    share_object(app, EventHub, EventHub(cluster.settings.redis_url))
-    share_object(app, FileWatcher, FileWatcher(cluster.settings.storage_dir))
-    share_object(app, SessionChecks, SessionChecks(cluster))
-    share_object(app, StreamSlots, StreamSlots())
+class StreamEnd(Enum):
+    """Why a stream ends; the browser comes back by itself unless the session is over."""
+
+    SESSION = "session"
+    TAB = "tab"
+    """The browser has closed its end."""
+    SLOW = "slow"
+    """It took nothing for so long that it has to name where it was."""
+    SERVICE = "service"
+    """This process stops, or cannot say whether the session lives."""
 
 
 @dataclass
 class WatchedJob:
-    """The files of a job's newest attempt, and the sizes that were sent last."""
+    """The folder of a job's newest attempt (none before the first), and the sizes that were sent last."""
 
     attempt: int = 0
-    files: FolderSubscription | None = None
-    """None before the first attempt."""
+    folder: Folder | None = None
     sizes: FileSizes = NO_FILES
+    sent: FileSizes = NO_FILES
 
 
-@dataclass
-class TabStream:
-    cluster: Cluster
-    actor: Actor
+@dataclass(eq=False)
+class Tab:
+    """An open tab. A slow one holds up nobody: of each row and each file only the newest state waits for it."""
+
+    person: SignedInPerson
     token: str
-    event_hub: EventHub
-    session_checks: SessionChecks
-    file_watcher: FileWatcher
     topics: frozenset[str]
-    job_ids: tuple[int, ...]
-    last_event_id: str = ""
-    """The event that the browser received last, or where its page was rendered."""
-    is_disconnected: Callable[[], bool] | None = None
-    """None where the server shows no socket to poll."""
+    jobs: dict[int, WatchedJob]
+    rows: dict[tuple[str, int], BusEvent] = field(default_factory=dict)
+    grown: set[int] = field(default_factory=set)
+    end: StreamEnd | None = None
+    awake: asyncio.Event = field(default_factory=asyncio.Event)
 
-    @property
-    def beat_seconds(self) -> int:
-        return BEAT_SECONDS if self.is_disconnected else BEAT_SECONDS_WITHOUT_SOCKET
-
-    def events(self, slots: StreamSlots) -> Generator[str, None, None]:
-        """Text of the stream. Ends when the session does, or when the tab cannot keep up (it comes back).
-
-        Takes its slot with the first event: a stream that never begins holds none. Raises TooManyStreams.
-        """
-        with (
-            slots.hold_slot(self.actor.user_id),
-            self.session_checks.watch(self.token),
-            self.event_hub.subscribe() as listener,
-        ):
-            yield f"retry: {RETRY_MS}\n\n"
-            if EVENT_ID.fullmatch(self.last_event_id):
-                yield from self.newest_per_row(self.event_hub.read_missed(self.last_event_id))
-            yield from self.listen(listener, slots)
-
-    def listen(self, listener: TabQueue, slots: StreamSlots) -> Iterator[str]:
-        watched = {job_id: WatchedJob() for job_id in self.job_ids}
-        beat_at = check_at = 0.0
-        try:
-            while not (listener.has_overflowed or slots.is_closing() or self.is_abandoned()):
-                if not self.session_checks.is_live(self.token):
-                    yield format_event("end", {})
-                    return
-                now = time.monotonic()
-                if now >= check_at:
-                    check_at = now + CHECK_SECONDS
-                    self.refresh_watched_jobs(watched, listener)
-                if now >= beat_at:
-                    beat_at = now + self.beat_seconds
-                    yield format_event("beat", {"seconds": self.beat_seconds})
-                for job_id, watch in watched.items():
-                    yield from self.file_growth_events(job_id, watch)
-                events = wait_for_events(listener, IDLE_SECONDS)
-                if any(self.may_change_watched_jobs(event) for event in events):
-                    check_at = 0.0
-                yield from self.newest_per_row(events)
-        finally:
-            for watch in watched.values():
-                self.file_watcher.unsubscribe(watch.files)
-
-    def is_abandoned(self) -> bool:
-        return self.is_disconnected is not None and self.is_disconnected()
-
-    def newest_per_row(self, events: Iterable[BusEvent]) -> Iterator[str]:
-        """One event per row, however often it was published; the last id counts."""
-        newest = {(event.topic, event.row_id): event for event in events if event.topic in self.topics}
-        for event in sorted(newest.values(), key=lambda event: event_order(event.id)):
-            yield format_event(event.topic, {"id": event.row_id}, event.id)
-
-    def may_change_watched_jobs(self, event: BusEvent) -> bool:
-        """Whether a watched job may have a new attempt, or the person other rights. Row 0 stands for several jobs."""
-        is_own_job = event.topic == "jobs" and event.row_id in (0, *self.job_ids)
-        return is_own_job or event.topic in RIGHTS_TOPICS
-
-    def refresh_watched_jobs(self, watched: dict[int, WatchedJob], listener: TabQueue) -> None:
-        """Forgets those that the person may no longer see. A new attempt has files of its own."""
-        newest = queries.read_newest_attempts(self.cluster, self.actor, watched.keys())
-        for job_id in watched.keys() - newest.keys():
-            self.file_watcher.unsubscribe(watched.pop(job_id).files)
-        for job_id, attempt in newest.items():
-            if attempt.number != watched[job_id].attempt:
-                self.file_watcher.unsubscribe(watched[job_id].files)
-                folder = out_path_parts(attempt.workspace_id, job_id, attempt.number)
-                files = self.file_watcher.subscribe(folder, listener.wake)
-                watched[job_id] = WatchedJob(attempt.number, files)
-
-    def file_growth_events(self, job_id: int, watch: WatchedJob) -> Iterator[str]:
-        sizes = self.file_watcher.take(watch.files) if watch.files else None
-        if sizes is None:
+    def add_events(self, events: Iterable[BusEvent]) -> None:
+        if self.end is not None:
             return
-        before, watch.sizes = watch.sizes, sizes
-        about = {"job": job_id, "attempt": watch.attempt}
-        if sizes.logs != before.logs:
-            yield format_event("log", {**about, "sizes": sizes.logs})
-        if sizes.metrics not in (None, before.metrics):
-            yield format_event("metrics", {**about, "size": sizes.metrics})
+        for event in events:
+            if event.topic in self.topics:
+                self.rows.pop((event.topic, event.row_id), None)  # What is newest goes last.
+                self.rows[event.topic, event.row_id] = event
+        if len(self.rows) > MAX_PENDING_ROWS:
+            self.finish(StreamEnd.SLOW)
+        elif self.rows:
+            self.awake.set()
+
+    def note_sizes(self, job_id: int, sizes: FileSizes) -> None:
+        self.jobs[job_id].sizes = sizes
+        self.grown.add(job_id)
+        self.awake.set()
+
+    def finish(self, why: StreamEnd) -> None:
+        """The first reason counts."""
+        self.end = self.end or why
+        self.awake.set()
+
+    def follow_attempt(self, attempt: JobAttempt) -> None:
+        """A new attempt has files of its own."""
+        if attempt.number != self.jobs[attempt.job_id].attempt:
+            folder = out_path_parts(attempt.workspace_id, attempt.job_id, attempt.number)
+            self.jobs[attempt.job_id] = WatchedJob(attempt.number, folder)
+
+    def take_text(self) -> str:
+        """What is to be sent now; nothing of it waits any more."""
+        rows, self.rows = self.rows, {}
+        grown, self.grown = self.grown, set()
+        parts = [format_event(event.topic, {"id": event.row_id}, event.id) for event in rows.values()]
+        for job_id in sorted(grown & self.jobs.keys()):
+            parts += file_growth_events(job_id, self.jobs[job_id])
+        return "".join(parts)
+
+    async def send_events(self, send: Send) -> None:
+        """Until the stream ends, whoever ends it."""
+        loop = asyncio.get_running_loop()
+        await send_text(send, f"retry: {RETRY_MS}\n\n")
+        beat_at = loop.time()
+        while self.end is None:
+            self.awake.clear()
+            text = self.take_text()
+            if loop.time() >= beat_at:
+                beat_at = loop.time() + BEAT_SECONDS
+                text += format_event("beat", {"seconds": BEAT_SECONDS})
+            if text:
+                await send_text(send, text)
+                await asyncio.sleep(PAUSE_SECONDS)
+            timer = loop.call_at(beat_at, self.awake.set)
+            try:
+                await self.awake.wait()
+            finally:
+                timer.cancel()
+        if self.end is not StreamEnd.TAB:
+            last = format_event("end", {}) if self.end is StreamEnd.SESSION else ""
+            await send({"type": "http.response.body", "body": last.encode()})
 
 
-class StartedStream:
-    """Events of which the first has been made: dropping it, or closing it unread, frees its slot."""
-
-    def __init__(self, events: Generator[str, None, None]) -> None:
-        self.events = events
-        self.first: str | None = next(events)
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        if self.first is None:
-            return next(self.events)
-        first, self.first = self.first, None
-        return first
-
-    def close(self) -> None:
-        self.events.close()
+def file_growth_events(job_id: int, watched: WatchedJob) -> list[str]:
+    before, watched.sent = watched.sent, watched.sizes
+    about = {"job": job_id, "attempt": watched.attempt}
+    events = []
+    if watched.sizes.logs != before.logs:
+        events.append(format_event("log", {**about, "sizes": watched.sizes.logs}))
+    if watched.sizes.metrics not in (None, before.metrics):
+        events.append(format_event("metrics", {**about, "size": watched.sizes.metrics}))
+    return events
 
 
-def make_disconnect_check(environ: Mapping[str, Any]) -> Callable[[], bool] | None:
-    """Whether the browser has closed its end: each page that a person leaves leaves a stream behind."""
-    connection = environ.get("gunicorn.socket")
-    if connection is None:
-        return None
-    poll = select.poll()
-    poll.register(connection, select.POLLRDHUP)
-    return lambda: bool(poll.poll(0))
-
-
-def wait_for_events(listener: TabQueue, pause: float) -> list[BusEvent]:
-    """Waits at most `pause` seconds until something is in the queue, then takes all events that are there."""
-    try:
-        taken = [listener.events.get(timeout=pause)]
-    except queue.Empty:
-        return []
-    while not listener.events.empty():
-        taken.append(listener.events.get_nowait())
-    return [event for event in taken if event is not None]
+async def send_text(send: Send, text: str) -> None:
+    """Waits while the other side takes nothing."""
+    await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
 
 
 def format_event(name: str, data: dict[str, Any], identity: str = "") -> str:

@@ -1,19 +1,52 @@
-"""One thread per process looks at the files of watched attempts and wakes the streams whose files have changed."""
+"""One thread looks at the files of watched attempts and tells which have changed.
 
+The kernel says in which folder something happens; it says so once, and again after the next look, so that a job that
+writes a thousand lines a second costs no more than one that writes ten. On storage that other machines write to, where
+the kernel does not know of it, the thread looks by itself after each pause.
+"""
+
+import os
+import select
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import structlog
+from inotify_simple import INotify, flags
 
-from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath, open_file_size
+from cluster.files.safe_read import (
+    FileMissing,
+    FileNotPlain,
+    open_file_beneath,
+    open_file_size,
+    open_folder_beneath,
+)
+from portal.job_files.folders import METRICS_FILE
 from portal.job_files.log_chunks import list_attempt_logs
-from portal.job_files.metrics_cache import METRICS_FILE
 
 log = structlog.get_logger()
 
-LOOK_SECONDS = 0.25
+LOOK_SECONDS = 0.2
+"""At the soonest after the last look at the same folder."""
+UNASKED_SECONDS = 3.0
+"""A watched folder in which nothing happens is looked at all the same."""
+FILE_CHANGES = (
+    flags.MODIFY
+    | flags.CREATE
+    | flags.DELETE
+    | flags.MOVED_FROM
+    | flags.MOVED_TO
+    | flags.DELETE_SELF
+    | flags.MOVE_SELF
+)
+ONCE = flags.ONESHOT | flags.ONLYDIR
+LOCAL_FILE_SYSTEMS = frozenset(
+    {"bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "ramfs", "tmpfs", "xfs", "zfs"}
+)
+"""On these nobody writes past this machine's kernel."""
 
 Folder = tuple[str, ...]
 """The path of an attempt's folder beneath the storage folder."""
@@ -40,90 +73,140 @@ def read_file_sizes(root: Path, folder: Folder) -> FileSizes:
         return FileSizes(logs)
 
 
-@dataclass(eq=False)
-class FolderSubscription:
-    """What one stream follows. `wake` is called once when the sizes change, and again only after they were taken."""
+@dataclass
+class WatchedFolder:
+    """`look_at` is the time of the next look unless the kernel asks for one before."""
 
-    folder: Folder
-    wake: Callable[[], None]
     sizes: FileSizes = NO_FILES
-    has_changed: bool = False
+    look_at: float = 0.0
+    looked_at: float = 0.0
+    watch: int | None = None
+    """The kernel's number of the watch, until it has told."""
+    is_unreadable: bool = False
 
 
 class FileWatcher:
-    """Looks at each folder once per pause, however many streams follow it; a folder without streams is forgotten."""
+    """Looks at each folder once, however many tabs follow it. `watch` and `forget` may be called in any thread."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, tell: Callable[[Mapping[Folder, FileSizes]], None]) -> None:
+        """`tell` gets the folders whose sizes have changed, in the watcher's thread."""
         self.root = root
-        self.subscriptions: dict[Folder, set[FolderSubscription]] = {}
-        self.sizes: dict[Folder, FileSizes] = {}
-        self.unreadable: set[Folder] = set()
-        self.changed = threading.Condition()
-        self.thread: threading.Thread | None = None
+        self.tell = tell
+        self.folders: dict[Folder, WatchedFolder] = {}
+        self.folder_of_watch: dict[int, Folder] = {}
+        self.lock = threading.Lock()
+        self.inotify: INotify | None = None
+        self.wakeup: int | None = None
 
-    def subscribe(self, folder: Folder, wake: Callable[[], None]) -> FolderSubscription:
-        """The first sizes are there at once if another stream follows the folder, else after the next look."""
-        subscription = FolderSubscription(folder, wake)
-        with self.changed:
-            self.subscriptions.setdefault(folder, set()).add(subscription)
-            self.notify(subscription, self.sizes.get(folder, NO_FILES))
-            if self.thread is None:
-                # Begun with the first stream, so that it is a thread of the serving process, not of its parent.
-                self.thread = threading.Thread(target=self.watch_forever, name="file-watcher", daemon=True)
-                self.thread.start()
-            self.changed.notify()
-        return subscription
+    def start(self) -> None:
+        """Until the process ends."""
+        self.inotify = open_inotify(self.root)
+        self.wakeup = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        threading.Thread(target=self.watch_forever, name="file-watcher", daemon=True).start()
 
-    def unsubscribe(self, subscription: FolderSubscription | None) -> None:
-        """Safe to repeat."""
-        with self.changed:
-            others = self.subscriptions.get(subscription.folder) if subscription else None
-            if subscription and others:
-                others.discard(subscription)
-                if not others:
-                    del self.subscriptions[subscription.folder]
-                    self.sizes.pop(subscription.folder, None)
-                    self.unreadable.discard(subscription.folder)
+    def watch(self, folder: Folder) -> FileSizes:
+        """The sizes as far as they are known: those of a folder that was not watched before come with the next look."""
+        with self.lock:
+            watched = self.folders.get(folder)
+            if watched is None:
+                watched = self.folders[folder] = WatchedFolder()
+                if self.wakeup is not None:
+                    os.eventfd_write(self.wakeup, 1)
+            return watched.sizes
 
-    def take(self, subscription: FolderSubscription) -> FileSizes | None:
-        """The newest sizes; None if they are those that were taken last."""
-        with self.changed:
-            if not subscription.has_changed:
-                return None
-            subscription.has_changed = False
-            return subscription.sizes
+    def forget(self, folder: Folder) -> None:
+        with self.lock:
+            watched = self.folders.pop(folder, None)
+        if watched and watched.watch is not None and self.inotify:
+            with suppress(OSError):  # It has told meanwhile.
+                self.inotify.rm_watch(watched.watch)
 
     def watch_forever(self) -> None:
+        assert self.wakeup is not None
+        poll = select.poll()
+        poll.register(self.wakeup, select.POLLIN)
+        if self.inotify:
+            poll.register(self.inotify.fileno(), select.POLLIN)
         while True:
-            with self.changed:
-                # A new folder is looked at without a pause.
-                self.changed.wait_for(lambda: self.subscriptions.keys() - self.sizes, timeout=LOOK_SECONDS)
-                while not self.subscriptions:
-                    self.changed.wait()
-            self.look()
+            poll.poll(self.pause_before_look(time.monotonic()))
+            with suppress(BlockingIOError):
+                os.eventfd_read(self.wakeup)
+            self.take_hints()
+            self.look(time.monotonic())
 
-    def look(self) -> None:
-        with self.changed:
-            folders = list(self.subscriptions)
-        for folder in folders:
+    def pause_before_look(self, now: float) -> float | None:
+        """Milliseconds; None where nothing is watched."""
+        with self.lock:
+            times = [watched.look_at for watched in self.folders.values()]
+        return max(0.0, min(times) - now) * 1000 if times else None
+
+    def take_hints(self) -> None:
+        """What the kernel has told brings the next look forward."""
+        for event in self.inotify.read(timeout=0) if self.inotify else ():
+            with self.lock:
+                folder = self.folder_of_watch.pop(event.wd, None)
+                watched = self.folders.get(folder) if folder else None
+                if watched and watched.watch == event.wd:
+                    watched.watch = None
+                    watched.look_at = min(watched.look_at, watched.looked_at + LOOK_SECONDS)
+
+    def look(self, now: float) -> None:
+        """At every folder whose time has come."""
+        with self.lock:
+            due = [(folder, watched) for folder, watched in self.folders.items() if watched.look_at <= now]
+        changed = dict(self.look_at_each(due, now))
+        if changed:
+            self.tell(changed)
+
+    def look_at_each(
+        self, due: Iterable[tuple[Folder, WatchedFolder]], now: float
+    ) -> Iterable[tuple[Folder, FileSizes]]:
+        for folder, watched in due:
             try:
+                is_told = self.ask_kernel(folder, watched)  # Before the look: what comes later is told.
                 sizes = read_file_sizes(self.root, folder)
-                self.unreadable.discard(folder)
+                watched.is_unreadable = False
             except OSError as error:  # The other folders may lie on storage that works.
-                if folder not in self.unreadable:
+                if not watched.is_unreadable:
                     log.warning("files cannot be watched", folder="/".join(folder), error=str(error))
-                self.unreadable.add(folder)
-                sizes = self.sizes.get(folder, NO_FILES)
-            with self.changed:
-                if folder in self.subscriptions:
-                    self.sizes[folder] = sizes
-                for subscription in self.subscriptions.get(folder, ()):
-                    self.notify(subscription, sizes)
+                watched.is_unreadable, is_told, sizes = True, False, watched.sizes
+            watched.looked_at, watched.look_at = now, now + (UNASKED_SECONDS if is_told else LOOK_SECONDS)
+            if sizes != watched.sizes:
+                watched.sizes = sizes
+                yield folder, sizes
 
-    def notify(self, subscription: FolderSubscription, sizes: FileSizes) -> None:
-        if sizes == subscription.sizes:
-            return
-        subscription.sizes = sizes
-        if not subscription.has_changed:
-            subscription.has_changed = True
-            subscription.wake()
+    def ask_kernel(self, folder: Folder, watched: WatchedFolder) -> bool:
+        """Whether the kernel will tell of the next change."""
+        if self.inotify is None or watched.watch is not None:
+            return watched.watch is not None
+        try:
+            with open_folder_beneath(self.root, *folder) as opened:
+                watch = self.inotify.add_watch(f"/proc/self/fd/{opened}", FILE_CHANGES | ONCE)
+        except (FileMissing, FileNotPlain, OSError):  # OSError: as many watches as one user may have.
+            return False
+        with self.lock:
+            watched.watch = watch
+            self.folder_of_watch[watch] = folder
+        return True
+
+
+def open_inotify(root: Path) -> INotify | None:
+    """None where the kernel would not tell of what other machines write."""
+    if file_system_of(root, Path("/proc/self/mountinfo").read_text()) not in LOCAL_FILE_SYSTEMS:
+        return None
+    try:
+        return INotify()
+    except OSError as error:
+        log.warning("the kernel cannot be asked for changes of files", error=str(error))
+        return None
+
+
+def file_system_of(path: Path, mounts: str) -> str:
+    """The type of the file system on which the path lies, by the lines of /proc/self/mountinfo (proc(5))."""
+    best, kind = -1, ""
+    for line in mounts.splitlines():
+        before, _, after = line.partition(" - ")
+        point = before.split()[4].encode().decode("unicode_escape")
+        if path.is_relative_to(point) and len(point) >= best:
+            best, kind = len(point), after.split()[0]
+    return kind

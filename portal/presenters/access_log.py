@@ -14,7 +14,8 @@ from cluster.services.audit import entries
 from cluster.services.context import Cluster
 from cluster.store.audit import AuditEntry
 from portal.csv_text import CsvCell
-from portal.i18n.translate import _, installation_zone
+from portal.i18n.reader_zone import request_zone
+from portal.i18n.translate import _
 from portal.web import forms, query_params
 
 CHUNK_LENGTH = 500
@@ -53,11 +54,11 @@ class AccessLogFilter:
 
 
 def day_bounds(day: str) -> tuple[datetime, datetime]:
-    """From midnight to midnight by the installation's own clock. Raises Refused."""
+    """From midnight to midnight in the reader's time zone, in which the page shows the times. Raises Refused."""
     try:
         first = date.fromisoformat(day)
         begin, end = (
-            datetime.combine(each, time(), installation_zone()) for each in (first, first + timedelta(days=1))
+            datetime.combine(each, time(), request_zone()) for each in (first, first + timedelta(days=1))
         )
         return begin.astimezone(UTC), end.astimezone(UTC)
     except (ValueError, OverflowError) as error:

@@ -1,18 +1,29 @@
 """Describes each alert for the reader: its sentence, its hint and the page that it leads to."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flask import g
+from flask import url_for
 from markupsafe import Markup, escape
 
 from cluster.domain.alerts import Alert, AlertTopic
 from cluster.portal_paths import alert_path
-from cluster.services.alerts.current_alerts import list_alerts, start_outage_alerts
+from cluster.services.alerts.current_alerts import (
+    CurrentAlerts,
+    read_current_alerts,
+    silent_scheduler_alerts,
+    start_outage_alerts,
+)
 from portal.i18n.messages import N_, localized_sentence
-from portal.i18n.translate import _
-from portal.web.request_context import current_actor, current_cluster
+from portal.i18n.translate import _, ngettext
+from portal.web.request_context import current_actor, current_cluster, read_once
 
+LINES_PER_CODE = 8
+"""A network that is down silences hundreds of nodes at once."""
+JOB_FAILED, DATASET_FAILED = "attention.job_failed", "attention.dataset_failed"
+DISMISSED = frozenset({JOB_FAILED, DATASET_FAILED})
+"""What is over, so that a person may say that they have seen it. All other alerts end by themselves."""
 BOLD_DATA = ("job", "node", "name", "pod")
 """Names in the data of an alert."""
 BUTTON_LABELS = {
@@ -27,6 +38,7 @@ BUTTON_LABELS = {
     AlertTopic.WORKSPACE: N_("See workspace"),
     AlertTopic.ENVIRONMENT: N_("See what failed"),
     AlertTopic.TELLING: N_("See address"),
+    AlertTopic.SCHEDULER: N_("See repairs"),
 }
 NAVIGATION_PATHS = {
     AlertTopic.JOB: "/jobs",
@@ -34,11 +46,21 @@ NAVIGATION_PATHS = {
     AlertTopic.NODE: "/nodes",
     AlertTopic.ENGINE: "/nodes",
     AlertTopic.KUBERNETES: "/nodes",
-    AlertTopic.BACKUPS: "/repairs",
+    AlertTopic.BACKUPS: "/repairs/backups",
     AlertTopic.DISK: "/repairs",
     AlertTopic.WORKSPACE: "/workspaces",
     AlertTopic.ENVIRONMENT: "/operations",
+    AlertTopic.SCHEDULER: "/queue",
 }
+
+
+@dataclass(frozen=True)
+class Dismissal:
+    """What the form sends by which a person hears no more of it. `subject` is an id, or `all`."""
+
+    topic: str
+    subject: str
+    label: str
 
 
 @dataclass(frozen=True)
@@ -51,17 +73,62 @@ class AlertLine:
     href: str | None = None
     button_label: str = ""
     state_word: str | None = None
-    navigation_path: str = "/"
+    dismissal: Dismissal | None = None
+
+
+@dataclass(frozen=True)
+class AlertPanel:
+    """`count` is of all alerts; of those of one kind that are many, the lines after the first say how many more."""
+
+    count: int
+    lines: list[AlertLine]
+
+
+def read_alert_panel() -> AlertPanel:
+    """Read once per request: the page and the navigation count the same."""
+    current = read_once(read_current_alerts)
+    met, lines = Counter[str](), list[AlertLine]()
+    counts = Counter(alert.code for alert in current.alerts)
+    for alert in current.alerts:
+        met[alert.code] += 1
+        if met[alert.code] <= LINES_PER_CODE:
+            lines.append(alert_line(alert))
+        if met[alert.code] == counts[alert.code]:
+            named = min(LINES_PER_CODE, counts[alert.code])
+            more = counts[alert.code] - named + current.unnamed.get(alert.code, 0)
+            lines += [further_alerts_line(alert, more)] if more else []
+    return AlertPanel(current.count, lines)
+
+
+def further_alerts_line(alert: Alert, count: int) -> AlertLine:
+    """Leads to the list of what these alerts are about."""
+    sentence = ngettext("and %(num)d more", "and %(num)d more", count)
+    return AlertLine(
+        alert.urgency.value,
+        escape(sentence),
+        href=url_for("jobs.index", state="failed", user=current_actor().user_id)
+        if alert.code == JOB_FAILED
+        else navigation_path(alert),
+        button_label=_("See all"),
+        dismissal=Dismissal(alert.topic.value, "all", _("Dismiss all")) if alert.code in DISMISSED else None,
+    )
+
+
+def count_by_navigation_path(current: CurrentAlerts) -> Counter[str]:
+    counts = Counter(navigation_path(alert) for alert in current.alerts)
+    for code, more in current.unnamed.items():
+        counts[next(navigation_path(alert) for alert in current.alerts if alert.code == code)] += more
+    return counts
+
+
+def navigation_path(alert: Alert) -> str:
     """The path of the navigation item that counts it too."""
+    return NAVIGATION_PATHS.get(alert.topic, "/")
 
 
-def read_alert_lines() -> list[AlertLine]:
-    """Read once per request: the page and the navigation show the same."""
-    if "alert_lines" not in g:
-        alerts = list_alerts(current_cluster(), current_actor())
-        g.alert_lines = [alert_line(alert) for alert in alerts]
-    lines: list[AlertLine] = g.alert_lines
-    return lines
+def silent_scheduler_line() -> AlertLine | None:
+    """For pages that show what the scheduler wrote: it does so no more, and since when."""
+    return next(map(alert_line, silent_scheduler_alerts(current_cluster())), None)
 
 
 def executor_alert_lines() -> Iterator[AlertLine]:
@@ -80,7 +147,9 @@ def alert_line(alert: Alert) -> AlertLine:
         " · ".join(localized_sentence(detail.code, detail.data) for detail in alert.details),
         path or None,
         (_("Extend") if extends else _(BUTTON_LABELS[alert.topic])) if path else "",
-        navigation_path=NAVIGATION_PATHS.get(alert.topic, "/"),
+        dismissal=Dismissal(alert.topic.value, str(alert.subject), _("Dismiss"))
+        if alert.code in DISMISSED
+        else None,
     )
 
 

@@ -21,11 +21,11 @@ from cluster.domain.states import UnitKind
 from cluster.services.context import Cluster
 from cluster.services.jobs.start_delays import StartDelay
 from cluster.services.kubernetes.status import read_kubernetes_status
-from cluster.services.nodes.queries import NodeView, list_nodes
+from cluster.services.nodes.queries import NodeSummary, find_node_ids
 from portal.i18n.messages import localized_hint, localized_sentence, localized_word
 from portal.i18n.translate import _, ngettext, now
-from portal.presenters.repair_links import list_repair_links
-from portal.web.request_context import current_actor, read_once
+from portal.presenters.repairs.repair_links import list_repair_links
+from portal.web.request_context import current_actor, current_cluster, read_once
 
 Repairs = list[tuple[str, str]]
 
@@ -82,7 +82,7 @@ def kubernetes_status_once(cluster: Cluster, actor: Actor) -> KubernetesStatus |
     return read_kubernetes_status(cluster)
 
 
-def kubernetes_status_of_node(node: NodeView) -> KubernetesNodeStatus | None:
+def kubernetes_status_of_node(node: NodeSummary) -> KubernetesNodeStatus | None:
     status = read_once(kubernetes_status_once)
     return status.node(node.name) if status else None
 
@@ -92,24 +92,25 @@ def cluster_health() -> ClusterHealth | None:
     status = read_once(kubernetes_status_once)
     if status is None or not current_actor().is_administrator:
         return None
+    disagreements = (*status.disagreements, *uncounted_disagreements(status))
+    node_ids = find_node_ids(current_cluster(), {each.node for each in disagreements if each.node})
     return ClusterHealth(
         status,
         [system_workload_line(each) for each in status.operators],
-        [disagreement_line(each) for each in (*status.disagreements, *uncounted_disagreements(status))],
+        [disagreement_line(each, node_ids) for each in disagreements],
         list_repair_links(REPAIRS_BY_CODE["silent"]) if status.silent_since else [],
     )
 
 
-def disagreement_line(disagreement: Disagreement) -> DisagreementLine:
+def disagreement_line(disagreement: Disagreement, node_ids: Mapping[str, int]) -> DisagreementLine:
     """A disagreement about a job links to the job's page, which names the repair."""
     sentence, data = disagreement_sentence(disagreement), disagreement.data
     if "job_id" in data:
         return DisagreementLine(sentence, "", url_for("jobs.page", job_id=data["job_id"]), _("See job"))
     way = localized_hint(disagreement.code, data)
-    ids = {node.name.lower(): node.id for node in read_once(list_nodes)}
-    if disagreement.node not in ids:
+    if disagreement.node not in node_ids:
         return DisagreementLine(sentence, way)
-    href = url_for("nodes.page", node_id=ids[disagreement.node])
+    href = url_for("nodes.page", node_id=node_ids[disagreement.node])
     return DisagreementLine(sentence, way, href, _("See node"))
 
 
@@ -127,14 +128,14 @@ def system_workload_line(operator: SystemWorkloadStatus) -> HealthLine:
     return HealthLine(operator.name, "broken", readiness, list_repair_links(REPAIRS_BY_CODE["operator"]))
 
 
-def node_health(node: NodeView) -> list[HealthLine]:
+def node_health(node: NodeSummary) -> list[HealthLine]:
     """Empty where Kubernetes has nothing to do with the node."""
     status = kubernetes_status_of_node(node)
     lines = [*kubelet_lines(node, status), *node_condition_lines(node, status)] if status else []
     return [*lines, *certificate_lines(node)]
 
 
-def kubelet_lines(node: NodeView, status: KubernetesNodeStatus) -> Iterator[HealthLine]:
+def kubelet_lines(node: NodeSummary, status: KubernetesNodeStatus) -> Iterator[HealthLine]:
     if status.problem is None:
         yield HealthLine("Kubelet", "ready", _("Reports · %(version)s", version=status.kubelet or "–"))
         yield HealthLine(_("Container engine"), "ready", status.engine.replace("://", " ") or "–")
@@ -148,7 +149,7 @@ def kubelet_lines(node: NodeView, status: KubernetesNodeStatus) -> Iterator[Heal
     )
 
 
-def node_condition_lines(node: NodeView, status: KubernetesNodeStatus) -> Iterator[HealthLine]:
+def node_condition_lines(node: NodeSummary, status: KubernetesNodeStatus) -> Iterator[HealthLine]:
     """Empty if the node's kubelet is silent: then these conditions are out of date."""
     if status.problem and status.problem["code"] == "kubernetes.node_silent":
         return
@@ -169,7 +170,7 @@ def node_condition_lines(node: NodeView, status: KubernetesNodeStatus) -> Iterat
         yield HealthLine(_("GPUs offered to pods"), "ready", str(status.units))
 
 
-def certificate_lines(node: NodeView) -> Iterator[HealthLine]:
+def certificate_lines(node: NodeSummary) -> Iterator[HealthLine]:
     soonest = soonest_certificate_end(node.facts, now())
     if soonest is None:
         return
@@ -184,7 +185,7 @@ def certificate_lines(node: NodeView) -> Iterator[HealthLine]:
     yield HealthLine(_("Certificates"), kind, answer, repairs)
 
 
-def disagreements_of(node: NodeView) -> list[str]:
+def disagreements_of(node: NodeSummary) -> list[str]:
     """Disagreements about pods on this node, for administrators: other people must not learn pod names."""
     status = read_once(kubernetes_status_once)
     if status is None or not current_actor().is_administrator:

@@ -8,14 +8,15 @@ from markupsafe import Markup
 
 from cluster.domain.kubernetes.suggested_repairs import REPAIRS_BY_CODE
 from cluster.domain.states import NodeState
-from cluster.services.nodes.queries import NodeView
+from cluster.services.nodes.queries import NodeSummary
 from portal.i18n.messages import localized_sentence, localized_word
-from portal.i18n.translate import _, localized_age, localized_datetime, localized_duration, now
+from portal.i18n.translate import _, localized_duration, now, time_of_age, time_of_datetime
 from portal.presenters.kubernetes_health import disagreements_of, kubernetes_status_of_node
-from portal.presenters.repair_links import list_repair_links
+from portal.presenters.repairs.repair_links import list_repair_links
 from portal.web.request_context import current_actor, current_cluster
 
 Line = tuple[str, str | Markup]
+BESIDE = Markup("{} · {}")
 FOR_SILENT_NODES = ("restart-worker-agent", "reconnect-node", "reboot-node")
 
 
@@ -45,7 +46,7 @@ def may_drain() -> bool:
     return current_actor().is_administrator
 
 
-def problem_of_node(node: NodeView) -> NodeProblem | None:
+def problem_of_node(node: NodeSummary) -> NodeProblem | None:
     """None for a node that is ready and takes jobs."""
     make = {
         NodeState.UNREACHABLE: unreachable_problem,
@@ -56,11 +57,11 @@ def problem_of_node(node: NodeView) -> NodeProblem | None:
     return make(node) if make else kubernetes_problem(node)
 
 
-def node_problem_title(node: NodeView) -> str:
+def node_problem_title(node: NodeSummary) -> str:
     return f"{node.name} · {localized_word('state.node', node.state.value)}"
 
 
-def unreachable_problem(node: NodeView) -> NodeProblem:
+def unreachable_problem(node: NodeSummary) -> NodeProblem:
     facts = [*heartbeat_facts(node), *booked_job_facts(node, _("stays booked"))]
     if node.heartbeat_at is not None:
         grace = timedelta(seconds=current_cluster().settings.node_grace_seconds)
@@ -82,7 +83,7 @@ def unreachable_problem(node: NodeView) -> NodeProblem:
     )
 
 
-def lost_problem(node: NodeView) -> NodeProblem:
+def lost_problem(node: NodeSummary) -> NodeProblem:
     return NodeProblem(
         "fault",
         node_problem_title(node),
@@ -97,7 +98,7 @@ def lost_problem(node: NodeView) -> NodeProblem:
     )
 
 
-def draining_problem(node: NodeView) -> NodeProblem:
+def draining_problem(node: NodeSummary) -> NodeProblem:
     held = bool(node.job_ids)
     sentence = _("Nothing new starts here; what runs goes on to its end.")
     return NodeProblem(
@@ -110,7 +111,7 @@ def draining_problem(node: NodeView) -> NodeProblem:
     )
 
 
-def no_executor_problem(node: NodeView) -> NodeProblem:
+def no_executor_problem(node: NodeSummary) -> NodeProblem:
     return NodeProblem(
         "info",
         node_problem_title(node),
@@ -120,7 +121,7 @@ def no_executor_problem(node: NodeView) -> NodeProblem:
     )
 
 
-def kubernetes_problem(node: NodeView) -> NodeProblem | None:
+def kubernetes_problem(node: NodeSummary) -> NodeProblem | None:
     """Its agent is well, and Kubernetes does not use it, or does there what nobody has queued."""
     status, disagreements = kubernetes_status_of_node(node), disagreements_of(node)
     kept_out = node.kubernetes_problem
@@ -138,23 +139,23 @@ def kubernetes_problem(node: NodeView) -> NodeProblem | None:
     )
 
 
-def heartbeat_facts(node: NodeView) -> list[Line]:
+def heartbeat_facts(node: NodeSummary) -> list[Line]:
     return [
-        (_("Last signal"), f"{localized_datetime(node.heartbeat_at)} · {localized_age(node.heartbeat_at)}")
+        (_("Last signal"), BESIDE.format(time_of_datetime(node.heartbeat_at), time_of_age(node.heartbeat_at)))
     ]
 
 
-def drain_facts(node: NodeView) -> list[Line]:
+def drain_facts(node: NodeSummary) -> list[Line]:
     if node.node.draining_since is None:
         return []
-    by = node.node.drainer.name if node.node.drainer else "–"
+    by = node.node.drainer or "–"
     return [
         (_("Why it is drained"), node.node.drain_reason),
-        (_("Drained by"), f"{by} · {localized_age(node.node.draining_since)}"),
+        (_("Drained by"), BESIDE.format(by, time_of_age(node.node.draining_since))),
     ]
 
 
-def booked_job_facts(node: NodeView, fate: str) -> list[Line]:
+def booked_job_facts(node: NodeSummary, fate: str) -> list[Line]:
     """Jobs that hold units there, each with its number alone: not everybody may know more."""
     names = [
         Markup('<a href="%s">job-%s</a>') % (url_for("jobs.page", job_id=job), job) for job in node.job_ids
@@ -162,12 +163,12 @@ def booked_job_facts(node: NodeView, fate: str) -> list[Line]:
     return [(_("Booked there"), Markup("%s · %s") % (Markup(", ").join(names), fate))] if names else []
 
 
-def undrain_url(node: NodeView) -> str | None:
+def undrain_url(node: NodeSummary) -> str | None:
     if node.node.draining_since is None or not may_drain():
         return None
     return url_for("nodes.undrain", node_id=node.id)
 
 
-def repairs_for_silent_node(node: NodeView) -> list[tuple[str, str]]:
+def repairs_for_silent_node(node: NodeSummary) -> list[tuple[str, str]]:
     """The repairs of this installation for a node that sends no heartbeats."""
     return list_repair_links(FOR_SILENT_NODES, node.id)

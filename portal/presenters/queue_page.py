@@ -1,41 +1,30 @@
 """The values of the queue's page: waiting rows, running rows, past reasons and the units that each node lacks."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from flask import url_for
-
 from cluster.domain.people.actor import Actor
 from cluster.domain.placement.types import NodeUnits
+from cluster.domain.queue.explanations import WaitingExplanation
 from cluster.services.context import Cluster
 from cluster.services.jobs import queries as job_queries
+from cluster.services.jobs.queries import JobLine
 from cluster.services.queue import queries
-from cluster.services.queue.queries import QueueFilters, QueueView
+from cluster.services.queue.queries import OpenedJob, QueueFilters, QueueView
 from cluster.services.queue.running_jobs import RunningJob
-from cluster.services.queue.waiting_explanations import WaitingExplanation
-from cluster.store.jobs import Job
-from portal.web import query_params
+from cluster.store.jobs import Job, JobEvent
 
 
 @dataclass(frozen=True)
 class QueueRow:
-    """A waiting job. `job` None: the reader may not see it; the row shows its position and size alone.
-
-    `code` None: its turn has come. `starts_at` None: the start cannot be estimated; then there may be a range.
-    """
+    """A waiting job. `job` None: the reader may not see it; the row shows its position and size alone."""
 
     id: int
-    job: Job | None
+    job: Job | JobLine | None
     units: int
-    code: str | None
-    data: Mapping[str, Any]
-    starts_at: datetime | None
-    earliest_at: datetime | None
-    latest_at: datetime | None
-    helps_units: int | None
-    helps_seconds: int | None
+    explanation: WaitingExplanation
     waited: float
     linked_job_ids: tuple[int, ...] = ()
     """Jobs that its sentence names and that the reader may see."""
@@ -53,7 +42,7 @@ class NodeShortage:
 class RunningRow:
     """A running job; `share_done` is what it says itself (0 to 1), None where it does not."""
 
-    job: Job | None
+    job: JobLine | None
     units: int
     node: str
     ends_at: datetime | None
@@ -61,25 +50,10 @@ class RunningRow:
     share_done: float | None
 
 
-class QueueLinks:
-    """Addresses of the page's rows, cut from one that was made as all addresses are."""
-
-    def __init__(self) -> None:
-        self.folded = query_params.current_url_with(open=None)
-        self._open = f"{self.folded}{'&' if '?' in self.folded else '?'}open="
-        self._job = url_for("jobs.page", job_id=0).removesuffix("0")
-
-    def opened(self, job_id: int) -> str:
-        return f"{self._open}{job_id}"
-
-    def job(self, job_id: int) -> str:
-        return f"{self._job}{job_id}"
-
-
 def list_job_owners(view: QueueView, actor: Actor, chosen: int | None) -> list[tuple[int, str]]:
     """The owners of the jobs on this page by name, for the filter; the reader is listed separately."""
     rows = [line.job for line in view.waiting] + [run.job for run in view.running]
-    names = {job.user_id: job.user.name for job in rows if job is not None and job.user_id != actor.user_id}
+    names = {job.user_id: job.user_name for job in rows if job is not None and job.user_id != actor.user_id}
     if chosen is not None and chosen != actor.user_id:
         names.setdefault(chosen, f"user-{chosen}")
     return sorted(names.items(), key=lambda each: each[1])
@@ -89,7 +63,13 @@ def next_expected_start(lines: list[QueueRow], filters: QueueFilters, moment: da
     """The first expected start among these rows; None behind the front of the queue, and if nothing is expected."""
     if filters.after or filters.after_head or filters.reason:
         return None
-    return min((line.starts_at for line in lines if line.starts_at and line.starts_at > moment), default=None)
+    starts = (line.explanation.starts_at for line in lines)
+    return min((start for start in starts if start and start > moment), default=None)
+
+
+def place_behind(lines: list[QueueRow], opened: OpenedJob | None) -> int:
+    """How many rows stand before the details of the opened one: itself and all before it; 0 if none is open."""
+    return next((place for place, line in enumerate(lines, 1) if opened and line.id == opened.job.id), 0)
 
 
 def queue_rows(view: QueueView, moment: datetime) -> list[QueueRow]:
@@ -98,36 +78,26 @@ def queue_rows(view: QueueView, moment: datetime) -> list[QueueRow]:
 
 def queue_row(
     job_id: int,
-    job: Job | None,
+    job: Job | JobLine | None,
     units: int,
     explanation: WaitingExplanation,
     moment: datetime,
     others: tuple[int, ...] = (),
 ) -> QueueRow:
-    outlook = explanation.estimate
     return QueueRow(
         job_id,
         job,
         units,
-        explanation.code,
-        explanation.data,
-        outlook.starts_at if explanation.code else moment,
-        outlook.earliest_at,
-        outlook.latest_at,
-        outlook.helps_units,
-        outlook.helps_seconds,
+        explanation,
         (moment - job.submitted_at).total_seconds() if job else 0.0,
         others,
     )
 
 
 def queue_row_of_job(cluster: Cluster, actor: Actor, job: Job) -> QueueRow:
-    """For the job's own page: with its expected start, what would help, and links to whom the sentence names."""
-    explanation, _nodes = queries.read_waiting_explanation(cluster, job)
-    named = (explanation.estimate.first_ahead, explanation.estimate.freed_by)
-    visible_ids = job_queries.filter_visible_ids(
-        cluster, actor, {one for one in named if one and one != job.id}
-    )
+    """For the job's own page: with links to whom the sentence names."""
+    explanation = queries.read_waiting_explanation(cluster, job)
+    visible_ids = job_queries.filter_visible_ids(cluster, actor, explanation.named_job_ids - {job.id})
     return queue_row(job.id, job, job.units, explanation, cluster.clock(), tuple(sorted(visible_ids)))
 
 
@@ -141,9 +111,8 @@ class PastReason:
     until: datetime | None
 
 
-def list_past_reasons(cluster: Cluster, job: Job, now: datetime) -> list[PastReason]:
-    """Why it waited so far, from its history."""
-    events = job_queries.read_job_events(cluster, job.id)
+def list_past_reasons(events: Sequence[JobEvent]) -> list[PastReason]:
+    """Why a job waited so far, from its history."""
     reasons = []
     for event, following in zip(events, [*events[1:], None], strict=False):
         if event.code.startswith("waiting."):

@@ -6,16 +6,12 @@ from flask import Flask, url_for
 
 from cluster.domain.repairs.runbook import SymptomMatch
 from cluster.domain.states import JobState
-from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from cluster.services.repairs.catalogue import list_offered_repairs
 from cluster.services.repairs.runbook import find_symptom
 from cluster.store.operations import Operation
 from portal.i18n.translate import request_language
-from portal.job_files.log_chunks import read_log_chunk
 from portal.presenters.jobs.job_page import JobView
 from portal.web.request_context import current_actor, current_cluster
-
-TAIL_BYTES = 16 * 1024
 
 
 @dataclass(frozen=True)
@@ -34,20 +30,15 @@ def init_app(app: Flask) -> None:
 
 
 def known_problem_of_job(view: JobView) -> KnownProblem | None:
-    """Matches how the job ended and the last stderr lines of the rank that failed."""
+    """Matches how the job ended and the last lines of the log that says why. What the table of failures explains
+    already (cluster/domain/jobs/failures/failure_symptoms.py) is shown if there is a repair for it.
+    """
     if view.job.state is not JobState.FAILED:
         return None
-    rank = (view.job.end_data or {}).get("rank", 0)
-    lines = read_rank_stderr_tail(f"rank-{rank}.stderr", view)
-    return known_problem_of(find_symptom(current_cluster(), view.job.end_code or "", lines))
-
-
-def read_rank_stderr_tail(name: str, view: JobView) -> list[str]:
-    try:
-        with open_file_beneath(view.files.root, *view.files.out, name) as file:
-            return read_log_chunk(file, -TAIL_BYTES).text.splitlines()
-    except (FileMissing, FileNotPlain):
-        return []
+    lines = view.failure.tail if view.failure else ()
+    known = known_problem_of(find_symptom(current_cluster(), view.job.end_code or "", lines))
+    is_explained = view.failure is not None and view.failure.cause.symptom is not None
+    return None if known and is_explained and not known.href else known
 
 
 def known_problem_of_operation(operation: Operation, log_tail: str) -> KnownProblem | None:

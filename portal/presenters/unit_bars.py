@@ -1,26 +1,29 @@
 """Groups the units of a node or workspace into bars for the maps of the dashboard and the workspace page."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from flask import url_for
 
 from cluster.domain.states import NodeState, UnitState
-from cluster.services.nodes import queries
-from cluster.services.nodes.queries import NodeView, UnitView
-from cluster.store.jobs import Job
+from cluster.services.jobs.queries import JobLine
+from cluster.services.nodes.queries import NodeSummary, NodeView, UnitView
+from cluster.services.nodes.totals import ClusterTotals
+from cluster.services.queue.written_queue import read_queue_overview
 from cluster.store.workspaces import Workspace
 from portal.i18n.messages import localized_word
 from portal.i18n.translate import _
 from portal.presenters.unit_words import localized_unit_word, localized_units
-from portal.web.request_context import read_once
+from portal.web.request_context import current_cluster
 
 UNITS_PER_ROW = 8
 """Squares in one row of the map."""
 MOST_NODES_DRAWN = 50
 """Of more nodes the map shows how many are in each state: thousands of squares are slow to load."""
+HIDDEN_COLOUR = 6
+"""Of jobs that the reader may not see."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,8 @@ class UnitBar:
 
 def node_bars(node: NodeView) -> list[UnitBar]:
     """In the order of the units; a job on more than eight is cut into rows."""
-    return [unit_bar(node, kind, run) for (kind, _job), run in group_units(node)]
+    href = url_for("nodes.page", node_id=node.id)
+    return [unit_bar(node, kind, run, href) for (kind, _job), run in group_units(node)]
 
 
 def group_units(node: NodeView) -> Iterator[tuple[tuple[str, int | None], list[UnitView]]]:
@@ -46,35 +50,51 @@ def group_units(node: NodeView) -> Iterator[tuple[tuple[str, int | None], list[U
         # A unit without a job stands alone, and no bar crosses the end of a row of eight.
         position = unit.unit.position
         alone = position if unit.job_id is None else -1 - position // UNITS_PER_ROW
-        return unit_status(node, unit), unit.job_id, alone
+        return unit_status_on(node, unit.unit.state, unit.job_id is not None), unit.job_id, alone
 
     for (kind, job_id, _alone), run in groupby(node.units, key):
         yield (kind, job_id), list(run)
 
 
-def unit_status(node: NodeView, unit: UnitView) -> str:
+def unit_status_on(node: NodeSummary, unit_state: UnitState, is_held: bool) -> str:
+    return unit_status(node.state, node.can_take_jobs, unit_state, is_held)
+
+
+def unit_status(node_state: NodeState, can_take_jobs: bool, unit_state: UnitState, is_held: bool) -> str:
     """An unreachable node keeps its bookings: we do not know, so its units are not called free or at work."""
-    if unit.unit.state is not UnitState.OK:
+    if unit_state is not UnitState.OK:
         return "broken"
-    if node.state in (NodeState.UNREACHABLE, NodeState.LOST):
+    if node_state in (NodeState.UNREACHABLE, NodeState.LOST):
         return "unreachable"
-    if unit.job_id is not None:
+    if is_held:
         return "work"
-    return "free" if node.can_take_jobs else "closed"
+    return "free" if can_take_jobs else "closed"
 
 
-def unit_bar(node: NodeView, kind: str, run: Sequence[UnitView]) -> UnitBar:
+def flat_bars(node: NodeSummary, colours: Mapping[int, int]) -> list[UnitBar]:
+    """Bars without names and links, for a table's cell; `colours` are those of the jobs' workspaces."""
+    bars: list[UnitBar] = []
+    for group in node.groups:
+        kind = unit_status_on(node, group.state, group.job_id is not None)
+        if group.job_id is None:
+            bars += [UnitBar(1, kind, "")] * group.units
+        else:
+            bars += bars_of_count(group.units, kind, "", fill=colours.get(group.job_id))
+    return bars
+
+
+def unit_bar(node: NodeView, kind: str, run: Sequence[UnitView], node_href: str) -> UnitBar:
     first = run[0]
     where = f"{node.name} · {unit_positions(run)}"
     if first.job_id is None:
         word = closed_reason(node) if kind == "closed" else localized_word("state.square", kind)
-        return UnitBar(len(run), kind, f"{word} · {where}", href=url_for("nodes.page", node_id=node.id))
+        return UnitBar(len(run), kind, f"{word} · {where}", href=node_href)
     label = f"job-{first.job_id}"
     job = first.job
     parts = [label, *((job.name, job.user.name, job.workspace.name) if job else ()), where]
     if kind != "work":
         parts.append(localized_word("state.square", kind))
-    href = url_for("jobs.page", job_id=job.id) if job else url_for("nodes.page", node_id=node.id)
+    href = url_for("jobs.page", job_id=job.id) if job else node_href
     fill = job.workspace.colour if job else None
     return UnitBar(len(run), kind, " · ".join(parts), fill, str(first.job_id), href, first.job_id)
 
@@ -93,12 +113,14 @@ def unit_positions(run: Sequence[UnitView]) -> str:
     return f"{localized_unit_word(len(run))} {first}" + (f"–{last}" if last != first else "")
 
 
-def workspace_bars(holding: Sequence[Job], workspace: Workspace, used: int, user_id: int) -> list[UnitBar]:
+def workspace_bars(
+    holding: Sequence[JobLine], workspace: Workspace, used: int, user_id: int
+) -> list[UnitBar]:
     """A workspace's quota as bars: the reader's jobs, those of others, jobs that the reader may not see, free units."""
     bars = []
     for job in sorted(holding, key=lambda job: (job.user_id != user_id, job.id)):
         fill = 1 if job.user_id == user_id else 2
-        name = f"job-{job.id} · {job.name} · {job.user.name} · {localized_units(job.units)}"
+        name = f"job-{job.id} · {job.name} · {job.user_name} · {localized_units(job.units)}"
         bars += bars_of_count(
             job.units, "work", name, fill=fill, label=str(job.id), href=url_for("jobs.page", job_id=job.id)
         )
@@ -130,16 +152,19 @@ class LargestFreeBlock:
 
 
 def largest_free_block(quota_left: int) -> LargestFreeBlock:
-    """The largest job that could start now on one node within the quota."""
-    ready = [node for node in read_once(queries.list_nodes) if node.can_take_jobs]
-    best = max(ready, key=lambda node: sum(unit.is_free for unit in node.units), default=None)
-    free = min(quota_left, sum(unit.is_free for unit in best.units)) if best else 0
-    return LargestFreeBlock(max(0, free), best.name if best and free > 0 else "")
+    """The largest job that could start now on one node within the quota, as the scheduler last saw the nodes."""
+    best = read_queue_overview(current_cluster()).largest_free_block
+    free = min(quota_left, best.units) if best else 0
+    return LargestFreeBlock(max(0, free), best.node if best and free > 0 else "")
 
 
-def count_units_by_status(views: list[NodeView]) -> Counter[str]:
+def count_units_by_status(totals: ClusterTotals) -> Counter[str]:
     """Units by what is the case with them, for the bar over the map."""
-    return Counter(unit_status(node, unit) for node in views for unit in node.units)
+    counted = Counter[str]()
+    for total in totals.units:
+        for is_held, count in ((True, total.held), (False, total.units - total.held)):
+            counted[unit_status(total.node_state, total.can_take_jobs, total.unit_state, is_held)] += count
+    return counted
 
 
 @dataclass(frozen=True)
@@ -152,29 +177,26 @@ class NodeStateTotal:
     units: int
 
 
-def totals_by_node_state(views: list[NodeView]) -> list[NodeStateTotal]:
-    """Of nodes with units, in the order in which NodeState names the states."""
-    by_state = {state: [node for node in views if node.state is state and node.units] for state in NodeState}
+def totals_by_node_state(totals: ClusterTotals) -> list[NodeStateTotal]:
+    """In the order in which NodeState names the states."""
     return [
         NodeStateTotal(
             state,
-            len(nodes),
-            sum(unit.job_id is not None for node in nodes for unit in node.units),
-            sum(len(node.units) for node in nodes),
+            nodes,
+            sum(total.held for total in totals.units if total.node_state is state),
+            sum(total.units for total in totals.units if total.node_state is state),
         )
-        for state, nodes in by_state.items()
-        if nodes
+        for state in NodeState
+        if (nodes := sum(total.nodes for total in totals.nodes if total.state is state))
     ]
 
 
-def workspace_legend(views: list[NodeView]) -> list[dict[str, object]]:
+def workspace_legend(totals: ClusterTotals) -> list[dict[str, object]]:
     """Workspaces at work with their colours; what the reader may not see counts as one more."""
-    counted: Counter[tuple[str, int]] = Counter()
-    for node in views:
-        for unit in node.units:
-            if unit_status(node, unit) == "work":
-                workspace = unit.job.workspace if unit.job else None
-                counted[(workspace.name, workspace.colour) if workspace else ("", 6)] += 1
+    counted = Counter[tuple[str, int]]()
+    for total in totals.held:
+        if unit_status(total.node_state, True, total.unit_state, True) == "work":
+            counted[total.workspace or "", total.colour or HIDDEN_COLOUR] += total.units
     return [
         {"fill": fill, "word": name or _("others"), "count": count}
         for (name, fill), count in counted.most_common()

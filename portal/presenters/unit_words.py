@@ -6,6 +6,7 @@ from cluster import words
 from cluster.domain.states import UnitKind
 from cluster.store.nodes import offered_unit_kind
 from portal.i18n.translate import request_language
+from portal.recent_values import EVERYBODY, recent_values
 from portal.web.request_context import current_cluster
 
 
@@ -15,12 +16,16 @@ def init_app(app: Flask) -> None:
 
 
 def installation_unit_kind() -> UnitKind:
-    """Read once per request. An installation without nodes has CPU slots."""
+    """Read once per request, from what was read within a second. An installation without nodes has CPU slots."""
     if "unit_kind" not in g:
-        with current_cluster().store.read_columns() as connection:
-            g.unit_kind = offered_unit_kind(connection)
+        g.unit_kind = recent_values().read(EVERYBODY, "unit_kind", read_unit_kind)
     kind: UnitKind = g.unit_kind
     return kind
+
+
+def read_unit_kind() -> UnitKind:
+    with current_cluster().store.read_columns() as connection:
+        return offered_unit_kind(connection)
 
 
 def localized_unit_word(number: int = 2) -> str:

@@ -1,19 +1,22 @@
 """Template globals about waiting: why jobs wait and since when, as sentences; read once per request for each job."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from flask import Flask, g
 
 from cluster import words
+from cluster.domain.queue.explanations import WaitingExplanation
 from cluster.domain.queue.start_estimate import MAX_AHEAD_COUNTED
-from cluster.services.queue.queries import QueueSummary, read_waiting_explanations
+from cluster.services.jobs.queries import JobLine
+from cluster.services.queue.queries import QueueSummary, read_queue_summary, read_waiting_explanations
 from cluster.services.queue.reason_counts import ReasonCount
-from cluster.services.queue.waiting_explanations import WaitingExplanation
-from cluster.store.jobs import Job
-from portal.i18n.messages import waiting_label
-from portal.i18n.translate import _, installation_zone, ngettext, now, request_language
+from portal.i18n.messages import localized_waiting_reason, waiting_label
+from portal.i18n.reader_zone import request_zone
+from portal.i18n.translate import _, ngettext, now, request_language
+from portal.presenters.alerts import silent_scheduler_line
+from portal.recent_values import EVERYBODY, recent_values
 from portal.web.request_context import current_cluster
 
 
@@ -21,27 +24,35 @@ def init_app(app: Flask) -> None:
     for text in (
         read_explanations,
         reason_count_text,
+        waiting_count,
         waiting_summary,
         waiting_reason,
-        waiting_start,
         waiting_label,
+        silent_scheduler_line,
     ):
         app.add_template_global(text)
+    app.add_template_global(localized_waiting_text, "waiting_text")
 
 
 def waiting_reason(code: str, data: Mapping[str, Any] | None) -> str:
-    """The reason alone, which pages set in bold."""
-    return words.waiting_reason_sentence(code, data, request_language(), installation_zone(), now())
+    """The reason alone, of a job's history."""
+    return localized_waiting_reason(code, data)
 
 
-def waiting_start(data: Mapping[str, Any] | None) -> str:
-    """Which jobs are ahead and which job's end frees the units; empty if neither is known."""
-    return words.waiting_start_sentence(data, request_language(), installation_zone(), now())
+def localized_waiting_text(explanation: WaitingExplanation) -> words.WaitingText:
+    """All that is said of a waiting job: the reason, and the rest."""
+    return words.waiting_text(explanation, request_language(), request_zone(), now())
 
 
 def reason_count_text(counted: ReasonCount) -> str:
     """A count that is exact to 1,000: `1,000+` stands for more."""
     return words.format_capped_count(counted.count + counted.is_more)
+
+
+def waiting_count(reasons: Sequence[ReasonCount]) -> str:
+    """`1,000+` stands for more than a thousand."""
+    count = sum(one.count + one.is_more for one in reasons)
+    return words.format_capped_count(min(count, MAX_AHEAD_COUNTED + 1))
 
 
 def waiting_summary(reasons: Sequence[ReasonCount]) -> str:
@@ -57,8 +68,21 @@ class QueueSummaryTexts:
     """How many wait (1,001 stands for more than 1,000), since when the longest one, and how often each reason."""
 
     count: int
+    running: int
+    """Jobs that hold units; 1,001 stands for more than 1,000."""
     longest_seconds: float
     reasons: list[tuple[str, str]]
+
+
+def read_recent_queue_summary() -> QueueSummary:
+    """Everybody sees the same counts: this process reads them at most once a second."""
+    cluster = current_cluster()
+    return recent_values().read(EVERYBODY, "queue", lambda: read_queue_summary(cluster))
+
+
+def share_reason_counts(count: Callable[[], list[ReasonCount]]) -> list[ReasonCount]:
+    """Those of the whole queue, as this process has counted them within the last second, or as `count` does."""
+    return recent_values().read(EVERYBODY, "reasons", count)
 
 
 def summarise_queue(queue_summary: QueueSummary) -> QueueSummaryTexts:
@@ -68,21 +92,16 @@ def summarise_queue(queue_summary: QueueSummary) -> QueueSummaryTexts:
     )
     reasons = [(waiting_label(one.code), reason_count_text(one)) for one in queue_summary.counts]
     count = sum(one.count + one.is_more for one in queue_summary.counts)
-    return QueueSummaryTexts(min(MAX_AHEAD_COUNTED + 1, count), waited, reasons[:4])
+    return QueueSummaryTexts(min(MAX_AHEAD_COUNTED + 1, count), queue_summary.running, waited, reasons[:4])
 
 
-def read_explanations(jobs: Iterable[Job]) -> dict[int, WaitingExplanation]:
-    """By job: why the waiting ones among these jobs wait, at this moment; each is read once per request."""
+def read_explanations(jobs: Sequence[JobLine]) -> dict[int, WaitingExplanation]:
+    """By job: why the waiting ones among these jobs wait; each is read once per request."""
     explanations = stored_explanations()
     unread = [job for job in jobs if job.id not in explanations]
     if unread:
         explanations.update(read_waiting_explanations(current_cluster(), unread))
     return explanations
-
-
-def store_explanations(explanations: Mapping[int, WaitingExplanation]) -> None:
-    """Store explanations that were read together with something else, so that no row of a list reads its own."""
-    stored_explanations().update(explanations)
 
 
 def stored_explanations() -> dict[int, WaitingExplanation]:

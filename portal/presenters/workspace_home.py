@@ -5,9 +5,10 @@ from collections import Counter
 from cluster.domain.states import JobState
 from cluster.services import datasets, trainings
 from cluster.services.jobs import queries
+from cluster.services.jobs.queries import JobLine
 from cluster.services.people.access import can_change_workspace
 from cluster.services.workspaces.queries import read_units_in_use_of
-from cluster.store.jobs import Job
+from cluster.store.trainings import Training
 from cluster.store.workspaces import Workspace
 from portal.i18n.translate import _
 from portal.presenters.unit_bars import largest_free_block, workspace_bars
@@ -28,6 +29,7 @@ def read_home_values(workspace: Workspace) -> dict[str, object]:
     )
     recent = queries.list_jobs(cluster, actor, workspace_id=workspace.id, limit=JOBS_SHOWN)
     read_explanations(recent)
+    shown_trainings = trainings.list_trainings(cluster, actor, workspace.id)
     return {
         "state": state_now(workspace),
         "used": used,
@@ -38,7 +40,8 @@ def read_home_values(workspace: Workspace) -> dict[str, object]:
         "bars": workspace_bars(holding, workspace, used, actor.user_id),
         "by_person": units_by_person(holding),
         "recent": recent,
-        "trainings": trainings.list_trainings(cluster, actor, workspace.id),
+        "trainings": shown_trainings,
+        "next_training_id": next_training_id(recent, shown_trainings, actor.user_id),
         "datasets": datasets.list_datasets(cluster, actor, workspace.id),
         "may_edit": can_change_workspace("workspace.edit", actor, workspace),
         "may_extend": can_change_workspace("workspace.extend", actor, workspace),
@@ -46,7 +49,13 @@ def read_home_values(workspace: Workspace) -> dict[str, object]:
     }
 
 
-def units_legend(holding: list[Job], user_id: int) -> list[dict[str, object]]:
+def next_training_id(recent: list[JobLine], shown: list[Training], user_id: int) -> int | None:
+    """For which training "New job" opens the form: that of the person's last job here, else the newest."""
+    own = next((job.training_id for job in recent if job.user_id == user_id), None)
+    return own or next((training.id for training in shown), None)
+
+
+def units_legend(holding: list[JobLine], user_id: int) -> list[dict[str, object]]:
     """The two colours of the bars; empty where nothing runs."""
     mine = sum(job.units for job in holding if job.user_id == user_id)
     others = sum(job.units for job in holding if job.user_id != user_id)
@@ -54,8 +63,8 @@ def units_legend(holding: list[Job], user_id: int) -> list[dict[str, object]]:
     return [dict(item) for item in shown if item["count"]]
 
 
-def units_by_person(holding: list[Job]) -> Counter[str]:
+def units_by_person(holding: list[JobLine]) -> Counter[str]:
     summed: Counter[str] = Counter()
     for job in holding:
-        summed[job.user.name] += job.units
+        summed[job.user_name] += job.units
     return summed

@@ -1,7 +1,8 @@
 """The accounting page: units and hours used in a month, by workspace and user, also as CSV."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from flask import Blueprint, render_template, request
 from werkzeug.wrappers import Response
@@ -11,7 +12,8 @@ from cluster.services.jobs import accounting
 from cluster.services.jobs.accounting import MonthlyUsage
 from cluster.services.workspaces import queries
 from portal.csv_text import CsvCell
-from portal.presenters.unit_words import installation_unit_kind
+from portal.presenters.unit_words import installation_unit_kind, localized_unit_word
+from portal.recent_values import EVERYBODY, recent_values
 from portal.web import query_params
 from portal.web.csv_responses import csv_response
 from portal.web.request_context import current_actor, current_cluster
@@ -24,7 +26,7 @@ class WorkspaceUse:
     """A workspace with its people, and what they used together."""
 
     name: str
-    lines: list[MonthlyUsage]
+    lines: tuple[MonthlyUsage, ...]
 
     @property
     def jobs(self) -> int:
@@ -49,21 +51,35 @@ def page() -> str | Response:
     cluster, actor = current_cluster(), current_actor()
     now = month_of(cluster.clock(), cluster.settings.zone)
     month = parse_month(request.args["month"]) if request.args.get("month") else now
-    lines = accounting.read_monthly_usage(cluster, actor, month, query_params.id_param("workspace"))
+    everybody = read_month(month, is_now=month == now)
+    workspace_id = query_params.id_param("workspace")
+    lines = accounting.select_visible_usage(cluster, actor, everybody, workspace_id)
     if query_params.choice_param("format", ("html", "csv"), "html") == "csv":
         return accounting_csv(month, lines)
+    groups = group_uses(lines)
     return render_template(
         "accounting/page.html",
         month=month,
         now=now,
-        groups=group_uses(lines),
-        whole=WorkspaceUse("", lines),
+        groups=groups,
+        rows=list(usage_rows(groups, actor.user_id)),
+        whole=WorkspaceUse("", tuple(lines)),
         people=len({line.user_id for line in lines}),
         workspaces=queries.list_workspace_summaries(cluster, actor),
-        chosen=query_params.id_param("workspace"),
+        chosen=workspace_id,
         earlier=month.before() if month > accounting.read_first_month(cluster) else None,
         later=month.next() if month < now else None,
         current_url_with=query_params.current_url_with,
+    )
+
+
+def read_month(month: CalendarMonth, is_now: bool) -> list[MonthlyUsage]:
+    """Of everybody. This month is asked for by many at once, and its jobs are read at most once a second."""
+    cluster = current_cluster()
+    if not is_now:
+        return accounting.read_usage_of_everybody(cluster, month)
+    return recent_values().read(
+        EVERYBODY, "usage of this month", lambda: accounting.read_usage_of_everybody(cluster, month)
     )
 
 
@@ -78,7 +94,25 @@ def group_uses(lines: list[MonthlyUsage]) -> list[WorkspaceUse]:
     groups: dict[str, list[MonthlyUsage]] = {}
     for line in lines:
         groups.setdefault(line.workspace, []).append(line)
-    return [WorkspaceUse(name, own) for name, own in groups.items()]
+    return [WorkspaceUse(name, tuple(own)) for name, own in groups.items()]
+
+
+class UsageRow(NamedTuple):
+    """One person in one workspace, or a workspace's total: the other of both is None."""
+
+    line: MonthlyUsage | None
+    total: WorkspaceUse | None
+    unit: str
+    is_mine: bool
+
+
+def usage_rows(groups: Iterable[WorkspaceUse], reader_id: int) -> Iterator[UsageRow]:
+    unit = localized_unit_word(1)
+    for group in groups:
+        for line in group.lines:
+            yield UsageRow(line, None, unit, line.user_id == reader_id)
+        if len(group.lines) > 1:
+            yield UsageRow(None, group, unit, False)
 
 
 def accounting_csv(month: CalendarMonth, lines: list[MonthlyUsage]) -> Response:

@@ -3,22 +3,24 @@
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
-from cluster.services.jobs import queries, state_counts
-from cluster.services.nodes import queries as nodes
+from cluster.services.jobs import queries
+from cluster.services.nodes.totals import count_nodes, read_node_map, read_totals_of_everybody
 from cluster.services.operations import queries as operation_queries
-from cluster.services.queue import queries as queue
 from cluster.services.storage.disk_space import read_disk_usage
 from cluster.services.workspaces import queries as workspace_queries
 from portal.i18n.translate import now
-from portal.presenters.alerts import read_alert_lines
+from portal.presenters.alerts import read_alert_panel
+from portal.presenters.guidance.first_steps import last_used_training, list_first_steps
 from portal.presenters.unit_bars import (
     MOST_NODES_DRAWN,
     count_units_by_status,
+    node_bars,
     totals_by_node_state,
     workspace_legend,
 )
-from portal.presenters.waiting_texts import store_explanations, summarise_queue
+from portal.presenters.waiting_texts import read_explanations, read_recent_queue_summary, summarise_queue
 from portal.presenters.workspace_page import active_workspaces, ending_workspaces
+from portal.recent_values import EVERYBODY, recent_values
 from portal.web.request_context import (
     current_actor,
     current_cluster,
@@ -35,26 +37,29 @@ JOBS_SHOWN = 8
 @blueprint.get("/")
 def home() -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
-    views = read_once(nodes.list_nodes)
+    everybody = recent_values().read(EVERYBODY, "totals", lambda: read_totals_of_everybody(cluster))
+    drawn, totals = read_node_map(cluster, actor, MOST_NODES_DRAWN, everybody)
     workspaces = read_once(workspace_queries.list_workspace_summaries)
     own_jobs = queries.list_jobs(cluster, actor, user_id=actor.user_id, limit=JOBS_SHOWN)
-    queue_summary = queue.read_queue_summary(cluster, own_jobs)
-    store_explanations(queue_summary.explanations)
+    read_explanations(own_jobs)
+    active = active_workspaces(workspaces)
     return render_template(
         "dashboard/_dashboard.html" if is_fragment_request() else "dashboard/page.html",
-        lines=read_alert_lines(),
+        alerts=read_alert_panel(),
         checked=now(),
-        nodes=views,
-        node_totals=totals_by_node_state(views) if len(views) > MOST_NODES_DRAWN else [],
-        ready=sum(node.can_take_jobs for node in views),
-        shares=count_units_by_status(views),
-        legend=workspace_legend(views),
-        living=read_once(state_counts.count_live_jobs),
-        line=summarise_queue(queue_summary),
+        node_count=totals.node_count,
+        drawn_nodes=[(node, node_bars(node)) for node in drawn],
+        node_totals=totals_by_node_state(totals) if totals.node_count > MOST_NODES_DRAWN else [],
+        ready=count_nodes([total for total in totals.nodes if total.can_take_jobs]),
+        shares=count_units_by_status(totals),
+        legend=workspace_legend(totals),
+        line=summarise_queue(read_recent_queue_summary()),
         operations=operation_queries.list_operations(cluster, actor, limit=OPERATIONS_SHOWN),
         disk=read_disk_usage(cluster.settings.state_dir) if actor.is_administrator else None,
         ending=ending_workspaces(workspaces),
-        workspaces=active_workspaces(workspaces),
+        workspaces=active,
+        first_steps=list_first_steps(workspaces, active, own_jobs),
+        next_training_id=last_used_training(own_jobs, active),
         use=workspace_queries.read_units_in_use_of(cluster, [workspace.id for workspace in workspaces]),
         mine=own_jobs,
         has_workspaces=bool(workspaces),

@@ -3,7 +3,7 @@
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
-from cluster.domain.errors import NotFound, Refused
+from cluster.domain.errors import NotFound, Refused, Unavailable
 from cluster.domain.states import LIVE_JOB_STATES
 from cluster.services import datasets
 from cluster.services.operations import queries
@@ -12,17 +12,19 @@ from cluster.services.workspaces import queries as workspace_queries
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
 from portal.i18n.translate import _
-from portal.presenters.operation_steps import operation_steps
+from portal.presenters import dataset_list, operation_steps
 from portal.web import forms, query_params, uploads
 from portal.web.fragments import render_page_or_fragment
 from portal.web.request_context import current_actor, current_cluster
 
 FIELDS = {
-    "upload": ("way", "name", "archive_name"),
+    "upload": ("way", "name"),
     "path": ("way", "name", "path"),
     "sample": ("way",),
 }
 UPLOAD_WAYS = tuple(FIELDS)
+
+PAGE_LENGTH = 50
 
 blueprint = Blueprint("datasets", __name__)
 
@@ -30,17 +32,28 @@ blueprint = Blueprint("datasets", __name__)
 @blueprint.get("/datasets")
 def overall() -> Response:
     """Lists the datasets of every workspace that the person may see."""
-    rows = datasets.list_datasets(current_cluster(), current_actor())
-    return render_page_or_fragment("datasets/list.html", "datasets/_list.html", datasets=rows, workspace=None)
+    return render_list(None)
 
 
 @blueprint.get("/workspaces/<int:workspace_id>/datasets")
 def index(workspace_id: int) -> Response:
+    return render_list(workspace_id)
+
+
+def render_list(workspace_id: int | None) -> Response:
+    """Of one workspace, or of all that the person may see; `?before=` (keyset)."""
     cluster, actor = current_cluster(), current_actor()
-    workspace = workspace_queries.read_workspace(cluster, actor, workspace_id)
-    rows = datasets.list_datasets(cluster, actor, workspace_id=workspace_id)
+    workspace = workspace_queries.read_workspace(cluster, actor, workspace_id) if workspace_id else None
+    before = query_params.id_param("before")
+    rows = datasets.list_datasets(cluster, actor, workspace_id, before, PAGE_LENGTH + 1)
     return render_page_or_fragment(
-        "datasets/list.html", "datasets/_list.html", datasets=rows, workspace=workspace
+        "datasets/list.html",
+        "datasets/_list.html",
+        rows=dataset_list.list_dataset_rows(rows[:PAGE_LENGTH], actor.user_id, workspace is None),
+        count=lambda: datasets.count_datasets(cluster, actor, workspace_id),
+        workspace=workspace,
+        next_before=rows[PAGE_LENGTH - 1].id if len(rows) > PAGE_LENGTH else None,
+        current_url_with=query_params.current_url_with,
     )
 
 
@@ -60,8 +73,8 @@ def create(workspace_id: int) -> Response:
     try:
         dataset = create_dataset_from_form(workspace_id, way)
     except Refused as refusal:
-        again = render_new_dataset(workspace_id, way, forms.error_messages(refusal), refusal)
-        return Response(again, 422, mimetype="text/html")
+        errors = forms.error_messages_with_suggestion(refusal, "datasets.new", workspace_id=workspace_id)
+        return Response(render_new_dataset(workspace_id, way, errors), 422, mimetype="text/html")
     return redirect(url_for("datasets.page", dataset_id=dataset.id), 303)
 
 
@@ -73,28 +86,43 @@ def create_dataset_from_form(workspace_id: int, way: str) -> Dataset:
     if way == "path":
         name, path = forms.text_field("name"), forms.text_field("path")
         return datasets.register_path(cluster, actor, workspace_id, name, path)
-    archive = request.files.get("archive")
+    name, archive = forms.text_field("name"), request.files.get("archive")
     if archive is None or not archive.filename:
-        raise Refused("archive", "value.missing")
-    archive_name = forms.text_field("archive_name") or uploads.file_name(archive)
+        return datasets.create_upload(cluster, actor, workspace_id, name, "", None)
     return datasets.create_upload(
-        cluster, actor, workspace_id, forms.text_field("name"), archive_name, uploads.saved_path(archive)
+        cluster, actor, workspace_id, name, uploads.file_name(archive), uploads.saved_path(archive)
     )
 
 
-def render_new_dataset(
-    workspace_id: int, way: str, errors: dict[str, str], refusal: Refused | None = None
-) -> str:
-    """A refused file name comes back with the repaired one, to be used with the same file."""
+@blueprint.post("/workspaces/<int:workspace_id>/datasets/check")
+def check(workspace_id: int) -> str:
+    """What would refuse the upload, before a byte of the archive is sent; a refusal is an answer here, not an error.
+
+    While the form has no name, the answer proposes one.
+    """
+    archive_name = forms.text_field("archive_name")
+    name = forms.text_field("name") or datasets.suggest_dataset_name(archive_name)
+    errors: dict[str, str] = {}
+    try:
+        forms.require_known_fields("way", "name", "archive_name", "size")
+        datasets.check_upload(
+            current_cluster(), current_actor(), workspace_id, name, archive_name, forms.size_in_bytes("size")
+        )
+    except Refused as refusal:
+        errors = forms.error_messages_with_suggestion(refusal, "datasets.new", workspace_id=workspace_id)
+    except Unavailable as full:
+        errors = {"archive": forms.error_messages(full)[""]}
+    return render_template("datasets/_check.html", errors=errors, name=name)
+
+
+def render_new_dataset(workspace_id: int, way: str, errors: dict[str, str]) -> str:
     cluster = current_cluster()
-    repaired = refusal.data.get("repaired") if refusal and refusal.field == "archive" else None
     return render_template(
         "datasets/new.html",
         workspace=workspace_queries.read_workspace(cluster, current_actor(), workspace_id),
         way=way,
-        values=request.form,
+        values=request.form or forms.read_prefilled(FIELDS[way]),
         errors=errors,
-        repaired=repaired,
         limit=cluster.settings.upload_limit_bytes,
     )
 
@@ -110,10 +138,19 @@ def page(dataset_id: int) -> Response:
         dataset=dataset,
         folder=folders.dataset_folder(cluster.settings, dataset),
         operation=operation,
-        steps=operation_steps(operation) if operation else [],
+        steps=operation_steps.operation_steps(operation) if operation else [],
         readers=datasets.list_reading_jobs(cluster, actor, dataset_id),
         may_delete=datasets.can_delete_dataset(actor, dataset),
+        may_use_latin_names=datasets.can_unpack_again(actor, dataset),
+        suggested_names=datasets.list_suggested_names(dataset),
+        trainings=dataset_list.trainings_to_begin(dataset),
     )
+
+
+@blueprint.post("/datasets/<int:dataset_id>/latin-names")
+def unpack_with_latin_names(dataset_id: int) -> Response:
+    datasets.unpack_with_latin_names(current_cluster(), current_actor(), dataset_id)
+    return redirect(url_for("datasets.page", dataset_id=dataset_id), 303)
 
 
 def read_dataset_operation(dataset: Dataset) -> Operation | None:

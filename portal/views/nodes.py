@@ -1,58 +1,83 @@
-"""Node pages: list by state, show units and jobs, drain and undrain."""
+"""Node pages: list or map by state and name, show units and jobs, drain and undrain."""
 
 from contextlib import suppress
 
 from flask import Blueprint, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
-from cluster import words
 from cluster.domain.errors import Conflict, Refused
 from cluster.domain.nodes.confinement import ConfinementGap, list_confinement_gaps
-from cluster.domain.states import NodeState, UnitState
-from cluster.services.nodes import drains, queries
-from cluster.services.nodes.queries import NodeView
-from portal.i18n.translate import _, localized_number, request_language
+from cluster.domain.states import NodeState
+from cluster.services.nodes import drains, queries, summaries, totals
+from portal.i18n.translate import localized_number
 from portal.presenters.alerts import executor_alert_lines
-from portal.presenters.unit_bars import node_bars
+from portal.presenters.node_list import count_states, list_node_rows, node_look, units_in_words
+from portal.presenters.node_map import draw_node_map
 from portal.web import forms
+from portal.web.query_params import choice_param, current_url_with, id_param
 from portal.web.request_context import current_actor, current_cluster, is_fragment_request
 
 blueprint = Blueprint("nodes", __name__)
 
-STATE_ORDER = [
-    NodeState.LOST,
-    NodeState.UNREACHABLE,
-    NodeState.DRAINING,
-    NodeState.NO_EXECUTOR,
-    NodeState.READY,
-]
+PAGE_LENGTH = 50
 STATES = tuple(state.value for state in NodeState)
+VIEWS = ("list", "map")
+LONGEST_NAME = 64
 
 
 @blueprint.get("/nodes")
 def index() -> ResponseReturnValue:
-    """Nodes that are not ready first; `state` narrows the list."""
-    nodes = queries.list_nodes(current_cluster(), current_actor())
-    asked_state = request.args.get("state", "")
-    shown = [node for node in nodes if asked_state in ("", node.state.value)]
-    shown.sort(key=lambda node: (STATE_ORDER.index(node.state), is_node_healthy(node), node.name))
+    """The nodes that need a person first. `?state=`, `?name=` (a part of it), `?after=` (keyset), `?view=map`."""
+    node_filter, view = parse_node_filter(), choice_param("view", VIEWS, "list")
+    values = map_values(node_filter) if view == "map" else list_values(node_filter)
+    if is_fragment_request():
+        return render_template(f"nodes/_{view}.html", **values)
     return render_template(
-        "nodes/_list.html" if is_fragment_request() else "nodes/list.html",
-        nodes=shown,
-        all_nodes=nodes,
-        asked_state=asked_state,
+        "nodes/list.html",
+        counts=count_states(totals.read_node_totals(current_cluster(), totals.NodeFilter(node_filter.name))),
+        view=view,
+        states=STATES,
         engine=list(executor_alert_lines()),
+        **values,
     )
 
 
-def is_node_healthy(node: NodeView) -> bool:
-    return not broken_units(node) and node.can_take_jobs
+def parse_node_filter() -> totals.NodeFilter:
+    """Raises Refused."""
+    state = choice_param("state", STATES)
+    name = request.args.get("name", "").strip()[:LONGEST_NAME]
+    return totals.NodeFilter(name, NodeState(state) if state else None)
+
+
+def list_values(node_filter: totals.NodeFilter) -> dict[str, object]:
+    page = summaries.list_node_page(
+        current_cluster(), current_actor(), node_filter, id_param("after"), PAGE_LENGTH
+    )
+    return {
+        "nodes": list_node_rows(page),
+        "next_after": page.next_after,
+        "node_filter": node_filter,
+        "current_url_with": current_url_with,
+    }
+
+
+def map_values(node_filter: totals.NodeFilter) -> dict[str, object]:
+    return {
+        "map": draw_node_map(current_cluster(), node_filter),
+        "node_filter": node_filter,
+        "current_url_with": current_url_with,
+    }
 
 
 @blueprint.get("/nodes/<int:node_id>")
 def page(node_id: int) -> ResponseReturnValue:
     node = queries.read_node(current_cluster(), current_actor(), node_id)
-    return render_template("nodes/_details.html" if is_fragment_request() else "nodes/page.html", node=node)
+    return render_template(
+        "nodes/_details.html" if is_fragment_request() else "nodes/page.html",
+        node=node,
+        look=node_look(node),
+        units_text=units_in_words(node),
+    )
 
 
 @blueprint.get("/nodes/<int:node_id>/drain")
@@ -89,31 +114,9 @@ def undrain(node_id: int) -> ResponseReturnValue:
     return redirect(url_for("nodes.page", node_id=node_id), 303)
 
 
-@blueprint.app_template_global("unit_bars_of")
-def bars_of(node: NodeView) -> list[object]:
-    return list(node_bars(node))
-
-
-@blueprint.app_template_global("broken_units")
-def broken_units(node: NodeView) -> int:
-    return sum(unit.unit.state is not UnitState.OK for unit in node.units)
-
-
 @blueprint.app_template_global("confinement_gaps_of")
-def weaknesses_of(node: NodeView) -> tuple[ConfinementGap, ...]:
+def weaknesses_of(node: queries.NodeSummary) -> tuple[ConfinementGap, ...]:
     return list_confinement_gaps(node.confinement_features or {})
-
-
-@blueprint.app_template_global("node_units_text")
-def units_in_words(node: NodeView) -> str:
-    """`8 × H100`, or `2 CPU slots` where the units have no model."""
-    count = len(node.units)
-    models = {unit.unit.model for unit in node.units if unit.unit.model}
-    if len(models) == 1:
-        return f"{count} × {models.pop()}"
-    if not count:
-        return _("none")
-    return words.format_units(count, node.units[0].unit.kind, request_language())
 
 
 @blueprint.app_template_global("link_speed")

@@ -41,14 +41,15 @@ def page(operation_id: int) -> ResponseReturnValue:
     if operation.kind == OperationKind.REPAIR and current_actor().is_administrator:
         return redirect(url_for("repairs.run", run_id=operation.subject_id), 303)
     template = "operations/_operation.html" if is_fragment_request() else "operations/page.html"
+    has_failed = operation.state in (OperationState.FAILED, OperationState.INTERRUPTED)
     return render_template(
         template,
         operation=operation,
         steps=operation_steps(operation),
         is_open=operation.state in OPEN_STATES,
         log_tail=read_operation_log_tail(operation_id),
-        may_retry=operation.state in (OperationState.FAILED, OperationState.INTERRUPTED)
-        and lifecycle.can_retry_operation(current_cluster(), current_actor(), operation),
+        may_retry=has_failed and lifecycle.can_retry_operation(current_cluster(), current_actor(), operation),
+        retry_obstacle=lifecycle.read_retry_obstacle(current_cluster(), operation) if has_failed else None,
     )
 
 

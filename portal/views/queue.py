@@ -4,12 +4,14 @@ from flask import Blueprint, flash, redirect, request, url_for
 from werkzeug.wrappers import Response
 
 from cluster.domain.errors import GroundcrewError
+from cluster.services.jobs.queries import read_job_events
 from cluster.services.queue import holds_and_moves
 from cluster.services.queue import queries as queue
 from cluster.services.workspaces import queries as places
 from portal.i18n.messages import localized_error
 from portal.i18n.translate import _
 from portal.presenters import queue_page
+from portal.presenters.waiting_texts import share_reason_counts
 from portal.web import query_params, queue_params
 from portal.web.fragments import render_page_or_fragment
 from portal.web.request_context import current_actor, current_cluster, read_once
@@ -26,9 +28,9 @@ def page() -> Response:
     now = cluster.clock()
     filters = queue_params.read_queue_filter(PAGE_LENGTH)
     opened_id = query_params.id_param("open")
-    view = queue.read_queue(cluster, actor, filters, opened_id)
+    view = queue.read_queue(cluster, actor, filters, opened_id, share_reason_counts)
     waiting = queue_page.queue_rows(view, now)
-    opened = next((line for line in waiting if line.job and line.id == opened_id), None)
+    opened = view.opened
     return render_page_or_fragment(
         "queue/page.html",
         "queue/_queue.html",
@@ -37,14 +39,14 @@ def page() -> Response:
         waiting=waiting,
         running=queue_page.running_rows(view, now),
         opened=opened,
-        shorts=queue_page.list_node_shortages(view.nodes, opened.units) if opened else [],
-        history=queue_page.list_past_reasons(cluster, opened.job, now) if opened and opened.job else [],
-        may_arrange=bool(opened and opened.job and holds_and_moves.can_reorder_job(actor, opened.job)),
+        shorts=queue_page.list_node_shortages(opened.nodes, opened.job.units) if opened else [],
+        history=queue_page.list_past_reasons(read_job_events(cluster, opened.job.id)) if opened else [],
+        may_arrange=bool(opened and holds_and_moves.can_reorder_job(actor, opened.job)),
         workspaces=read_once(places.list_workspace_summaries),
         next_after=queue_params.format_queue_cursor(view.next_after),
         next_run=queue_params.format_queue_cursor(view.next_after_run),
         current_url_with=query_params.current_url_with,
-        links=queue_page.QueueLinks(),
+        place=queue_page.place_behind(waiting, opened),
         people=queue_page.list_job_owners(view, actor, filters.user_id),
         next_start=queue_page.next_expected_start(waiting, filters, now),
     )
@@ -53,14 +55,14 @@ def page() -> Response:
 @blueprint.post("/jobs/<int:job_id>/hold")
 def hold(job_id: int) -> Response:
     holds_and_moves.hold_job(current_cluster(), current_actor(), job_id)
-    flash(_("job-%(id)s is held: it does not start until it is let go.", id=job_id), "ok")
+    flash(_("job-%(id)s is held: it does not start until it is released.", id=job_id), "ok")
     return redirect_to_queue(job_id)
 
 
 @blueprint.post("/jobs/<int:job_id>/release")
 def release(job_id: int) -> Response:
     holds_and_moves.release_job(current_cluster(), current_actor(), job_id)
-    flash(_("job-%(id)s is let go; it waits where it stood.", id=job_id), "ok")
+    flash(_("job-%(id)s is released; it waits where it stood.", id=job_id), "ok")
     return redirect_to_queue(job_id)
 
 

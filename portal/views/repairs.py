@@ -13,7 +13,7 @@ from cluster.services.repairs.catalogue import (
 )
 from cluster.store.base import LARGEST_ID
 from portal.i18n.messages import localized_error, localized_word
-from portal.presenters import repair_run, repair_texts
+from portal.presenters.repairs import repair_run, repair_texts
 from portal.web import forms
 from portal.web.query_params import parse_node_ids
 from portal.web.request_context import current_actor, current_cluster, is_fragment_request

@@ -1,21 +1,27 @@
 """Workspace pages: list, home, create, edit, extend and end."""
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from cluster.domain.errors import Conflict, Refused
-from cluster.domain.states import LIVE_JOB_STATES
+from cluster.domain.refusals import Refusals
+from cluster.domain.states import LIVE_JOB_STATES, UserState
+from cluster.domain.workspace_edits import FieldChange, merge_edit
 from cluster.services.jobs import queries
 from cluster.services.people import access, users
 from cluster.services.workspaces import lifecycle
 from cluster.services.workspaces import queries as workspace_queries
+from cluster.store.users import User
 from cluster.store.workspaces import Workspace
 from portal.i18n.messages import localized_error
+from portal.i18n.translate import _
 from portal.presenters import workspace_home
+from portal.presenters.guidance.first_steps import happened
 from portal.presenters.workspace_page import sort_by_state, state_now, today
 from portal.web import forms
 from portal.web.request_context import current_actor, current_cluster, is_fragment_request
@@ -23,14 +29,14 @@ from portal.web.request_context import current_actor, current_cluster, is_fragme
 blueprint = Blueprint("workspaces", __name__)
 
 FIRST_TERM_DAYS = 90
-FIELDS = ("name", "description", "units", "starts_on", "ends_on", "manager", "members")
+FIELDS = ("name", "description", "units", "starts_on", "ends_on", "manager", "members", "more_members")
 
 
 @blueprint.get("/workspaces")
 def index() -> ResponseReturnValue:
     """`state` narrows the list: active, scheduled or expired."""
     cluster, actor = current_cluster(), current_actor()
-    workspaces = sort_by_state(workspace_queries.list_workspaces(cluster, actor))
+    workspaces = sort_by_state(workspace_queries.list_workspaces_without_members(cluster, actor))
     asked_state = request.args.get("state", "")
     shown = [row for row in workspaces if asked_state in ("", state_now(row))]
     return render_template(
@@ -38,6 +44,7 @@ def index() -> ResponseReturnValue:
         workspaces=shown,
         counts=Counter(state_now(row) for row in workspaces),
         use=workspace_queries.read_units_in_use_of(cluster, [row.id for row in shown]),
+        members=workspace_queries.count_members(cluster, [row.id for row in shown]),
         asked_state=asked_state,
         may_create=actor.is_administrator,
     )
@@ -61,27 +68,33 @@ def new() -> ResponseReturnValue:
         "ends_on": (first + timedelta(days=FIRST_TERM_DAYS)).isoformat(),
         "manager": current_actor().name,
     }
-    return render_workspace_form("workspaces/new.html", values | forms.read_prefilled(FIELDS), {})
+    members = forms.split_names(request.args.getlist("members"))
+    return render_workspace_form("workspaces/new.html", values | forms.read_prefilled(FIELDS), {}, members)
 
 
 @blueprint.post("/workspaces/new")
 def create() -> ResponseReturnValue:
+    refusals = Refusals()
+    read = refusals.check
     try:
-        forms.require_known_fields(*FIELDS)
+        read(forms.require_known_fields, *FIELDS)
         workspace = lifecycle.create_workspace(
             current_cluster(),
             current_actor(),
-            forms.text_field("name"),
-            forms.text_field("description"),
-            forms.date_field("starts_on"),
-            forms.date_field("ends_on"),
-            forms.integer_field("units"),
-            forms.text_field("manager"),
-            forms.names_field("members"),
+            read(forms.text_field, "name") or "",
+            read(forms.text_field, "description") or "",
+            read(forms.date_field, "starts_on"),
+            read(forms.date_field, "ends_on"),
+            read(forms.integer_field, "units"),
+            read(forms.text_field, "manager") or "",
+            read_members(),
+            refusals,
         )
     except Refused as refusal:
         errors = forms.error_messages_with_suggestion(refusal, "workspaces.new")
-        return render_workspace_form("workspaces/new.html", request.form, errors), 422
+        return render_workspace_form("workspaces/new.html", request.form, errors, read_members()), 422
+    made = _("Workspace %(name)s is made.", name=workspace.name)
+    flash(happened(made, url_for("datasets.new", workspace_id=workspace.id), _("Add a dataset")), "ok")
     return redirect(url_for("workspaces.home", workspace_id=workspace.id), 303)
 
 
@@ -96,62 +109,109 @@ def edit(workspace_id: int) -> ResponseReturnValue:
         "ends_on": workspace.ends_on.isoformat(),
         "units": workspace.units,
         "manager": workspace.manager.name,
-        "members": ", ".join(member.name for member in workspace.members),
     }
-    return render_workspace_form("workspaces/edit.html", values, {}, workspace)
+    members = [member.name for member in workspace.members]
+    return render_workspace_form("workspaces/edit.html", values, {}, members, workspace)
 
 
 @blueprint.post("/workspaces/<int:workspace_id>/edit")
 def save(workspace_id: int) -> ResponseReturnValue:
     """A manager's form has no term and no quota; the service refuses a form that has them anyway."""
     workspace = read_permitted_workspace("workspace.edit", workspace_id)
-    changes: dict[str, Any] = {}
+    refusals = Refusals()
     try:
-        forms.require_known_fields("version", *FIELDS)
-        changes["description"] = forms.text_field("description")
-        if "members" in request.form:
-            changes["member_names"] = forms.names_field("members")
-        if "name" in request.form:
-            changes["name"] = forms.text_field("name")
-        if "manager" in request.form:
-            changes["manager_name"] = forms.text_field("manager")
-        if "units" in request.form:
-            changes["units"] = forms.integer_field("units")
-        for field in ("starts_on", "ends_on"):
-            if field in request.form:
-                changes[field] = forms.date_field(field)
+        refusals.check(forms.require_known_fields, "version", *FIELDS)
+        changes = read_changes(refusals)
         version = forms.integer_field("version")
-        lifecycle.edit_workspace(current_cluster(), current_actor(), workspace_id, version, **changes)
+        lifecycle.edit_workspace(
+            current_cluster(), current_actor(), workspace_id, version, **changes, refusals=refusals
+        )
     except Refused as refusal:
         return render_workspace_form(
-            "workspaces/edit.html", request.form, forms.error_messages(refusal), workspace
+            "workspaces/edit.html", request.form, forms.error_messages(refusal), read_members(), workspace
         ), 422
     except Conflict as conflict:
-        # The form keeps what was typed and takes the new version: sent again, it wins.
-        values = {**request.form, "version": workspace.version}
-        return render_workspace_form(
-            "workspaces/edit.html", values, {"": localized_error(conflict)}, workspace
-        ), 409
+        return render_conflict(conflict, workspace), 409
     return redirect(url_for("workspaces.home", workspace_id=workspace_id), 303)
 
 
+def render_conflict(conflict: Conflict, workspace: Workspace) -> str:
+    """The form has what was typed, what others have stored in the other fields, and the new version: it can be saved
+    as it stands. The page lists what was changed by others, and where both have changed the same."""
+    seen = int(text) if (text := request.form.get("version", "")).isdecimal() else workspace.version
+    changes = workspace_queries.list_changes_since(current_cluster(), current_actor(), workspace.id, seen)
+    manager = request.form.get("manager", "").strip() or workspace.manager.name
+    typed: dict[str, Any] = {**request.form, "members": sorted({*read_members(), manager})}
+    if (units := typed.get("units", "")).isdecimal():
+        typed["units"] = int(units)
+    merged = merge_edit(typed, changes) | {"version": workspace.version}
+    return render_workspace_form(
+        "workspaces/edit.html",
+        merged,
+        {"": localized_error(conflict)},
+        merged["members"],
+        workspace,
+        [(change, merged.get(change.field) != change.after) for change in changes],
+    )
+
+
+def read_changes(refusals: Refusals) -> dict[str, Any]:
+    """The fields that the form has, by the names of the service."""
+    readers: dict[str, tuple[str, Callable[[str], Any]]] = {
+        "description": ("description", forms.text_field),
+        "name": ("name", forms.text_field),
+        "manager": ("manager_name", forms.text_field),
+        "units": ("units", forms.integer_field),
+        "starts_on": ("starts_on", forms.date_field),
+        "ends_on": ("ends_on", forms.date_field),
+    }
+    changes = {
+        name: refusals.check(read, field) for field, (name, read) in readers.items() if field in request.form
+    }
+    return changes | ({"member_names": read_members()} if "members" in request.form else {})
+
+
+def read_members() -> list[str]:
+    """Those that are ticked and those that are typed, each once."""
+    return list(dict.fromkeys(forms.names_field("members") + forms.names_field("more_members")))
+
+
 def render_workspace_form(
-    page: str, values: Any, errors: dict[str, str], workspace: Workspace | None = None
+    page: str,
+    values: Any,
+    errors: dict[str, str],
+    members: list[str],
+    workspace: Workspace | None = None,
+    changes: Sequence[tuple[FieldChange, bool]] = (),
 ) -> str:
-    """Names to choose from only for who may list people; others type them."""
+    """`members` are the names that are ticked; `changes` those of others, each with whether the form differs from it.
+
+    Administrators choose from all people; managers, who may not list them, from the present members, and type other
+    names.
+    """
     cluster, actor = current_cluster(), current_actor()
     people = users.list_users(cluster, actor) if actor.is_administrator else []
+    people = people or (workspace.members if workspace else [])
     return render_template(
         page,
         values=values,
         errors=errors,
         workspace=workspace,
-        people=people,
+        changes=changes,
+        members=members,
+        candidates=list_candidates(people, members),
         is_administrator=actor.is_administrator,
         left_today=lifecycle.max_units_for_term(
             cluster, today(), today(), workspace.id if workspace else None
         ),
     )
+
+
+def list_candidates(people: Sequence[User], members: Sequence[str]) -> list[dict[str, str]]:
+    """Active people and all that are ticked, also by a name that nobody has: nothing that was typed is lost."""
+    full_names = {user.name: user.full_name for user in people}
+    names = sorted({*members, *(user.name for user in people if user.state is UserState.ACTIVE)})
+    return [{"value": name, "word": name, "remark": full_names.get(name, "")} for name in names]
 
 
 def read_permitted_workspace(action: str, workspace_id: int) -> Workspace:

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 import structlog
 from flask import Flask, Response, g, jsonify, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from flask_wtf.csrf import CSRFError
 from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from cluster.domain.errors import Conflict, Forbidden, Gone, GroundcrewError, NotFound, Refused, Unavailable
 from cluster.services.storage import disk_space
 from cluster.store.disk_full import DISK_FULL_ERRNOS, is_disk_full
-from portal.i18n.messages import localized_hint, localized_sentence, localized_title
+from portal import after_sign_in
+from portal.i18n.messages import localized_error, localized_hint, localized_sentence, localized_title
+from portal.web.csrf import CsrfTokenInvalid
 from portal.web.request_context import (
     current_cluster,
     current_request_id,
@@ -35,8 +36,10 @@ STATUS = {
     Unavailable: 503,
 }
 RETRY_AFTER_SECONDS = 5
+FORM_TOO_OLD = "Groundcrew-Form-Too-Old"
+"""The header of a refused form whose page was made for another session: a script may repeat it with a new token."""
 STATUS_WITH_WORDS = frozenset(
-    {400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 414, 415, 422, 428, 429, 500, 503}
+    {400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 414, 415, 416, 422, 428, 429, 500, 503}
 )
 
 
@@ -47,20 +50,26 @@ def init_app(app: Flask) -> None:
 def handle_error(error: Exception) -> ResponseReturnValue:
     """Known states of the world become their status; all else is our bug: logged whole, shown as an id."""
     if isinstance(error, NotSignedIn) and not is_api_request():
-        return redirect_to_sign_in()
+        return ask_to_sign_in()
     if isinstance(error, GroundcrewError):
         status = next((number for kind, number in STATUS.items() if isinstance(error, kind)), 500)
         if status < 500 or isinstance(error, Unavailable):
-            return problem_response(status, error.code, error.data, getattr(error, "field", ""))
-    if isinstance(error, CSRFError):
-        return problem_response(400, "http.form_too_old", {})
+            refusals = error.each if isinstance(error, Refused) else ()
+            return problem_response(status, error.code, error.data, refusals)
+    if isinstance(error, CsrfTokenInvalid):
+        response = problem_response(400, "http.form_too_old", {})
+        response.headers[FORM_TOO_OLD] = "1"
+        return response
     if isinstance(error, HTTPException) and error.code is not None:
         if error.code < 400:
             return error.get_response()
         status = error.code if error.code in STATUS_WITH_WORDS else 400
         if status < 500:
             data: dict[str, object] = {"limit": request.max_content_length} if status == 413 else {}
-            return problem_response(status, f"http.{status}", data, shapes=list_validation_errors(error))
+            response = problem_response(status, f"http.{status}", data, shapes=list_validation_errors(error))
+            if isinstance(error, MethodNotAllowed) and error.valid_methods:
+                response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
+            return response
     if isinstance(error, OperationalError | InterfaceError | TimeoutError):
         if is_disk_full(error, current_cluster().settings.database_url):
             return respond_disk_full(error)
@@ -91,26 +100,33 @@ def respond_database_unavailable(code: str = "http.503", data: dict[str, object]
     return problem_response(503, code, data or {})
 
 
-def redirect_to_sign_in() -> ResponseReturnValue:
-    """A fragment must never receive the sign-in page: a header makes htmx load that page whole."""
-    back = request.full_path.rstrip("?") if request.method in SAFE_METHODS else None
-    if is_fragment_request():
-        response = make_response("", 401)
-        response.headers["HX-Redirect"] = url_for("sign_in.sign_in")
-        return response
+def ask_to_sign_in() -> ResponseReturnValue:
+    """Nothing that was typed is lost: a page's script signs in beside the form, and a form that was sent without one
+    is kept by the sign-in page."""
     if request.headers.get("Accept") == "text/event-stream":
         return Response(status=401)
-    return redirect(url_for("sign_in.sign_in", next=back if back != "/" else None))
+    is_page = request.method in SAFE_METHODS and not is_fragment_request()
+    back = request.full_path.rstrip("?") if is_page else after_sign_in.form_page()
+    address = url_for("sign_in.sign_in", next=back if back != "/" else None)
+    if is_fragment_request():
+        # A fragment must never receive the sign-in page: without the script, htmx loads that page whole.
+        return make_response("", 401, {"HX-Redirect": address})
+    kept = after_sign_in.keep_sent_form()
+    if kept is None:
+        return redirect(address)
+    values = {"next": back}
+    return make_response(render_template("sign_in/page.html", values=values, errors={}, kept=kept), 401)
 
 
 def problem_response(
     status: int,
     code: str,
     data: dict[str, object],
-    field: str = "",
+    refusals: Sequence[Refused] = (),
     shapes: Sequence[dict[str, str]] = (),
 ) -> Response:
-    """HTML for pages, a fragment for htmx, RFC 9457 for REST. `shapes` are fields of a wrong shape."""
+    """HTML for pages, a fragment for htmx, RFC 9457 for REST. `refusals` name the fields that were refused, `shapes`
+    are fields of a wrong shape."""
     sentence = localized_sentence(code, data)
     if is_api_request():
         body: dict[str, object] = {
@@ -121,9 +137,8 @@ def problem_response(
             "code": code,
             "request_id": current_request_id(),
         }
-        if field:
-            pointer = "/" + field.replace(".", "/")
-            body["errors"] = [{"pointer": pointer, "code": code, "message": sentence}]
+        if named := [refusal for refusal in refusals if refusal.field]:
+            body["errors"] = [describe_refusal(refusal) for refusal in named]
         elif shapes:
             body["errors"] = list(shapes)
         response = jsonify(body)
@@ -146,3 +161,12 @@ def problem_response(
     if status in (429, 503):
         response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
     return response
+
+
+def describe_refusal(refusal: Refused) -> dict[str, str]:
+    """A refused field as REST names it, by JSON pointer."""
+    return {
+        "pointer": "/" + refusal.field.replace(".", "/"),
+        "code": refusal.code,
+        "message": localized_error(refusal),
+    }

@@ -1,10 +1,11 @@
 """Parses form fields into text, integers, dates and ids. The domain decides which values are allowed.
 
 A view that offers a form reads the fields and calls the service in one `try`; at `except Refused as refusal`
-it renders the page again with `values=request.form, errors=error_messages(refusal)` and status 422.
+it renders the page again with `values=request.form, errors=error_messages(refusal)` and status 422. A form of several
+fields reads them by `Refusals.check` and hands the refusals to the service, which adds its own and raises all at once.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -20,6 +21,9 @@ from portal.web.request_context import current_cluster
 
 LONGEST_TEXT = 100_000
 MAX_DIGITS = 12
+MAX_SIZE_DIGITS = 18
+LONGEST_LINK = 4_000
+"""Characters of a link that fills a form; a longer one might not pass through every proxy."""
 ALWAYS = frozenset({"csrf_token"})
 
 
@@ -74,9 +78,24 @@ def integer_field(name: str) -> int:
     return int(value)
 
 
+def size_in_bytes(name: str) -> int:
+    """What a script says of a file; 0 for anything else, because the file itself is counted when it arrives."""
+    text = request.form.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_SIZE_DIGITS else 0
+
+
 def id_field(name: str) -> int | None:
     """A row's id, None for an empty field; what is larger than an id can be is nobody's."""
     return max(0, min(integer_field(name), LARGEST_ID)) if text_field(name) else None
+
+
+def ids_field(name: str) -> list[int]:
+    """The ids of the boxes that are ticked. Raises Refused for anything else."""
+    texts = [text for text in text_fields(name) if text]
+    for text in texts:
+        if not (text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS):
+            raise Refused(name, "value.not_a_whole_number", value=text[:40])
+    return [min(int(text), LARGEST_ID) for text in texts]
 
 
 def date_field(name: str) -> date:
@@ -91,22 +110,31 @@ def date_field(name: str) -> date:
 
 
 def names_field(name: str) -> list[str]:
-    """Names apart by commas, blanks or lines, or the same field several times."""
-    return " ".join(request.form.getlist(name)).replace(",", " ").split()
+    """Names separated by commas, semicolons, spaces or lines, or the same field several times."""
+    return split_names(request.form.getlist(name))
 
 
-def error_messages_with_suggestion(refusal: Refused, endpoint: str) -> dict[str, str]:
+def split_names(texts: Sequence[str]) -> list[str]:
+    return " ".join(texts).replace(",", " ").replace(";", " ").split()
+
+
+def error_messages_with_suggestion(refusal: Refused, endpoint: str, **route: Any) -> dict[str, str]:
     """Like `error_messages`; a refusal that carries a suggested value gets a link that opens the form with it."""
-    errors = error_messages(refusal)
-    repaired = refusal.data.get("repaired")
-    if repaired:
-        typed = {name: value[:500] for name, value in request.form.items() if name not in ALWAYS}
-        again = url_for(endpoint, **{**typed, refusal.field: repaired})
-        link = Markup('{} <a href="{}">{}</a>').format(
-            errors[refusal.field], again, _("Use %(value)s", value=repaired)
-        )
-        return {refusal.field: link}
-    return errors
+    return {each.field: sentence_with_suggestion(each, endpoint, **route) for each in refusal.each}
+
+
+def sentence_with_suggestion(refusal: Refused, endpoint: str, **route: Any) -> str:
+    """The link is filled with all that was typed, so that nothing of it has to be typed again."""
+    suggested = refusal.data.get("repaired")
+    if not suggested:
+        return localized_error(refusal)
+    typed = {name: values for name, values in request.form.lists() if name not in ALWAYS}
+    again = url_for(endpoint, **{**typed, **route, refusal.field: suggested})
+    if len(again) > LONGEST_LINK:
+        return localized_error(refusal)
+    return Markup('{} <a href="{}" data-suggestion="{}" data-field="{}">{}</a>').format(
+        localized_error(refusal), again, suggested, refusal.field, _("Use %(value)s", value=suggested)
+    )
 
 
 def read_prefilled(fields: Collection[str]) -> dict[str, str]:
@@ -123,8 +151,9 @@ def password_help() -> str:
 
 def error_messages(refusal: GroundcrewError) -> dict[str, str]:
     """{field: sentence in the reader's language}, for the field macro and the summary above the form."""
-    field = refusal.field if isinstance(refusal, Refused) else ""
-    return {field: localized_error(refusal)}
+    if isinstance(refusal, Refused):
+        return {each.field: localized_error(each) for each in refusal.each}
+    return {"": localized_error(refusal)}
 
 
 def values_by_field(values: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -1,8 +1,9 @@
 """Parses the query parameters of a page (filters, tabs, page positions) and builds links that change some of them."""
 
 from collections.abc import Collection, Mapping
+from urllib.parse import quote, urlencode
 
-from flask import request, url_for
+from flask import request
 
 from cluster.domain.errors import Refused
 from cluster.store.base import LARGEST_ID
@@ -20,6 +21,11 @@ def choice_param(name: str, allowed: Collection[str], default: str = "") -> str:
     return value
 
 
+def text_param(name: str, longest: int = 100) -> str:
+    """A text without what cannot be stored, shortened; empty where the address does not say."""
+    return request.args.get(name, "").replace("\0", "").strip()[:longest]
+
+
 def id_param(name: str) -> int | None:
     """A row's id or a count; None where the address does not say. Raises Refused."""
     return parse_id(request.args, name)
@@ -35,13 +41,25 @@ def parse_id(values: Mapping[str, str], name: str) -> int | None:
     return min(int(value), LARGEST_ID)
 
 
+def time_param(name: str) -> float | None:
+    """Unix seconds with at most one decimal; None where the address does not say. Raises Refused."""
+    value = request.args.get(name, "")
+    if not value:
+        return None
+    whole, _, tenth = value.partition(".")
+    if not ((whole + tenth).isascii() and (whole + (tenth or "0")).isdigit() and len(value) <= MAX_DIGITS):
+        raise Refused(name, "value.not_a_whole_number", value=value[:40])
+    return float(value)
+
+
 def current_url_with(**changes: object) -> str:
-    """This page's address with some filters changed; None takes one away."""
-    values = {**request.args.to_dict(), **(request.view_args or {}), **changes}
-    assert request.endpoint is not None
-    return url_for(
-        request.endpoint, **{key: value for key, value in values.items() if value not in (None, "")}
-    )
+    """This page's address with some parameters changed; None takes one away.
+
+    `url_for` is not asked: it would take parameters of an address that anybody can write for its own options.
+    """
+    values = {**request.args.to_dict(), **changes}
+    kept = {key: value for key, value in values.items() if value not in (None, "")}
+    return quote(request.path) + (f"?{urlencode(kept, doseq=True)}" if kept else "")
 
 
 def parse_node_ids(text: str) -> list[int]:

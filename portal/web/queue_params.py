@@ -14,15 +14,15 @@ def read_queue_filter(limit: int) -> QueueFilters:
         user_id=id_param("user"),
         reason=request.args.get("reason", "")[:60] or None,
         state=choice_param("state", STATES) or None,
-        after=parse_queue_cursor(request.args.get("after", "")),
+        after=parse_queue_cursor(request.args.get("after", ""), "after"),
         after_head=id_param("front"),
-        after_run=parse_queue_cursor(request.args.get("run", "")),
+        after_run=parse_queue_cursor(request.args.get("run", ""), "run"),
         limit=limit,
     )
 
 
-def parse_queue_cursor(text: str) -> QueueCursor | None:
-    """`<position>.<id>`, as `format_queue_cursor` makes it. Raises Refused."""
+def parse_queue_cursor(text: str, field: str = "cursor") -> QueueCursor | None:
+    """`<position>.<id>`, as `format_queue_cursor` makes it. Raises Refused, which names the field."""
     if not text:
         return None
     position, _, job_id = text.partition(".")
@@ -31,7 +31,7 @@ def parse_queue_cursor(text: str) -> QueueCursor | None:
             raise ValueError
         cursor = (int(position), int(job_id))
     except ValueError:
-        raise Refused("after", "value.not_a_whole_number", value=text[:40]) from None
+        raise Refused(field, "value.not_a_whole_number", value=text[:40]) from None
     return max(-(1 << 62), min(cursor[0], 1 << 62)), max(0, min(cursor[1], (1 << 31) - 1))
 
 

@@ -3,16 +3,15 @@
 Never a path or a query, which may carry a secret (a one-time link): the line names the route and its ids.
 """
 
-import re
 import time
-import uuid
 
 import structlog
 from flask import Flask, Response, g, request
 
+from portal.response_headers import choose_request_id
+
 log = structlog.get_logger()
 
-REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 SECRET_ARGUMENTS = frozenset({"token", "secret", "filename"})
 
 
@@ -22,9 +21,7 @@ def init_app(app: Flask) -> None:
 
 
 def start_request() -> None:
-    """A well-formed request id of a proxy is used, so that its log and ours can be joined."""
-    given = request.headers.get("X-Request-Id", "")
-    g.request_id = given if REQUEST_ID.fullmatch(given) else uuid.uuid4().hex[:16]
+    g.request_id = choose_request_id(request.headers.get("X-Request-Id", ""))
     g.began = time.monotonic()
     structlog.contextvars.clear_contextvars()
     structlog.contextvars.bind_contextvars(request_id=g.request_id)
@@ -49,6 +46,6 @@ def log_request(response: Response) -> Response:
     def write_line() -> None:
         line.info("request", seconds=round(time.monotonic() - began, 3))
 
-    # A stream's line is written when it ends.
+    # The line of a long download is written when it ends.
     response.call_on_close(write_line) if response.is_streamed else write_line()
     return response

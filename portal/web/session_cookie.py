@@ -5,25 +5,19 @@ from flask_login import LoginManager, UserMixin
 from werkzeug.wrappers import Response as BaseResponse
 
 from cluster import portal_paths
-from cluster.services.people import sessions
-from cluster.store.users import User
+from cluster.services.people import known_browsers, sessions
+from cluster.services.people.sessions import SessionPerson
 from portal.web.request_context import current_cluster
 
 
 class SignedInUser(UserMixin):  # type: ignore[misc]
     """What Flask-Login and templates call `current_user`."""
 
-    def __init__(self, user: User, token: str) -> None:
-        self.user = user
+    def __init__(self, person: SessionPerson, token: str) -> None:
         self.token = token
-        self.id = user.id
-        self.name = user.name
-        self.full_name = user.full_name
-        self.is_administrator = user.is_administrator
-
-    @property
-    def initials(self) -> str:
-        return self.name[:2].upper()
+        self.id = person.id
+        self.name = person.name
+        self.is_administrator = person.is_administrator
 
 
 def init_app(app: Flask) -> None:
@@ -41,19 +35,38 @@ def load_signed_in_user(asking: Request) -> SignedInUser | None:
     token = asking.cookies.get(current_session_cookie(), "")
     if not token or g.get("is_bug"):  # The page about a bug reads no rows.
         return None
-    user = sessions.authenticate_session(current_cluster(), token)
-    if user is None:
+    person = sessions.authenticate_session(current_cluster(), token)
+    if person is None:
         return None
-    g.language, g.theme = user.language, user.theme
-    return SignedInUser(user, token)
+    g.language, g.theme, g.time_zone = person.language, person.theme, person.time_zone
+    return SignedInUser(person, token)
 
 
 def set_session_cookie(response: BaseResponse, token: str) -> BaseResponse:
     """The cookie lives as long as the browser; the row decides when it ends. The next form gets a new CSRF token."""
     session.clear()
+    g.new_session_token = token
     response.set_cookie(
         current_session_cookie(),
         token,
+        httponly=True,
+        samesite="Lax",
+        secure=request.is_secure or current_cluster().settings.public_url.startswith("https://"),
+    )
+    return response
+
+
+def current_browser_token() -> str:
+    return request.cookies.get(portal_paths.browser_cookie_name(current_cluster().settings.port), "")
+
+
+def set_browser_cookie(response: BaseResponse, token: str) -> BaseResponse:
+    """Sent to the sign-in page alone; it signs nobody in."""
+    response.set_cookie(
+        portal_paths.browser_cookie_name(current_cluster().settings.port),
+        token,
+        max_age=known_browsers.KNOWN_FOR,
+        path=portal_paths.SIGN_IN,
         httponly=True,
         samesite="Lax",
         secure=request.is_secure or current_cluster().settings.public_url.startswith("https://"),
@@ -65,9 +78,3 @@ def delete_session_cookie(response: BaseResponse) -> BaseResponse:
     session.clear()
     response.delete_cookie(current_session_cookie(), httponly=True, samesite="Lax")
     return response
-
-
-def local_path(target: str) -> str:
-    """The target if it is a path of this portal, else the dashboard: no redirect leads to another host."""
-    is_path = target.startswith("/") and not target.startswith(("//", "/\\"))
-    return target if is_path and target.isprintable() and "\\" not in target else "/"

@@ -17,10 +17,13 @@ from portal.web.request_context import current_actor, current_cluster
 from portal.web.route_permissions import ROUTE_RULES, RouteRule
 
 ARCHIVE_ENDPOINT = "datasets.create"
-CODE_ENDPOINTS = frozenset({"trainings.create", "trainings.upload_code"})
+CODE_ENDPOINTS = frozenset({"trainings.create", "training_code.upload"})
 MIB = 1024 * 1024
 CODE_BYTES = 24 * MIB
 FORM_BYTES = 2 * MIB
+CODE_API_ENDPOINTS = frozenset({"api_trainings.Trainings", "api_trainings.NewCodeVersion"})
+CODE_API_BYTES = 28 * MIB
+"""In JSON, with the contents in Base64."""
 API_BYTES = 512 * 1024
 """The largest is a sweep's list of values."""
 ANONYMOUS_BODY_BYTES = 32 * 1024
@@ -41,6 +44,8 @@ class PortalRequest(Request):
             return ANONYMOUS_BODY_BYTES
         if self.mimetype == FORM_MIMETYPE:
             return FORM_FIELDS_BYTES
+        if self.endpoint in CODE_API_ENDPOINTS:
+            return CODE_API_BYTES
         if (self.endpoint or "").startswith("api_"):
             return API_BYTES
         if self.endpoint == ARCHIVE_ENDPOINT:
@@ -72,7 +77,7 @@ class PortalRequest(Request):
         folder = folders.incoming_folder(current_cluster().settings)
         settings = current_cluster().settings
         disk_space.require_disk_space(settings, total_content_length or 0)
-        file = IncomingFile(folder / f"{orphaned_files.UPLOAD_PREFIX}{secrets.token_hex(8)}", settings)
+        file = IncomingFile(folder / f"{folders.UPLOAD_PREFIX}{secrets.token_hex(8)}", settings)
         g.setdefault("arriving", []).append(file)
         return file
 
@@ -112,6 +117,12 @@ def read_files(field: str) -> list[tuple[str, bytes]]:
             if file.filename:
                 files.append((file.filename, stream.read()))
     return files
+
+
+def read_code_files() -> list[tuple[str, bytes]]:
+    """Path and content of what the fields `code` and `folder` bring; a browser names the chosen folder in each path."""
+    chosen = [(path.split("/", 1)[-1], content) for path, content in read_files("folder")]
+    return read_files("code") + chosen
 
 
 def file_name(file: FileStorage) -> str:

@@ -17,6 +17,7 @@ CODE_OF_MESSAGE = {
     "Not a valid mapping type.": "body.not_an_object",
     "Invalid input type.": "body.not_an_object",
     "Field may not be null.": "body.null",
+    "Invalid JSON body.": "body.not_json",
 }
 """marshmallow's messages as our codes, which have words in both languages."""
 
@@ -34,7 +35,9 @@ def list_validation_errors(error: HTTPException) -> list[dict[str, str]]:
 def describe_validation_error(path: tuple[str, ...], text: str) -> dict[str, str]:
     code = CODE_OF_MESSAGE.get(text, "body.wrong_value")
     sentence = words.sentence(code, {"field": ".".join(path), "wanted": text}, request_language())
-    return {"pointer": "/" + "/".join(path), "code": code, "message": sentence}
+    # RFC 6901: the empty pointer is the whole body.
+    pointer = "".join(f"/{part}" for part in path)
+    return {"pointer": pointer, "code": code, "message": sentence}
 
 
 def flatten_messages(messages: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], str]]:

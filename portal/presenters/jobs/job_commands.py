@@ -41,6 +41,8 @@ def job_command(
     options += more
     if request.command:
         options.append(["--launcher", request.launcher.value])
+    if request.code_version not in (None, training.code_version):
+        options.append(["--code-version", str(request.code_version)])
     if request.priority:
         options.append(["--priority", str(request.priority)])
     if request.time_limit_seconds:
@@ -105,6 +107,7 @@ def request_body(training: Training, request: JobRequest) -> dict[str, Any]:
         else None,
         "retries": request.retries,
         "memory_bytes": request.memory_bytes,
+        "code_version": request.code_version if request.code_version != training.code_version else None,
     }
 
 

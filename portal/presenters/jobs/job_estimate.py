@@ -1,17 +1,22 @@
 """The values of the estimate panel beside the form of a new job or sweep."""
 
+import shlex
+from collections.abc import Sequence
 from typing import Any
 
 from cluster.domain.errors import Refused
+from cluster.domain.jobs.launch import custom_program
 from cluster.domain.jobs.submission import JobRequest, SubmissionPreview, SubmissionWarning
-from cluster.domain.queue.reasons import to_waiting_data
+from cluster.domain.refusals import Refusals
 from cluster.domain.sweeps.plan import SweepRequest
 from cluster.services import datasets
-from cluster.services.jobs import preview
-from cluster.services.sweeps.submission import SweepPreview, preview_sweep
+from cluster.services.jobs import submission
+from cluster.services.queue import submission_preview
+from cluster.services.queue.submission_preview import SweepPreview, preview_sweep
+from cluster.services.sweeps.submission import require_valid_sweep
 from cluster.store.datasets import Dataset
 from cluster.store.trainings import Training
-from portal.i18n.messages import localized_sentence
+from portal.i18n.messages import localized_error, localized_sentence
 from portal.presenters.jobs import job_commands, job_form
 from portal.web.request_context import current_actor, current_cluster
 
@@ -20,25 +25,45 @@ def estimate_values(training: Training) -> dict[str, Any]:
     """The values of the estimate panel for the form as it was sent; `errors` if submitting it would be refused."""
     cluster, actor = current_cluster(), current_actor()
     try:
-        submission_request = job_form.read_job_form(training)
+        submission_request = read_request(training)
         if isinstance(submission_request, SweepRequest):
             return sweep_estimate_values(
                 training,
                 submission_request,
                 preview_sweep(cluster, actor, training.id, submission_request),
             )
-        submission_preview = preview.preview_submission(cluster, actor, training.id, submission_request)
+        job_preview = submission_preview.preview_submission(cluster, actor, training.id, submission_request)
     except Refused as refusal:
         return {"errors": form_error_messages(refusal)}
     return {
         "job_request": submission_request,
         "jobs": 1,
-        "command": submission_request.command,
+        "command_line": command_line(submission_request.command),
         "as_command": job_commands.job_command(
             training, submission_request, visible_dataset(submission_request)
         ),
         "as_curl": job_commands.job_curl(cluster.settings.public_url, training, submission_request),
-    } | first_job_estimate(submission_preview, submission_preview.warnings)
+    } | first_job_estimate(job_preview, job_preview.warnings)
+
+
+def read_request(training: Training) -> JobRequest | SweepRequest:
+    """What the form asks for. Raises Refused if a field has not even the right shape; the refusal also speaks for what
+    the service refuses in the other fields."""
+    refusals = Refusals()
+    requested = job_form.read_job_fields(training, refusals)
+    if refusals.by_field:
+        refusals.check(require_valid, training, requested)
+        refusals.raise_all()
+    return requested
+
+
+def require_valid(training: Training, requested: JobRequest | SweepRequest) -> None:
+    """Raises what submitting it would raise."""
+    cluster, actor = current_cluster(), current_actor()
+    if isinstance(requested, SweepRequest):
+        require_valid_sweep(cluster, actor, training.id, requested)
+    else:
+        submission.require_valid_job(cluster, actor, training.id, requested)
 
 
 def sweep_estimate_values(
@@ -49,21 +74,23 @@ def sweep_estimate_values(
         "job_request": sweep_request.job,
         "sweep": sweep_preview,
         "jobs": sweep_preview.plan.size,
-        "command": sweep_preview.command,
+        "command_line": command_line(sweep_preview.command),
         "as_command": job_commands.sweep_command(training, sweep_request, visible_dataset(sweep_request.job)),
         "as_curl": job_commands.sweep_curl(current_cluster().settings.public_url, training, sweep_request),
     } | first_job_estimate(sweep_preview.first, sweep_preview.warnings)
 
 
+def command_line(command: Sequence[str]) -> str:
+    """What the node executes for each process; empty for a built-in model."""
+    return shlex.join(custom_program("python", command)) if command else ""
+
+
 def first_job_estimate(
-    submission_preview: SubmissionPreview, warnings: tuple[SubmissionWarning, ...]
+    job_preview: SubmissionPreview, warnings: tuple[SubmissionWarning, ...]
 ) -> dict[str, Any]:
     return {
-        "preview": submission_preview,
-        "code": submission_preview.reason.code if submission_preview.reason else None,
-        "data": to_waiting_data(submission_preview.reason, submission_preview.outlook)
-        if submission_preview.reason
-        else {},
+        "preview": job_preview,
+        "explanation": job_preview.explanation,
         "warnings": [(warned.field, localized_sentence(warned.code, warned.data)) for warned in warnings],
     }
 
@@ -75,4 +102,5 @@ def visible_dataset(job_request: JobRequest) -> Dataset | None:
 
 
 def form_error_messages(refusal: Refused) -> dict[str, str]:
-    return {job_form.form_field_of(refusal): localized_sentence(refusal.code, refusal.data)}
+    """By the form's names of the fields."""
+    return {job_form.form_field_of(each): localized_error(each) for each in refusal.each}

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from flask import request
@@ -11,9 +11,9 @@ from cluster.domain.built_in_models import BUILT_IN_MODELS, BuiltInModel
 from cluster.domain.errors import Refused
 from cluster.domain.jobs.memory import format_exact_size, parse_size
 from cluster.domain.jobs.submission import JobRequest, split_command
-from cluster.domain.states import DatasetState, Launcher, TrainingKind
+from cluster.domain.refusals import Refusals
+from cluster.domain.states import Launcher, TrainingKind
 from cluster.domain.sweeps.plan import PARAMETER, SweepKind, SweepRequest, split_values
-from cluster.store.datasets import Dataset
 from cluster.store.jobs import Job
 from cluster.store.trainings import Training
 from portal.web import forms
@@ -23,7 +23,15 @@ LAUNCHERS = tuple(launcher.value for launcher in Launcher)
 SWEEP_FIELDS = ("kind", "most_at_once", "stop_on_trouble")
 WHEN_FIELDS = ("priority", "time_limit", "grace", "retries", "memory")
 PLAIN_FIELDS = ("check", "name", "dataset", "units", *WHEN_FIELDS, *SWEEP_FIELDS)
-OWN_CODE_FIELDS = (*PLAIN_FIELDS, "script", "arguments", "launcher", "values")
+OWN_CODE_FIELDS = (
+    *PLAIN_FIELDS,
+    "code_version",
+    "script",
+    "other_command",
+    "arguments",
+    "launcher",
+    "values",
+)
 SWEEP_KINDS = tuple(kind.value for kind in SweepKind)
 DURATION = re.compile(r"([0-9]{1,7})\s*(s|m|h|d|)")
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -41,55 +49,70 @@ def model_of(training: Training) -> BuiltInModel | None:
     return BUILT_IN_MODELS.get(training.model or "")
 
 
-def read_job_form(training: Training) -> JobRequest | SweepRequest:
-    """A sweep as soon as something has several values. Raises Refused, naming the field as the form calls it,
-    for what has not even the right shape."""
+def read_job_fields(training: Training, refusals: Refusals) -> JobRequest | SweepRequest:
+    """A sweep as soon as something has several values. `refusals` get the fields that have not even the right shape, as
+    the form calls them; defaults stand for them."""
     is_own_code = training.kind is TrainingKind.ADVANCED
     # Which variables there are is the domain's to say.
     variables = [name for name in request.form if name.startswith(VARIABLE_PREFIX)]
-    forms.require_known_fields(*(OWN_CODE_FIELDS if is_own_code else PLAIN_FIELDS), *variables)
-    values = read_form_variables()
+    read = refusals.check
+    read(forms.require_known_fields, *(OWN_CODE_FIELDS if is_own_code else PLAIN_FIELDS), *variables)
+    values = read_form_variables(refusals)
     swept = (
-        parse_swept_values(forms.text_field("values"))
+        read(parse_swept_values, read(forms.text_field, "values") or "") or {}
         if is_own_code
         else {name: texts for name, texts in values.items() if len(texts) > 1}
     )
-    grace = duration_field("grace", "s")
+    launcher = read(forms.choice_field, "launcher", LAUNCHERS) if is_own_code else Launcher.HOROVOD
+    units, grace = read(forms.integer_field, "units"), read(duration_field, "grace", "s")
+    priority, retries = read(optional_integer_field, "priority"), read(optional_integer_field, "retries")
     job = JobRequest(
-        name=forms.text_field("name"),
-        units=forms.integer_field("units"),
-        launcher=Launcher(forms.choice_field("launcher", LAUNCHERS)) if is_own_code else Launcher.HOROVOD,
-        command=read_command() if is_own_code else (),
+        name=read(forms.text_field, "name") or "",
+        units=1 if units is None else units,
+        launcher=Launcher(launcher or Launcher.HOROVOD),
+        command=(read(read_command) or ()) if is_own_code else (),
         variables={name: "".join(texts) for name, texts in values.items() if name not in swept},
-        dataset_id=forms.id_field("dataset"),
-        priority=forms.integer_field("priority") if forms.text_field("priority") else 0,
-        time_limit_seconds=duration_field("time_limit", "m"),
+        dataset_id=read(forms.id_field, "dataset"),
+        priority=priority or 0,
+        time_limit_seconds=read(duration_field, "time_limit", "m"),
         grace_seconds=DEFAULT_REQUEST.grace_seconds if grace is None else grace,
-        retries=forms.integer_field("retries") if forms.text_field("retries") else 0,
-        memory_bytes=size_field("memory"),
+        retries=retries or 0,
+        memory_bytes=read(size_field, "memory"),
+        code_version=read(forms.id_field, "code_version") if is_own_code else None,
     )
     if not swept:
         return job
+    kind = read(forms.choice_field, "kind", SWEEP_KINDS) if request.form.get("kind") else None
     return SweepRequest(
         job,
         swept,
-        SweepKind(forms.choice_field("kind", SWEEP_KINDS) if forms.text_field("kind") else SweepKind.GRID),
-        forms.integer_field("most_at_once") if forms.text_field("most_at_once") else None,
-        bool(forms.text_field("stop_on_trouble")),
+        SweepKind(kind or SweepKind.GRID),
+        read(optional_integer_field, "most_at_once"),
+        bool(read(forms.text_field, "stop_on_trouble")),
     )
+
+
+def optional_integer_field(name: str) -> int | None:
+    """None for an empty field."""
+    return forms.integer_field(name) if forms.text_field(name) else None
 
 
 def read_command() -> tuple[str, ...]:
     """The script is one word whatever is in it; the arguments are split by a shell's quoting rules."""
     arguments = forms.text_field("arguments")
-    script = forms.text_field("script")
+    script = forms.text_field("script") or forms.text_field("other_command")
     return (script, *split_command(arguments)) if script else ()
 
 
-def read_form_variables() -> dict[str, tuple[str, ...]]:
+def read_form_variables(refusals: Refusals) -> dict[str, tuple[str, ...]]:
     """By name; boxes that are ticked come as a field each, numbers as one text with commas or lines."""
     names = [name.removeprefix(VARIABLE_PREFIX) for name in request.form if name.startswith(VARIABLE_PREFIX)]
-    return {name: split_values(name, "\n".join(forms.text_fields(VARIABLE_PREFIX + name))) for name in names}
+    values = {name: refusals.check(read_variable, name) for name in names}
+    return {name: texts for name, texts in values.items() if texts is not None}
+
+
+def read_variable(name: str) -> tuple[str, ...]:
+    return split_values(name, "\n".join(forms.text_fields(VARIABLE_PREFIX + name)))
 
 
 def parse_swept_values(text: str) -> dict[str, tuple[str, ...]]:
@@ -150,7 +173,8 @@ def form_field_of(refusal: Refused) -> str:
             "values" if "values" in request.form else VARIABLE_PREFIX + refusal.field.removeprefix("values.")
         )
     if refusal.field == "command":
-        return "script" if refusal.code == "job.command_missing" else "arguments"
+        is_script = refusal.code == "job.command_missing" or refusal.code.startswith("job.script_")
+        return "script" if is_script else "arguments"
     return FORM_FIELD.get(refusal.field, refusal.field)
 
 
@@ -182,6 +206,7 @@ def values_from_job(job: Job) -> dict[str, Any]:
         "dataset": job.dataset_id or "",
         "units": job.units,
         "launcher": job.launcher.value,
+        "code_version": job.code_version or "",
         "script": job.command[0] if job.command else "",
         "arguments": shlex.join(job.command[1:]),
         "priority": job.priority,
@@ -190,12 +215,3 @@ def values_from_job(job: Job) -> dict[str, Any]:
         "retries": job.retries,
         "memory": format_exact_size(job.memory_bytes) if job.memory_bytes else "",
     } | {VARIABLE_PREFIX + name: str(value) for name, value in variables.items()}
-
-
-def selectable_datasets(rows: Iterable[Dataset]) -> list[Dataset]:
-    """One that is still being prepared may be chosen: the job waits for it. A failed one may not."""
-    return [dataset for dataset in rows if dataset.state is not DatasetState.FAILED]
-
-
-def first_ready_dataset(rows: Iterable[Dataset]) -> Dataset | None:
-    return next((dataset for dataset in rows if dataset.state is DatasetState.READY), None)

@@ -4,31 +4,51 @@ from dataclasses import dataclass
 
 from flask import request
 
+from cluster import portal_paths
+from cluster.domain.jobs.failures.failure_symptoms import match_failure_symptom
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
+from portal.i18n.messages import localized_sentence
 from portal.i18n.translate import _
 from portal.job_files import log_chunks, log_search
+from portal.job_files.log_chunks import KINDS, LAUNCHER_LOG, log_file_name
 from portal.job_files.metrics_cache import MetricsCache
+from portal.presenters.jobs.failed_attempt import rank_words
 from portal.presenters.jobs.job_page import JobView
+from portal.presenters.jobs.merged_log_view import ALL_RANKS, BOTH_STREAMS, MergedView, read_merged_view
 from portal.shared_objects import shared_object
 from portal.web import query_params
 
-KINDS = ("stdout", "stderr")
-LAUNCHER_LOG = "launcher"
 TAIL = 64 * 1024
 LONGEST_QUERY = 200
 
 
 @dataclass(frozen=True)
-class LogTab:
-    """`rank` is a number as text or `launcher`; `search_result` None: nothing was searched."""
+class PinnedProblem:
+    """The first line with an error or a warning. `says` is what is known of such a line, else empty."""
 
+    kind: str
+    line: int
+    text: str
+    says: str
+
+
+@dataclass(frozen=True)
+class LogTab:
+    """`chunks` is the address of its chunks, `rank` a number as text or `launcher`; `search_result` None: nothing was
+    searched."""
+
+    chunks: str
     ranks: list[tuple[str, str]]
     rank: str
     kind: str
     tail: str
-    first_problem: log_search.FirstLogProblem | None
+    first_problem: PinnedProblem | None
     query: str
     search_result: log_search.LogSearchResult | None
+    command: str = ""
+    """The command line as a person would write it. Empty before the start."""
+    merged: MergedView | None = None
+    """Several logs in one. None if one is shown."""
 
 
 def read_rank() -> str:
@@ -39,28 +59,46 @@ def read_stream_kind() -> str:
     return query_params.choice_param("stream", KINDS, "stdout")
 
 
-def log_file_name(rank: str, kind: str) -> str:
-    return f"{LAUNCHER_LOG}.{kind}" if rank == LAUNCHER_LOG else f"rank-{rank}.{kind}"
-
-
 def read_log_tab(view: JobView) -> LogTab:
     """An unknown rank shows an empty log: it may still come."""
-    rank, kind, query = read_rank(), read_stream_kind(), request.args.get("find", "")[:LONGEST_QUERY]
+    rank, kind = chosen_log(view)
+    chunks = portal_paths.log_chunks(view.job.id, view.number if request.args.get("attempt") else None)
+    ranks, command = list_rank_choices(view), view.files.short_command_line
+    if kind == BOTH_STREAMS or rank == ALL_RANKS:
+        merged = read_merged_view(view, rank, kind)
+        return LogTab(chunks, ranks, rank, kind, "", None, "", None, command, merged)
+    query = request.args.get("find", "")[:LONGEST_QUERY]
     tail, problem, search_result = "", None, None
     time_slicer = shared_object(MetricsCache).time_slicer
     try:
         with open_file_beneath(view.files.root, *view.files.out, log_file_name(rank, kind)) as file:
             tail = log_chunks.read_log_chunk(file, -TAIL, TAIL).text
-            problem = log_search.find_first_problem(file, time_slicer)
+            problem = pinned_problem(log_search.find_first_problem(file, time_slicer))
             search_result = log_search.search_log(file, query, time_slicer) if query else None
     except (FileMissing, FileNotPlain):
         search_result = log_search.LogSearchResult(0, [], 0, True) if query else None
-    return LogTab(list_rank_choices(view), rank, kind, tail, problem, query, search_result)
+    return LogTab(chunks, ranks, rank, kind, tail, problem, query, search_result, command)
+
+
+def pinned_problem(problem: log_search.FirstLogProblem | None) -> PinnedProblem | None:
+    if problem is None:
+        return None
+    known = match_failure_symptom([problem.text]) if problem.kind == "error" else None
+    says = localized_sentence(known.code, known.data) if known else ""
+    return PinnedProblem(problem.kind, problem.line, problem.text, says)
+
+
+def chosen_log(view: JobView) -> tuple[str, str]:
+    """The log that the address names; else the one that says why the attempt failed, else stdout of rank 0."""
+    if view.failure and not {"rank", "stream"} & set(request.args):
+        return view.failure.rank, view.failure.stream
+    return read_rank(), query_params.choice_param("stream", (*KINDS, BOTH_STREAMS), KINDS[0])
 
 
 def list_rank_choices(view: JobView) -> list[tuple[str, str]]:
     """Rank 0 is offered before it has written anything."""
     numbers = sorted({stream.rank for stream in view.files.logs if stream.rank is not None} | {0})
     has_launcher = any(stream.rank is None for stream in view.files.logs)
-    ranks = [(str(number), _("rank %(n)s", n=number)) for number in numbers]
-    return ranks + ([(LAUNCHER_LOG, _("launcher"))] if has_launcher else [])
+    ranks = [str(number) for number in numbers] + ([LAUNCHER_LOG] if has_launcher else [])
+    every = [(ALL_RANKS, _("all ranks"))] if len(ranks) > 1 else []
+    return [(rank, rank_words(rank)) for rank in ranks] + every

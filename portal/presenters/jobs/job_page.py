@@ -2,17 +2,19 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from cluster.cached_property import unlocked_cached_property
 from cluster.domain.errors import NotFound
+from cluster.domain.jobs.divergence import diverged_loss
 from cluster.domain.states import LIVE_JOB_STATES, JobState
 from cluster.services.context import Cluster
 from cluster.services.jobs.file_deletions import deletion_code, deletion_data
 from cluster.store.jobs import Attempt, Job
 from portal.job_files.attempt_files import AttemptFiles
 from portal.presenters.jobs import job_times
+from portal.presenters.jobs.failed_attempt import FailedAttempt, read_failed_attempt
 from portal.presenters.jobs.job_progress import BestMetric, EpochProgress, best_metric, epoch_progress
 
 SPEED = "images_per_second"
@@ -57,7 +59,7 @@ class JobView:
     @unlocked_cached_property
     def progress(self) -> EpochProgress:
         is_running = self.is_newest and self.job.state is JobState.RUNNING
-        ends_at = self.attempt.expected_end_at if is_running and self.attempt else None
+        ends_at = expected_end(self.job, self.attempt) if is_running and self.attempt else None
         return epoch_progress(self.files.metrics, self.now, ends_at)
 
     @unlocked_cached_property
@@ -93,10 +95,32 @@ class JobView:
     def seconds_by_state(self) -> list[tuple[str, float]]:
         return job_times.job_seconds_by_state(self.job, self.now)
 
+    @unlocked_cached_property
+    def failure(self) -> FailedAttempt | None:
+        """What the logs of this attempt say about its failure; None if it did not fail by itself."""
+        if self.attempt is None or self.attempt.end_code is None or self.files_deletion:
+            return None
+        return read_failed_attempt(self.files, self.attempt.end_code, self.attempt.end_data)
+
+    @unlocked_cached_property
+    def diverged_loss(self) -> str | None:
+        """The loss that became NaN or infinite in this attempt, also while it runs."""
+        noted = (self.attempt.end_data or {}).get("not_finite") if self.attempt else None
+        counts = {name: series.not_finite_count for name, series in self.files.metrics.series.items()}
+        return noted or diverged_loss(counts)
+
     @property
     def is_simulated(self) -> bool:
         """Whether a rehearsal only pretended to run it."""
         return bool(self.attempt and (self.attempt.handle or {}).get("simulated"))
+
+
+def expected_end(job: Job, attempt: Attempt) -> datetime | None:
+    """At the pace of its program, or at its time limit if that comes first, as the queue says it."""
+    if attempt.expected_end_at is None or job.time_limit_seconds is None:
+        return attempt.expected_end_at
+    begun = attempt.started_at or attempt.created_at
+    return min(attempt.expected_end_at, begun + timedelta(seconds=job.time_limit_seconds))
 
 
 def units_on_nodes(attempt: Attempt) -> list[UnitsOnNode]:

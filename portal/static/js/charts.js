@@ -4,6 +4,7 @@ const MORE_MS = 500; // until a large file that nobody has asked for before is r
 const CHECK_MS = 3_000; // safety net beside the event stream, only while the tab is seen and the job goes on
 const DASHES = { 1: [], 2: [5, 2.5], 3: [1.5, 2.5], 4: [7, 2, 1.5, 2], 5: [3, 1.5], 6: [9, 3] };
 const FEW_POINTS = 12;
+const OPEN_CHARTS = 12; // of a job that logs more, until somebody asks for the rest
 
 function css(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -14,7 +15,7 @@ function smooth(values, weight) {
   let mean = 0;
   let share = 0;
   return values.map((value) => {
-    if (value === null) return null;
+    if (value === null || value === undefined) return value;
     mean = mean * weight + value * (1 - weight);
     share = share * weight + (1 - weight);
     return mean / share;
@@ -22,7 +23,7 @@ function smooth(values, weight) {
 }
 
 function known(values) {
-  return values.filter((value) => value !== null && Number.isFinite(value));
+  return values.filter((value) => Number.isFinite(value));
 }
 
 function write(value, unit) {
@@ -49,25 +50,28 @@ class Chart {
     this.plot = null;
   }
 
+  // One column of x for all lines. A value that was no number stays null and is a gap; a line without a point at an x has
+  // undefined there, which uPlot draws through.
   columns() {
-    const { data, smoothing } = this.panel;
-    const all = [data.x];
-    for (const { key } of this.series) {
-      const raw = data.series[key] || data.x.map(() => null);
-      all.push(raw, smoothing > 0 ? smooth(raw, smoothing) : raw);
-    }
-    return all;
+    const tables = this.series.map(({ key }) => this.panel.data.series[key] || [[], []]);
+    const [x, ...values] = tables.length > 1 ? uPlot.join(tables) : tables[0];
+    this.joined = [x, ...values];
+    return [x, ...values.flatMap((raw) => [raw, this.panel.smoothing > 0 ? smooth(raw, this.panel.smoothing) : raw])];
+  }
+
+  allValues() {
+    return this.series.flatMap(({ key }) => known((this.panel.data.series[key] || [[], []])[1]));
   }
 
   isLogarithmic() {
-    const values = this.series.flatMap(({ key }) => known(this.panel.data.series[key] || []));
+    const values = this.allValues();
     const isChosen = this.panel.logarithmic || this.element.dataset.scale === "log";
     return isChosen && values.length > 0 && values.every((value) => value > 0);
   }
 
   // y starts where the news is: the first wild values of a training do not flatten the rest.
   range() {
-    const values = this.series.flatMap(({ key }) => known(this.panel.data.series[key] || [])).sort((a, b) => a - b);
+    const values = this.allValues().sort((a, b) => a - b);
     if (!values.length) return [0, 1];
     const low = values[0];
     let high = values[values.length - 1];
@@ -98,16 +102,16 @@ class Chart {
         fill: css("--gc-surface"),
         show: (plot, index) => known(plot.data[index]).length < FEW_POINTS,
       };
-      const faint = { stroke, width: 1, alpha: 0.33, spanGaps: true, points: { show: false }, show: this.panel.smoothing > 0 };
+      const faint = { stroke, width: 1, alpha: 0.33, points: { show: false }, show: this.panel.smoothing > 0 };
       // One line alone needs no dash to be told apart; a rate that jumps is drawn as steps.
       const dash = this.series.length > 1 ? DASHES[colour] : [];
       const paths = this.element.dataset.scale === "log" ? uPlot.paths.stepped({ align: 1 }) : undefined;
-      return [faint, { label: word, stroke, width: 2, dash, spanGaps: true, points, paths }];
+      return [faint, { label: word, stroke, width: 2, dash, points, paths }];
     });
     const options = {
       ...this.size(),
       legend: { show: false },
-      cursor: { y: false, drag: { x: false, y: false }, sync: { key: this.key }, points: { size: 7, width: 2, fill: css("--gc-surface") } },
+      cursor: { y: false, drag: { x: false, y: false }, sync: { key: this.key, scales: ["x", null] }, points: { size: 7, width: 2, fill: css("--gc-surface") } },
       scales: { x: { time: false, range: (_plot, low, high) => [low < high * 0.1 ? 0 : low, high > low ? high : low + 1] }, y: { distr: this.isLogarithmic() ? 3 : 1, range: () => this.range() } },
       axes: [
         { ...axis, size: 26, gap: 4, values: (_plot, splits) => splits.map((value) => tick(value, "")) },
@@ -126,7 +130,7 @@ class Chart {
   }
 
   update() {
-    if (!this.panel.data.x.length) return this.empty();
+    if (!this.series.some(({ key }) => this.panel.data.series[key]?.[0].length)) return this.empty();
     if (!this.plot || this.drawnLogarithmic !== this.isLogarithmic()) {
       this.drawnLogarithmic = this.isLogarithmic();
       return this.draw();
@@ -148,24 +152,27 @@ class Chart {
     this.element.replaceChildren(words);
   }
 
-  // The values under the cursor stand in the legend, the last ones in the name that a screen reader says.
+  // The values under the cursor stand in the legend, without a cursor those that the table says (`still`), else the last ones.
+  // The name that a screen reader says has the latter.
   showValues() {
     const place = this.plot?.cursor.idx ?? null;
-    const last = this.panel.data.x.length - 1;
-    const names = this.series.map(({ key, word }) => {
-      const values = this.panel.data.series[key] || [];
-      this.head.querySelector(`[data-value="${CSS.escape(key)}"]`).textContent = write(before(values, place ?? last), this.unit);
-      return `${word} ${write(before(values, last), this.unit)}`;
+    const [x, ...columns] = this.joined || [[]];
+    const last = x.length - 1;
+    const names = this.series.map(({ key, word, still }, number) => {
+      const values = columns[number] || [];
+      this.head.querySelector(`[data-value="${CSS.escape(key)}"]`).textContent = place === null && still ? still : write(before(values, place ?? last), this.unit);
+      return `${word} ${still || write(before(values, last), this.unit)}`;
     });
     this.element.setAttribute("aria-label", `${this.element.dataset.title}: ${names.join(", ")}`);
-    this.panel.showCursor(place);
+    if (place !== null) this.panel.showCursor(x[place]);
+    else if (this.plot) this.panel.showCursor(null);
   }
 
   // A learning rate that jumps says by how much; one that falls all the time has nothing to mark.
   markSteps(plot) {
     if (this.element.dataset.scale !== "log") return;
     const [x, values] = [plot.data[0], plot.data[1]];
-    const known = values.filter((value) => value !== null);
+    const known = values.filter((value) => Number.isFinite(value));
     if (known.filter((value, place) => place && value !== known[place - 1]).length > 6) return;
     const { ctx, bbox } = plot;
     ctx.save();
@@ -176,7 +183,7 @@ class Chart {
     ctx.font = `${11 * devicePixelRatio}px ${css("--gc-sans")}`;
     let previous = null;
     values.forEach((value, place) => {
-      if (value === null) return;
+      if (!Number.isFinite(value)) return;
       const jump = previous === null || previous === 0 ? 1 : value / previous;
       if (jump > 0 && (jump <= 0.55 || jump >= 1.9)) {
         const at = plot.valToPos(x[place], "x", true);
@@ -203,7 +210,7 @@ function decades(_plot, _axis, low, high) {
 }
 
 function before(values, place) {
-  for (let at = Math.min(place, values.length - 1); at >= 0; at--) if (values[at] !== null) return values[at];
+  for (let at = Math.min(place, values.length - 1); at >= 0; at--) if (Number.isFinite(values[at])) return values[at];
   return null;
 }
 
@@ -213,10 +220,51 @@ class Panel {
     this.axis = "step";
     this.smoothing = 0;
     this.logarithmic = false;
-    this.data = { x: [], series: {} };
+    this.data = { series: {} };
+    this.key = `charts-${number}`;
     this.asked = 0;
-    this.charts = [...root.querySelectorAll("[data-chart]")].map((element) => new Chart(this, element, `charts-${number}`));
+    this.charts = [...root.querySelectorAll("[data-chart]")].map((element) => new Chart(this, element, this.key));
     this.listen();
+  }
+
+  // A job's program decides what it logs, and may log more while the page is open: a graph is made when its first value comes.
+  makeCharts() {
+    const place = this.root.querySelector("[data-own-charts]");
+    if (!place) return;
+    const described = this.data.charts || [];
+    place.classList.toggle("is-empty", !described.length);
+    if (!described.length) place.textContent = this.root.dataset.wordsEmpty;
+    const shown = this.showsAll ? described : described.slice(0, OPEN_CHARTS);
+    const wanted = shown.map((chart) => JSON.stringify(chart));
+    if (described.length && wanted.join() !== this.wanted?.join()) {
+      this.wanted = wanted;
+      for (const chart of this.charts) chart.plot?.destroy();
+      place.replaceChildren(...this.elementsOf(shown));
+      this.charts = [...place.querySelectorAll("[data-chart]")].map((element) => new Chart(this, element, this.key));
+    }
+    const more = this.root.querySelector("[data-more-charts]");
+    more.hidden = shown.length === described.length;
+    more.textContent = this.root.dataset.wordsMore.replace("{n}", described.length - shown.length);
+    const note = this.root.querySelector("[data-charts-note]");
+    note.hidden = !this.data.left_out;
+    note.textContent = this.root.dataset.wordsLeftOut.replace("{n}", this.data.left_out);
+  }
+
+  elementsOf(described) {
+    const { content } = this.root.querySelector("[data-chart-template]");
+    const elements = [];
+    let group = "";
+    described.forEach((chart) => {
+      if (chart.group !== group && chart.group) {
+        const heading = document.createElement("h3");
+        heading.className = "chart-group";
+        heading.textContent = chart.group;
+        elements.push(heading);
+      }
+      group = chart.group;
+      elements.push(filledTemplate(content, chart, `graph-${chart.name}`));
+    });
+    return elements;
   }
 
   listen() {
@@ -236,6 +284,10 @@ class Panel {
     });
     root.querySelector("[data-logarithmic]").addEventListener("change", (event) => {
       this.logarithmic = event.target.checked;
+      this.update();
+    });
+    root.querySelector("[data-more-charts]")?.addEventListener("click", () => {
+      this.showsAll = true;
       this.update();
     });
     document.addEventListener("gc:theme", () => this.charts.forEach((chart) => chart.plot && chart.draw()));
@@ -264,14 +316,39 @@ class Panel {
   }
 
   update() {
+    this.makeCharts();
     for (const chart of this.charts) chart.update();
   }
 
-  showCursor(place) {
+  showCursor(x) {
     const words = { step: this.root.dataset.wordsStep, epoch: this.root.dataset.wordsEpoch, time: this.root.dataset.wordsTime };
-    const text = place === null ? "" : `${words[this.axis]} ${tick(this.data.x[place], "")}`;
+    const text = x === null ? "" : `${words[this.axis]} ${tick(x, "")}`;
     this.root.querySelector("[data-cursor]").textContent = text;
   }
+}
+
+// The macro `chart` wrote the template; only its words and the place of its lines are filled in.
+function filledTemplate(content, chart, id) {
+  const panel = content.firstElementChild.cloneNode(true);
+  const title = panel.querySelector("h3");
+  const plot = panel.querySelector("[data-chart]");
+  panel.setAttribute("aria-labelledby", `${id}-title`);
+  title.id = `${id}-title`;
+  title.textContent = chart.title;
+  plot.id = id;
+  plot.setAttribute("aria-label", chart.title);
+  Object.assign(plot.dataset, { title: chart.title, unit: chart.unit, scale: chart.scale, series: JSON.stringify(chart.lines) });
+  const legend = panel.querySelector(".chart-legend");
+  const sample = legend.firstElementChild;
+  legend.replaceChildren(...chart.lines.map((line) => filledLegend(sample.cloneNode(true), line)));
+  return panel;
+}
+
+function filledLegend(entry, { key, word, colour }) {
+  entry.querySelector(".dash").setAttribute("class", `dash c${colour}`);
+  entry.querySelector("b").dataset.value = key;
+  entry.querySelector("b").before(`${word} `);
+  return entry;
 }
 
 let library = null;

@@ -1,6 +1,4 @@
-// Forms: − and +, the typed name that frees a red button, one submission per click, an upload that says how far it is.
-
-const SVG = document.querySelector("svg")?.namespaceURI;
+// Forms: − and +, the typed name that frees a red button, one submission per click, faults beside their fields.
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-stepper] [data-step]");
@@ -27,67 +25,93 @@ addEventListener("pageshow", () => {
 });
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (event.defaultPrevented || form.method !== "post") return;
+  if (event.defaultPrevented || form.method !== "post" || "upload" in form.dataset) return;
   if ("sent" in form.dataset) {
     event.preventDefault();
     return;
   }
-  form.dataset.sent = "";
-  if ("upload" in form.dataset && [...form.querySelectorAll("[type=file]")].some((input) => input.files.length)) {
+  if ("sessionOver" in document.body.dataset) {
     event.preventDefault();
-    upload(form, event.submitter);
+    const { submitter } = event;
+    document.body.dispatchEvent(new CustomEvent("gc:sign-in", { detail: { then: () => form.requestSubmit(submitter) } }));
+    return;
+  }
+  form.dataset.sent = "";
+});
+
+// Enter in a field of a form with a live estimate would submit it before the estimate has followed.
+document.addEventListener("keydown", (event) => {
+  const field = event.target;
+  const isPlain = event.key === "Enter" && !event.isComposing && field instanceof HTMLInputElement && field.type !== "submit";
+  if (!isPlain || field.form?.dataset.enter !== "ignored") return;
+  event.preventDefault();
+  field.dispatchEvent(new Event("change", { bubbles: true }));
+});
+
+// `data-field-errors` is the id of the form that an answer speaks of; each child is the sentence of one field.
+function markFields(answer) {
+  const form = document.getElementById(answer.dataset.fieldErrors);
+  if (!form) return;
+  const sentences = new Map([...answer.children].map((each) => [each.dataset.for, each.firstElementChild]));
+  for (const field of form.querySelectorAll("[aria-invalid], [data-invalid]")) {
+    if (!sentences.has(field.id)) unmark(field);
+  }
+  for (const [name, sentence] of sentences) {
+    const field = document.getElementById(name);
+    if (field && form.contains(field)) mark(field, sentence);
+  }
+}
+
+function mark(field, sentence) {
+  const id = `${field.id}-problem`;
+  const shown = document.getElementById(id);
+  if (shown?.textContent === sentence.textContent) return;
+  const problem = sentence.cloneNode(true);
+  problem.id = id;
+  if (shown) shown.replaceWith(problem);
+  else if (field.localName === "fieldset") field.append(problem);
+  else (field.closest(".stepper") || field).after(problem);
+  // A group of boxes takes no aria-invalid.
+  field.setAttribute(field.matches("input, select, textarea") ? "aria-invalid" : "data-invalid", "true");
+  field.setAttribute("aria-describedby", [id, ...descriptions(field, id)].join(" "));
+}
+
+function unmark(field) {
+  const id = `${field.id}-problem`;
+  document.getElementById(id)?.remove();
+  field.removeAttribute("aria-invalid");
+  field.removeAttribute("data-invalid");
+  const rest = descriptions(field, id).join(" ");
+  if (rest) field.setAttribute("aria-describedby", rest);
+  else field.removeAttribute("aria-describedby");
+}
+
+function descriptions(field, besides) {
+  return (field.getAttribute("aria-describedby") || "").split(" ").filter((id) => id && id !== besides);
+}
+
+for (const name of ["htmx:after:swap", "gc:field-errors"]) {
+  document.addEventListener(name, () => document.querySelectorAll("[data-field-errors]").forEach(markFields));
+}
+
+// The filter above a list of boxes hides what does not match; what is ticked stays in sight.
+document.addEventListener("input", (event) => {
+  if (!event.target.matches("[data-pick-filter]")) return;
+  const wanted = event.target.value.trim().toLocaleLowerCase();
+  for (const option of event.target.closest(".pick-list").querySelectorAll(".pick-options label")) {
+    option.hidden = !option.textContent.toLocaleLowerCase().includes(wanted) && !option.querySelector("input").checked;
   }
 });
 
-// Says how far an upload is, in numbers alone. Without scripts, or where this fails, the browser sends the form itself.
-function upload(form, submitter) {
-  form.querySelector(".upload-progress")?.remove();
-  const { place, fill, words } = progress();
-  const request = new XMLHttpRequest();
-  (form.querySelector(".form-foot") || form).append(place);
-  const files = [...form.querySelectorAll("[type=file]")].flatMap((input) => [...input.files]);
-  if (files.reduce((sum, file) => sum + file.size, 0) > Number(form.dataset.limit || Infinity)) {
-    delete form.dataset.sent;
-    words.value = form.dataset.wordsTooLarge;
-    return;
-  }
-  request.upload.addEventListener("progress", (event) => {
-    if (!event.lengthComputable) return;
-    const percent = (event.loaded / event.total) * 100;
-    const [done, all] = [event.loaded, event.total].map((bytes) => (bytes / 2 ** 20).toFixed(1));
-    fill.setAttribute("width", percent.toFixed(1));
-    words.value = `${Math.floor(percent)} % · ${done} / ${all} MiB`;
-  });
-  request.addEventListener("load", () => {
-    // A taken form leads to another page; a refused one comes back whole, with its reason.
-    if (request.status < 400) return location.assign(request.responseURL);
-    const page = new DOMParser().parseFromString(request.responseText, "text/html");
-    document.getElementById("content").replaceWith(page.getElementById("content"));
-    return document.querySelector("[data-focus-first]")?.focus();
-  });
-  request.addEventListener("error", () => form.submit());
-  request.open("POST", form.action);
-  request.send(new FormData(form, submitter));
-}
-
-function progress() {
-  const place = document.createElement("div");
-  place.className = "upload-progress";
-  place.setAttribute("role", "status");
-  const drawing = document.createElementNS(SVG, "svg");
-  drawing.setAttribute("class", "meter");
-  drawing.setAttribute("viewBox", "0 0 100 6");
-  drawing.setAttribute("preserveAspectRatio", "none");
-  drawing.setAttribute("aria-hidden", "true");
-  const [ground, fill] = ["ground", "fill"].map((name) => {
-    const part = document.createElementNS(drawing.namespaceURI, "rect");
-    part.setAttribute("class", name);
-    part.setAttribute("height", 6);
-    drawing.append(part);
-    return part;
-  });
-  ground.setAttribute("width", 100);
-  const words = document.createElement("output");
-  place.append(drawing, words);
-  return { place, fill, words };
-}
+// "Use …" beside a refused value puts it into the field; the form, its file and all else stay.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-suggestion]");
+  const field = link && document.getElementById(link.dataset.field);
+  if (!field) return;
+  event.preventDefault();
+  field.value = link.dataset.suggestion;
+  unmark(field);
+  field.focus();
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  field.dispatchEvent(new Event("change", { bubbles: true }));
+});

@@ -36,7 +36,7 @@ function noteEvent() {
 
 function open(again) {
   clearTimeout(retry);
-  if (source || document.hidden) return;
+  if (source || document.hidden || "sessionOver" in body.dataset) return;
   const subscribed = topics();
   // The first stream begins with the events that were published since the page was rendered.
   const since = again ? "" : `&since=${body.dataset.since}`;
@@ -50,7 +50,10 @@ function open(again) {
     beatMs = 1_000 * parse(event.data).seconds || beatMs;
     noteEvent();
   });
-  opened.addEventListener("end", close); // the session is over; the next click leads to the sign-in page
+  opened.addEventListener("end", () => {
+    close();
+    body.dispatchEvent(new Event("gc:check-session"));
+  });
   for (const name of eventNames(subscribed)) {
     opened.addEventListener(name, (event) => {
       noteEvent();
@@ -61,6 +64,7 @@ function open(again) {
     showMarks();
     if (opened.readyState !== EventSource.CLOSED) return; // the browser reconnects by itself
     close();
+    body.dispatchEvent(new Event("gc:check-session"));
     retry = setTimeout(() => open(true), RETRY_MS[Math.min(failures++, RETRY_MS.length - 1)]);
   });
 }
@@ -83,7 +87,20 @@ function ago(words, seconds) {
   return words.agoMin.replace("{n}", Math.floor(seconds / 60));
 }
 
+function showSignedOut() {
+  for (const mark of document.querySelectorAll("[data-live]")) {
+    if (mark.dataset.live === "out") continue;
+    const link = document.createElement("a");
+    link.href = `${body.dataset.signIn}?next=${encodeURIComponent(location.pathname + location.search)}`;
+    link.dataset.signInHere = "";
+    link.textContent = mark.dataset.wordsOut;
+    mark.replaceChildren(link);
+    mark.dataset.live = "out";
+  }
+}
+
 function showMarks() {
+  if ("sessionOver" in body.dataset) return showSignedOut();
   if (!lastEventAt) return;
   const since = Date.now() - lastEventAt;
   const stale = since > beatMs + LATE_MS || source?.readyState !== EventSource.OPEN;
@@ -107,6 +124,11 @@ if (address) {
     if (document.hidden) close();
     else open(true);
   });
+  body.addEventListener("gc:signed-out", () => {
+    close();
+    showMarks();
+  });
+  body.addEventListener("gc:signed-in", () => open(true));
   addEventListener("pagehide", close);
   addEventListener("pageshow", (event) => event.persisted && open(true));
 }

@@ -34,6 +34,7 @@ class Log {
     this.lines = root.querySelector("[data-lines]");
     this.followButton = root.querySelector("[data-follow]");
     this.newButton = root.querySelector("[data-new]");
+    this.skippedButton = root.querySelector("[data-skipped]");
     this.follows = true;
     this.touched = 0; // when a person last moved the lines
     this.listen();
@@ -53,6 +54,7 @@ class Log {
     lines.addEventListener("click", (event) => event.target.matches(".log-line > i") && this.point(event.target));
     this.followButton.addEventListener("click", () => this.setFollow(!this.follows));
     this.newButton.addEventListener("click", () => this.setFollow(true));
+    this.skippedButton.addEventListener("click", () => this.loadSkipped());
     for (const select of root.querySelectorAll("select")) select.addEventListener("change", () => this.choose());
     root.querySelector("[data-wrap]").addEventListener("change", (event) => lines.classList.toggle("wrap", event.target.checked));
     this.finder = new Finder(root, lines, () => this.setFollow(false));
@@ -65,6 +67,9 @@ class Log {
   }
 
   choose() {
+    const chosen = [...this.root.querySelectorAll("select")];
+    // Several logs in one are rendered by the server.
+    if (chosen.some((select) => ["both", "all"].includes(select.value))) return chosen[0].form.requestSubmit();
     const address = new URL(location.href);
     for (const select of this.root.querySelectorAll("select")) {
       address.searchParams.set(select.name, select.value);
@@ -89,9 +94,10 @@ class Log {
     this.fresh = 0;
     this.open = null; // the last line, while its end has not been written
     this.busy = null;
+    this.skipped = null; // where the window ended before it went on at the file's end: its byte, and its line if counted
     this.finder.forget();
     this.lines.replaceChildren();
-    this.newButton.hidden = true;
+    this.newButton.hidden = this.skippedButton.hidden = true;
     const linkedLine = Number(location.hash.match(/^#L(\d+)/)?.[1] || 0);
     if (linkedLine) this.toHash();
     else this.reload(-CHUNK_BYTES);
@@ -136,6 +142,7 @@ class Log {
       this.next = chunk.next;
       this.firstLine = chunk.line ?? (chunk.start === 0 ? 1 : null);
       this.append(chunk.bytes);
+      this.showSkipped();
       this.fresh = 0;
       if (!chunk.bytes.length) this.showCount();
       if (!chunk.isEnd) queueMicrotask(() => this.newer());
@@ -145,7 +152,7 @@ class Log {
   newer() {
     return this.once(async (isMine) => {
       for (let more = 1; more; ) {
-        if (more > MAX_CHUNKS) return this.restart(); // it is written faster than shown: go on at its end
+        if (more > MAX_CHUNKS) return this.skip();
         const chunk = await this.fetchChunk(this.next);
         if (!isMine()) return;
         if (chunk.start < this.next) return this.restart(); // the file is shorter than it was: another one
@@ -174,7 +181,41 @@ class Log {
       }
       this.prepend(bytes);
       this.start = from;
+      this.showSkipped();
     });
+  }
+
+  // It is written faster than shown: go on at its end, and say how much lies between.
+  skip() {
+    const counted = this.firstLine === null ? null : this.firstLine + this.count;
+    const skipped = this.skipped ?? { offset: this.next, line: counted };
+    this.restart();
+    this.skipped = skipped;
+  }
+
+  showSkipped() {
+    const { skipped, skippedButton } = this;
+    if (skipped && this.start <= skipped.offset) this.skipped = null;
+    skippedButton.hidden = !this.skipped;
+    if (!this.skipped) return;
+    const isCounted = skipped.line !== null && this.firstLine !== null;
+    skippedButton.textContent = isCounted
+      ? `${this.words("wordsSkipped", Math.max(1, this.firstLine - skipped.line))} ↑`
+      : `${this.root.dataset.wordsSkippedSome} ↑`;
+  }
+
+  // As far as the window reaches; whoever scrolls up from there loads the rest.
+  async loadSkipped() {
+    this.setFollow(false);
+    for (let start = -1; this.skipped && this.start !== start && this.count < KEPT_LINES; ) {
+      if (this.busy) {
+        await new Promise((done) => setTimeout(done, 50));
+        continue;
+      }
+      start = this.start;
+      await this.older();
+    }
+    this.lines.scrollTop = 0;
   }
 
   split(bytes) {

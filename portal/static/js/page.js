@@ -7,7 +7,10 @@ function ready(scope) {
 
 ready(document);
 document.querySelector("[data-focus-first]")?.focus();
-document.addEventListener("htmx:after:swap", (event) => ready(event.target instanceof Element ? event.target : document));
+document.addEventListener("htmx:after:swap", (event) => {
+  ready(event.target instanceof Element ? event.target : document);
+  for (const passing of document.querySelectorAll("[data-passing]")) passing.remove(); // what it announced shows below it
+});
 
 const menu = document.getElementById("menu");
 document.addEventListener("keydown", (event) => {

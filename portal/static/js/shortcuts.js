@@ -27,7 +27,7 @@ document.addEventListener("keydown", (event) => {
   if (going && event.timeStamp - going < 1_500 && PLACES[event.key]) {
     location.assign(PLACES[event.key]);
   } else if (event.key === "/") {
-    const field = document.querySelector("[data-find], [data-search]");
+    const field = document.querySelector("[data-find]") ?? document.querySelector("[data-search]");
     if (field) {
       event.preventDefault();
       field.focus();

@@ -8,7 +8,7 @@ from cluster.files import checkpoints
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from cluster.services.jobs.file_deletions import require_files
 from portal.views.jobs.job_log import read_job_view_of_request
-from portal.web.file_responses import send_file_so_far
+from portal.web.file_responses import requested_range, send_file_so_far
 
 blueprint = Blueprint("job_checkpoints", __name__)
 
@@ -22,7 +22,7 @@ def download(job_id: int, name: str) -> Response:
     require_files(view.job)
     try:
         with open_file_beneath(view.files.root, *view.files.out, checkpoints.FOLDER, name) as file:
-            response = send_file_so_far(file, "application/octet-stream")
+            response = send_file_so_far(file, "application/octet-stream", requested_range())
     except (FileMissing, FileNotPlain) as error:
         raise NotFound("checkpoint", name) from error
     filename = f"job-{job_id}-attempt-{view.number}-{name}"

@@ -1,23 +1,19 @@
-"""Serves a job's log: chunks by byte offset, the whole file as text or as a download."""
+"""Serves a job's log as a whole: as text or as a download. Pieces come from portal/live/log_answers.py."""
 
-from flask import Blueprint, request
+from flask import Blueprint
 from werkzeug.wrappers import Response
 
 from cluster.domain.errors import NotFound, Refused
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from cluster.services.jobs import queries
-from cluster.services.jobs.file_deletions import require_files
+from cluster.services.jobs.file_deletions import read_attempt_with_files
 from portal.job_files import log_chunks
 from portal.job_files.folders import out_path_parts
-from portal.job_files.line_counter import LineCounter
-from portal.presenters.jobs.job_log_tab import log_file_name, read_rank, read_stream_kind
+from portal.presenters.jobs.job_log_tab import read_rank, read_stream_kind
 from portal.presenters.jobs.job_page import JobView, read_job_view
-from portal.shared_objects import shared_object
 from portal.web import query_params
-from portal.web.file_responses import send_file_so_far
+from portal.web.file_responses import requested_range, send_file_so_far
 from portal.web.request_context import current_actor, current_cluster
-
-MAX_OFFSET_DIGITS = 15
 
 blueprint = Blueprint("job_log", __name__)
 
@@ -29,47 +25,10 @@ def read_job_view_of_request(job_id: int) -> JobView:
 
 def read_log_file_name() -> str:
     """The file that `rank` (a number, or `launcher`) and `stream` name. Raises Refused."""
-    name = log_file_name(read_rank(), read_stream_kind())
+    name = log_chunks.log_file_name(read_rank(), read_stream_kind())
     if not log_chunks.is_log_file_name(name):
         raise Refused("rank", "value.not_a_whole_number", value=read_rank())
     return name
-
-
-def read_byte_offset() -> int:
-    text = request.args.get("offset", "0")
-    digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= MAX_OFFSET_DIGITS):
-        raise Refused("offset", "value.not_a_whole_number", value=text[:40])
-    return int(text)
-
-
-@blueprint.get("/jobs/<int:job_id>/log")
-def chunk(job_id: int) -> Response:
-    """At most 256 KiB of the file as it is, from `offset` (negative: from the end).
-
-    X-Log-Start and X-Log-Next are the bytes' place, X-Log-EOF is 1 where the file ends there, X-Log-Line is
-    the number of the first line where it is quick to count. What is no UTF-8 the reader's decoder replaces:
-    changed bytes would no longer fit their offsets. What is no plain file is empty: the page says so beside it.
-    """
-    number, limit = query_params.id_param("attempt"), query_params.id_param("limit")
-    attempt = queries.read_attempt(current_cluster(), current_actor(), job_id, number)
-    folder = out_path_parts(attempt.workspace_id, job_id, attempt.number)
-    name, offset = read_log_file_name(), read_byte_offset()
-    try:
-        with open_file_beneath(current_cluster().settings.storage_dir, *folder, name) as file:
-            chunk = log_chunks.read_log_chunk(
-                file, offset, log_chunks.CHUNK_BYTES if limit is None else limit
-            )
-            line = shared_object(LineCounter).count_before(file, chunk.start)
-    except (FileMissing, FileNotPlain):
-        chunk, line = log_chunks.LogChunk(0, 0, 0, b""), 0
-    response = Response(chunk.data, mimetype="text/plain")
-    response.headers["X-Log-Start"] = str(chunk.start)
-    response.headers["X-Log-Next"] = str(chunk.next)
-    response.headers["X-Log-EOF"] = "1" if chunk.is_end else "0"
-    if line is not None:
-        response.headers["X-Log-Line"] = str(line + 1)
-    return response
 
 
 @blueprint.get("/jobs/<int:job_id>/log/raw")
@@ -84,14 +43,15 @@ def download(job_id: int) -> Response:
 
 
 def send_log(job_id: int, *, is_attachment: bool) -> Response:
-    view, name = read_job_view_of_request(job_id), read_log_file_name()
-    require_files(view.job)
+    cluster, name = current_cluster(), read_log_file_name()
+    attempt = read_attempt_with_files(cluster, current_actor(), job_id, query_params.id_param("attempt"))
+    folder = out_path_parts(attempt.workspace_id, job_id, attempt.number)
     try:
-        with open_file_beneath(view.files.root, *view.files.out, name) as file:
-            response = send_file_so_far(file)
+        with open_file_beneath(cluster.settings.storage_dir, *folder, name) as file:
+            response = send_file_so_far(file, wanted_range=requested_range())
     except (FileMissing, FileNotPlain) as error:
         raise NotFound("log", name) from error
     if is_attachment:
-        filename = f"job-{job_id}-attempt-{view.number}-{name}.log"
+        filename = f"job-{job_id}-attempt-{attempt.number}-{name}.log"
         response.headers.set("Content-Disposition", "attachment", filename=filename)
     return response

@@ -8,6 +8,7 @@ from portal.job_files.metrics import CurveAxis
 from portal.job_files.metrics_csv import open_csv_export
 from portal.job_files.metrics_table import metrics_in_lines
 from portal.presenters.jobs.job_page import JobView
+from portal.presenters.jobs.metric_charts import describe_charts
 from portal.views.jobs.job_log import read_job_view_of_request
 from portal.web import query_params
 from portal.web.csv_responses import csv_attachment
@@ -39,7 +40,11 @@ def metrics_json(view: JobView, axis: CurveAxis) -> Response:
     values = view.files.metrics
     tag = f"{view.number}-{axis}-{values.read_bytes}-{int(values.is_whole)}"
     is_unchanged = request.if_none_match.contains(tag)
-    response = Response(status=304) if is_unchanged else jsonify(job_curves(values, axis))
+    response = (
+        Response(status=304)
+        if is_unchanged
+        else jsonify(job_curves(values, axis) | {"charts": describe_charts(values.series)})
+    )
     response.set_etag(tag)
     response.headers["Cache-Control"] = "private, no-cache"
     return response

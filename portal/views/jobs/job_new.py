@@ -14,7 +14,7 @@ from cluster.services.jobs import queries, submission
 from cluster.services.sweeps.submission import submit_sweep
 from cluster.services.workspaces import queries as workspace_queries
 from cluster.store.trainings import Training
-from portal.presenters.jobs import job_estimate, job_form
+from portal.presenters.jobs import filled_forms, job_estimate, job_form, job_script
 from portal.web import forms, query_params
 from portal.web.request_context import current_actor, current_cluster
 
@@ -23,7 +23,8 @@ blueprint = Blueprint("job_new", __name__)
 
 @blueprint.get("/trainings/<int:training_id>/jobs/new")
 def new(training_id: int) -> str:
-    """`?before=<job id>` fills it in as that job was, `?units=` with another number of units."""
+    """`?before=<job id>` fills it in as that job was, `?longer=3` with three times the epochs; `?sweep=<sweep id>` as
+    that sweep was. `?units=` and `?dataset=` are other values to begin with."""
     training = visible_training(training_id)
     values = job_form.default_values(training)
     if before := query_params.id_param("before"):
@@ -31,9 +32,15 @@ def new(training_id: int) -> str:
         if job.training_id != training_id:
             raise NotFound("job", before)
         values |= job_form.values_from_job(job)
+        if longer := query_params.id_param("longer"):
+            values = filled_forms.make_longer(values, longer)
+    if sweep_id := query_params.id_param("sweep"):
+        return render_job_form(training, filled_forms.read_sweep_values(training, sweep_id), {}, {})
     values |= {"units": query_params.id_param("units") or values["units"]}
+    if chosen := query_params.id_param("dataset"):
+        values |= {"dataset": chosen}
     if training.model and not values.get("dataset"):
-        ready = job_form.first_ready_dataset(
+        ready = datasets.first_ready_dataset(
             datasets.list_datasets(current_cluster(), current_actor(), training.workspace_id)
         )
         values |= {"dataset": ready.id if ready else ""}
@@ -48,7 +55,7 @@ def create(training_id: int) -> Response:
         estimate = job_estimate.estimate_values(training)
         return html_response(render_job_form(training, request.form, estimate.get("errors", {}), estimate))
     try:
-        return redirect(create_job_or_sweep(training_id, job_form.read_job_form(training)), 303)
+        return redirect(create_job_or_sweep(training_id, job_estimate.read_request(training)), 303)
     except Refused as refusal:
         errors = job_estimate.form_error_messages(refusal)
         return html_response(render_job_form(training, request.form, errors, {"errors": errors}), 422)
@@ -77,6 +84,18 @@ def check(training_id: int) -> str:
     )
 
 
+@blueprint.post("/trainings/<int:training_id>/jobs/script")
+def script(training_id: int) -> str:
+    """The choice of the script alone, asked for when another version of the code is chosen."""
+    training = visible_training(training_id)
+    return render_template(
+        "jobs/_script.html",
+        training=training,
+        choice=job_script.choose_script(training, request.form, is_version_new=True),
+        errors={},
+    )
+
+
 def html_response(text: str, status: int = 200) -> Response:
     return Response(text, status, mimetype="text/html")
 
@@ -93,14 +112,14 @@ def render_job_form(
         "jobs/new.html",
         training=training,
         model=job_form.model_of(training),
-        code=trainings.list_code_files(cluster, training),
-        datasets=job_form.selectable_datasets(
+        choice=None if training.model else job_script.choose_script(training, values),
+        datasets=datasets.selectable_datasets(
             datasets.list_datasets(current_cluster(), current_actor(), training.workspace_id)
         ),
         in_use=workspace_queries.read_units_in_use_of(cluster, [training.workspace_id]).get(
             training.workspace_id, 0
         ),
-        launchers=job_form.LAUNCHERS,
+        launchers=job_script.offered_launchers(cluster, str(values.get("launcher", ""))),
         most_jobs=MAX_SWEEP_JOBS,
         values=values,
         ticked=forms.values_by_field(values),

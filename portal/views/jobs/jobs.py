@@ -1,56 +1,70 @@
 """Job pages: list, show with tabs, duplicate, stop and delete files."""
 
-from flask import Blueprint, flash, redirect, render_template, url_for
+from functools import partial
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
-from cluster.domain.errors import Conflict
+from cluster.domain.errors import Conflict, Refused
+from cluster.domain.jobs.annotations import LONGEST_TAG
+from cluster.domain.jobs.results import LONGEST_METRIC
 from cluster.domain.states import LIVE_JOB_STATES, JobState
 from cluster.services import trainings
-from cluster.services.jobs import file_deletions, stop_requests
+from cluster.services.jobs import chosen_jobs, continuations, file_deletions, saved_views, stop_requests
 from cluster.services.jobs import queries as job_queries
+from cluster.services.jobs.runs_table import JobFilter, JobOrder, list_runs
 from cluster.services.jobs.start_delays import read_start_delay
 from cluster.services.workspaces import queries
+from cluster.store.jobs import Job
 from portal.i18n.messages import localized_sentence
 from portal.i18n.translate import _
 from portal.presenters import queue_page
+from portal.presenters.jobs.job_files_tab import read_files_tab
 from portal.presenters.jobs.job_log_tab import read_log_tab
 from portal.presenters.jobs.job_page import read_job_view
-from portal.web import query_params
+from portal.web import forms, query_params
 from portal.web.fragments import render_page_or_fragment
 from portal.web.request_context import current_actor, current_cluster, read_once
 
-TABS = ("overview", "log", "checkpoints", "settings", "history")
+TABS = ("overview", "log", "checkpoints", "files", "settings", "history")
 STATES = {state.value: (state,) for state in JobState} | {"living": LIVE_JOB_STATES}
 FRAGMENTS = ("head", "facts", "overview")
 PAGE_LENGTH = 50
+LONGEST_SEARCH = 60
 
 blueprint = Blueprint("jobs", __name__)
 
 
 @blueprint.get("/jobs")
 def index() -> Response:
-    """Filters and the place in the list are in the address; one row more than is shown tells of a next page."""
+    """Search, order, filters and the place in the list are in the address; one row more than is shown tells of a next
+    page."""
     cluster, actor = current_cluster(), current_actor()
     state = query_params.choice_param("state", STATES)
     chosen = {name: query_params.id_param(name) for name in ("workspace", "training", "user", "sweep")}
-    rows = job_queries.list_jobs(
-        cluster,
-        actor,
-        states=STATES.get(state, ()),
-        workspace_id=chosen["workspace"],
-        training_id=chosen["training"],
-        user_id=chosen["user"],
-        sweep_id=chosen["sweep"],
-        before_id=query_params.id_param("before"),
-        limit=PAGE_LENGTH + 1,
+    order = JobOrder(query_params.choice_param("order", list(JobOrder), JobOrder.NEWEST))
+    wanted = JobFilter(
+        STATES.get(state, ()),
+        {f"{name}_id": key for name, key in chosen.items()},
+        tag=query_params.text_param("tag", LONGEST_TAG).lower(),
+        metric=query_params.text_param("metric", LONGEST_METRIC),
+        search=query_params.text_param("q", LONGEST_SEARCH),
     )
+    rows = list_runs(cluster, actor, wanted, order, query_params.id_param("before"), PAGE_LENGTH + 1)
+    shown = [row.job for row in rows[:PAGE_LENGTH]]
     return render_page_or_fragment(
         "jobs/list.html",
         "jobs/_list.html",
-        jobs=rows[:PAGE_LENGTH],
-        next_before=rows[PAGE_LENGTH - 1].id if len(rows) > PAGE_LENGTH else None,
+        jobs=shown,
+        parameters={row.job.id: row.parameters for row in rows},
+        next_before=shown[-1].id if len(rows) > PAGE_LENGTH else None,
+        is_live=any(job.ended_at is None for job in shown),
         state=state,
         chosen=chosen,
+        wanted=wanted,
+        order=order,
+        views=saved_views.list_views(cluster, actor),
+        saved_query=request.query_string.decode(errors="replace"),
         workspaces=read_once(queries.list_workspace_summaries),
         training=trainings.read_training(cluster, actor, chosen["training"]) if chosen["training"] else None,
         current_url_with=query_params.current_url_with,
@@ -76,13 +90,14 @@ def page(job_id: int) -> Response:
         view=view,
         tab=tab,
         shown=read_log_tab(view) if tab == "log" else None,
+        files=read_files_tab(view, request.args.get("path", "")) if tab == "files" else None,
         line=queue_page.queue_row_of_job(cluster, actor, job) if job.state is JobState.WAITING else None,
         start_delay=read_start_delay(cluster, job),
-        history=queue_page.list_past_reasons(cluster, job, cluster.clock())
-        if job.state is JobState.WAITING
-        else [],
+        history=queue_page.list_past_reasons(job.events) if job.state is JobState.WAITING else [],
         may_stop=stop_requests.can_stop_job(actor, job) and job.state in LIVE_JOB_STATES,
         may_delete_files=file_deletions.can_delete_files_now(actor, job),
+        may_continue=can_continue(job),
+        read_tags=partial(chosen_jobs.read_job_tags, cluster, job_id),
         current_url_with=query_params.current_url_with,
     )
 
@@ -94,6 +109,47 @@ def duplicate(job_id: int) -> Response:
     fewer = query_params.id_param("units")
     return redirect(
         url_for("job_new.new", training_id=job.training_id, before=job_id, units=fewer or None), 303
+    )
+
+
+def can_continue(job: Job) -> bool:
+    return (
+        job.state in continuations.CONTINUABLE_STATES
+        and continuations.find_continue_point(current_cluster(), job) is not None
+    )
+
+
+@blueprint.get("/jobs/<int:job_id>/continue")
+def confirm_continue(job_id: int) -> str:
+    return render_continue(job_id, {})
+
+
+@blueprint.post("/jobs/<int:job_id>/continue")
+def continue_(job_id: int) -> Response:
+    """A new job of the same code, parameters and units, which begins with the newest checkpoint."""
+    try:
+        forms.require_known_fields("name")
+        job = continuations.continue_job(current_cluster(), current_actor(), job_id, forms.text_field("name"))
+    except (Refused, Conflict) as refusal:
+        again = render_continue(job_id, forms.error_messages(refusal))
+        return Response(again, 422, mimetype="text/html")
+    return redirect(url_for("jobs.page", job_id=job.id), 303)
+
+
+def render_continue(job_id: int, errors: dict[str, str]) -> str:
+    """Shows the checkpoint and what the new job takes over, or why it cannot be continued."""
+    cluster, actor = current_cluster(), current_actor()
+    found = None
+    try:
+        found = continuations.read_continuation(cluster, actor, job_id)
+    except (Refused, Conflict) as refusal:
+        errors = errors or forms.error_messages(refusal)
+    return render_template(
+        "jobs/continue.html",
+        job=job_queries.read_job(cluster, actor, job_id),
+        found=found,
+        name=request.form.get("name") or (found.request.name if found else ""),
+        errors=errors,
     )
 
 
@@ -115,8 +171,6 @@ def stop(job_id: int) -> Response:
         )
     if job.state is JobState.STOPPED:
         flash(_("job-%(id)s is stopped; it had not begun.", id=job_id), "ok")
-    else:
-        flash(_("job-%(id)s is being stopped; its units come back within seconds.", id=job_id), "ok")
     return redirect(url_for("jobs.page", job_id=job_id), 303)
 
 
@@ -135,7 +189,6 @@ def delete_files(job_id: int) -> Response:
             409,
             mimetype="text/html",
         )
-    flash(_("The files of job-%(id)s are being deleted.", id=job_id), "ok")
     return redirect(url_for("jobs.page", job_id=job_id), 303)
 
 

@@ -29,7 +29,7 @@ def create() -> ResponseReturnValue:
     try:
         forms.require_known_fields("secret", "name", "password")
         user = first_administrator.create_first_administrator(
-            cluster, secret, forms.text_field("name"), password, client_address()
+            cluster, secret, forms.text_field("name"), password, client_address(), current_request_id()
         )
     except Refused as refusal:
         page = "first_administrator/page.html"

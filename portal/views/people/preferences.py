@@ -7,10 +7,10 @@ from flask_login import current_user
 from werkzeug.wrappers import Response
 
 from cluster.services.people import users
+from portal.after_sign_in import local_path
 from portal.i18n.translate import LANGUAGE_COOKIE, LANGUAGES
 from portal.layout.theme import THEME_COOKIE, THEMES
 from portal.web.request_context import current_actor, current_cluster
-from portal.web.session_cookie import local_path
 
 YEAR_SECONDS = 365 * 86400
 

@@ -1,14 +1,23 @@
-"""The profile page: password, mail address, sessions, API tokens, language and theme of the signed-in user."""
+"""The profile page: password, notifications, sessions, API tokens, language and theme of the signed-in user."""
 
 from flask import Blueprint, flash, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
 from cluster.domain.errors import Refused
+from cluster.domain.people.time_zones import proposed_zone_names
+from cluster.domain.refusals import Refusals
+from cluster.domain.states import NotificationKind
+from cluster.services.alerts.trial_messages import send_test_messages
+from cluster.services.notifications import choices
 from cluster.services.people import api_tokens, passwords, sessions, users
-from portal.i18n.translate import _, ngettext
+from portal.i18n.reader_zone import browser_zone, installation_zone
+from portal.i18n.translate import _, ngettext, request_language
+from portal.presenters.notification_form import prepare_notification_form
+from portal.views.command import describe_installation
 from portal.web import forms
 from portal.web.request_context import current_actor, current_cluster
+from portal.web.route_permissions import NotSignedIn
 
 blueprint = Blueprint("profile", __name__)
 
@@ -52,18 +61,26 @@ def render_profile(
 ) -> str:
     """`made` is the name and the text of a token just made, shown here and never again."""
     cluster, actor = current_cluster(), current_actor()
+    this_session = sessions.find_session(cluster, current_user.token)
+    if this_session is None:
+        raise NotSignedIn
     return render_template(
         "profile/page.html",
-        person=current_user.user,
+        person=this_session.user,
         sessions=sessions.list_sessions(cluster, actor),
-        this_session=sessions.find_session(cluster, current_user.token),
+        this_session=this_session,
         tokens=api_tokens.list_api_tokens(cluster, actor),
         token_days=TOKEN_DAYS,
         now=cluster.clock(),
-        sends_mail=bool(cluster.settings.mail_from),
+        notifications=prepare_notification_form(
+            cluster, choices.read_choices(cluster, actor), values, request_language()
+        ),
         errors=errors,
         values=values,
         made=made,
+        command=describe_installation(),
+        zone_names=proposed_zone_names(),
+        browser_zone=browser_zone() or installation_zone(),
     )
 
 
@@ -84,19 +101,46 @@ def change_password() -> ResponseReturnValue:
     return redirect(url_for("profile.page"), 303)
 
 
-@blueprint.post("/profile/mail")
-def set_mail() -> ResponseReturnValue:
-    """The address to which notifications are sent; an empty one stops them."""
+@blueprint.post("/profile/notifications")
+def set_notifications() -> ResponseReturnValue:
+    """What the person is told of, and where; an empty address stops its messages."""
     try:
-        forms.require_known_fields("email")
-        user = users.set_email(current_cluster(), current_actor(), forms.text_field("email"))
+        forms.require_known_fields("email", "wait_hours", "webhook_url", *NotificationKind)
+        choices.set_choices(
+            current_cluster(),
+            current_actor(),
+            [kind.value for kind in NotificationKind if forms.text_field(kind)],
+            forms.integer_field("wait_hours"),
+            forms.text_field("webhook_url"),
+            forms.text_field("email"),
+        )
     except Refused as refusal:
         return render_profile(forms.error_messages(refusal), dict(request.form)), 422
-    if user.email:
-        flash(_("What needs you is told by mail to %(address)s.", address=user.email), "ok")
-    else:
-        flash(_("Nothing is told by mail any more."), "ok")
-    return redirect(url_for("profile.page"), 303)
+    flash(_("Your notifications are kept."), "ok")
+    return redirect(url_for("profile.page", _anchor="notifications"), 303)
+
+
+@blueprint.post("/profile/notifications/test")
+def send_test() -> ResponseReturnValue:
+    """The test goes the way of all messages; what became of it stands on the page."""
+    try:
+        forms.require_known_fields()
+        send_test_messages(current_cluster(), current_actor())
+    except Refused as refusal:
+        return render_profile(forms.error_messages(refusal), {}), 422
+    flash(_("A test message is on its way."), "ok")
+    return redirect(url_for("profile.page", _anchor="notifications"), 303)
+
+
+@blueprint.post("/profile/time-zone")
+def set_time_zone() -> ResponseReturnValue:
+    """The zone in which pages show times; an empty one follows the browser."""
+    try:
+        forms.require_known_fields("time_zone")
+        users.set_preferences(current_cluster(), current_actor(), time_zone=forms.text_field("time_zone"))
+    except Refused as refusal:
+        return render_profile(forms.error_messages(refusal), dict(request.form)), 422
+    return redirect(url_for("profile.page", _anchor="time-zone"), 303)
 
 
 @blueprint.post("/profile/sessions/<int:session_id>/end")
@@ -115,12 +159,14 @@ def end_others() -> ResponseReturnValue:
 @blueprint.post("/profile/tokens")
 def create_token() -> ResponseReturnValue:
     """Answers with the page itself, because the text of the token is shown only now."""
+    refusals = Refusals()
+    read = refusals.check
     try:
-        forms.require_known_fields("token_name", "scope", "days")
-        scopes = SCOPES[forms.choice_field("scope", tuple(SCOPES))]
-        name, days = forms.text_field("token_name"), forms.integer_field("days")
+        read(forms.require_known_fields, "token_name", "scope", "days")
+        name, days = read(forms.text_field, "token_name") or "", read(forms.integer_field, "days")
+        scopes = SCOPES[read(forms.choice_field, "scope", tuple(SCOPES)) or "read"]
         token, text = api_tokens.create_api_token(
-            current_cluster(), current_actor(), name, list(scopes), days
+            current_cluster(), current_actor(), name, list(scopes), days, refusals
         )
     except Refused as refusal:
         errors = forms.error_messages(refusal)

@@ -1,65 +1,117 @@
 """User pages for administrators: list, create with a one-time link, change role, disable and enable. Users are never
 deleted."""
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from typing import Any, NamedTuple
+
+from flask import Blueprint, flash, redirect, render_template, request, session, url_for
 from flask.typing import ResponseReturnValue
 
 from cluster.domain.errors import Refused
+from cluster.domain.refusals import Refusals
 from cluster.domain.states import UserRole, UserState
 from cluster.services.jobs import queries
 from cluster.services.people import passwords, users
+from cluster.services.workspaces import invitations
 from cluster.services.workspaces import queries as workspace_queries
 from cluster.store.users import User
+from portal.i18n.shown_moments import ShownMoment, shown_age, shown_moment
 from portal.i18n.translate import _
-from portal.web import forms
+from portal.web import forms, query_params
 from portal.web.request_context import current_actor, current_cluster
 
 blueprint = Blueprint("users", __name__)
 
-FIELDS = ("name", "full_name", "role")
+FIELDS = ("name", "full_name", "email", "role", "workspaces")
+SHOWN_LINK = "shown_link"
+"""[user id, token] in the signed cookie of the browser, between making a link and showing it once."""
 ROLES = tuple(role.value for role in UserRole)
+PAGE_LENGTH = 50
 STATES = (UserState.ACTIVE.value, UserState.DISABLED.value)
 
 
 @blueprint.get("/users")
 def index() -> ResponseReturnValue:
-    """`state` and `q` (a part of a name) narrow the list; the service's own user is not a person."""
-    people = [
-        user
-        for user in users.list_users(current_cluster(), current_actor())
-        if user.state is not UserState.SERVICE
-    ]
-    asked_state, q = request.args.get("state", ""), request.args.get("q", "").strip()[:100]
-    shown = [
-        user
-        for user in people
-        if asked_state in ("", user.state.value) and q.lower() in f"{user.name} {user.full_name}".lower()
-    ]
-    return render_template("users/list.html", people=people, shown=shown, asked_state=asked_state, q=q)
+    """`state` and `q` (a part of a name) narrow the list, `after` is the keyset page."""
+    cluster, actor = current_cluster(), current_actor()
+    asked_state = query_params.choice_param("state", STATES)
+    q, after = request.args.get("q", "").strip()[:100], query_params.id_param("after")
+    state = UserState(asked_state) if asked_state else None
+    people = users.list_users_in_part(cluster, actor, q, state, after, PAGE_LENGTH + 1)
+    counts = users.count_users(cluster, actor)
+    return render_template(
+        "users/list.html",
+        count=sum(counts.values()),
+        administrators=counts.get(UserRole.ADMINISTRATOR, 0),
+        rows=[user_row(user) for user in people[:PAGE_LENGTH]],
+        next_after=people[PAGE_LENGTH - 1].id if len(people) > PAGE_LENGTH else None,
+        asked_state=asked_state,
+        q=q,
+        current_url_with=query_params.current_url_with,
+    )
+
+
+class UserRow(NamedTuple):
+    """`password_changed` is None while the person has not used the link."""
+
+    id: int
+    name: str
+    full_name: str
+    is_administrator: bool
+    state: UserState
+    created: ShownMoment | None
+    password_changed: ShownMoment | None
+
+
+def user_row(user: User) -> UserRow:
+    return UserRow(
+        user.id,
+        user.name,
+        user.full_name,
+        user.is_administrator,
+        user.state,
+        shown_moment(user.created_at),
+        shown_age(user.password_changed_at) if user.password_hash else None,
+    )
 
 
 @blueprint.get("/users/new")
 def new() -> ResponseReturnValue:
     values = {"role": UserRole.USER.value} | forms.read_prefilled(FIELDS)
-    return render_template("users/new.html", values=values, errors={})
+    return render_new_user(values, {}, request.args.getlist("workspaces"))
+
+
+def render_new_user(values: Any, errors: dict[str, str], chosen: list[str]) -> str:
+    """`chosen` are the ids of the workspaces that are ticked."""
+    return render_template(
+        "users/new.html",
+        values=values,
+        errors=errors,
+        chosen=chosen,
+        workspaces=invitations.list_open_workspaces(current_cluster(), current_actor()),
+    )
 
 
 @blueprint.post("/users/new")
 def create() -> ResponseReturnValue:
-    """Answers with the link, which is shown here and never again."""
+    """Leads to the page of the link, which is shown there once."""
+    refusals = Refusals()
+    read = refusals.check
     try:
-        forms.require_known_fields(*FIELDS)
-        user, secret = users.create_user(
+        read(forms.require_known_fields, *FIELDS)
+        user, secret = invitations.invite_user(
             current_cluster(),
             current_actor(),
-            forms.text_field("name"),
-            forms.text_field("full_name"),
-            UserRole(forms.choice_field("role", ROLES)),
+            read(forms.text_field, "name") or "",
+            read(forms.text_field, "full_name") or "",
+            read(forms.choice_field, "role", ROLES) or UserRole.USER,
+            read(forms.text_field, "email") or "",
+            read(forms.ids_field, "workspaces") or [],
+            refusals,
         )
     except Refused as refusal:
         errors = forms.error_messages_with_suggestion(refusal, "users.new")
-        return render_template("users/new.html", values=request.form, errors=errors), 422
-    return show_link(user, secret, is_new=True)
+        return render_new_user(request.form, errors, request.form.getlist("workspaces")), 422
+    return redirect_to_link(user.id, secret)
 
 
 @blueprint.get("/users/<int:user_id>")
@@ -70,24 +122,36 @@ def page(user_id: int) -> ResponseReturnValue:
 def render_user(user_id: int, errors: dict[str, str]) -> str:
     cluster, actor = current_cluster(), current_actor()
     user = users.read_user(cluster, actor, user_id)
-    theirs = [
-        workspace
-        for workspace in workspace_queries.list_workspaces(cluster, actor)
-        if user_id in {member.id for member in workspace.members}
-    ]
+    theirs = workspace_queries.list_workspaces_of_member(cluster, actor, user_id)
     return render_template("users/page.html", person=user, workspaces=theirs, errors=errors)
 
 
 @blueprint.post("/users/<int:user_id>/link")
 def make_link(user_id: int) -> ResponseReturnValue:
+    secret = passwords.issue_password_link(current_cluster(), current_actor(), user_id)
+    return redirect_to_link(user_id, secret)
+
+
+def redirect_to_link(user_id: int, secret: str) -> ResponseReturnValue:
+    """A page that is asked for by GET may be loaded again: nothing is made twice."""
+    session[SHOWN_LINK] = [user_id, secret]
+    return redirect(url_for("users.link", user_id=user_id), 303)
+
+
+@blueprint.get("/users/<int:user_id>/link")
+def link(user_id: int) -> ResponseReturnValue:
+    """Shows a new link once, under the address that the administrator's browser has used; afterwards until when it
+    works."""
     cluster, actor = current_cluster(), current_actor()
-    secret = passwords.issue_password_link(cluster, actor, user_id)
-    return show_link(users.read_user(cluster, actor, user_id), secret, is_new=False)
-
-
-def show_link(user: User, secret: str, is_new: bool) -> str:
-    address = current_cluster().settings.public_url.rstrip("/") + url_for("links.form", token=secret)
-    return render_template("users/link.html", person=user, link=address, is_new=is_new)
+    user = users.read_user(cluster, actor, user_id)
+    for_user, secret = session.pop(SHOWN_LINK, None) or (0, "")
+    path = url_for("links.form", token=secret) if for_user == user_id else ""
+    return render_template(
+        "users/link.html",
+        person=user,
+        link=request.host_url.rstrip("/") + path if path else "",
+        expires_at=passwords.read_link_expiry(cluster, actor, user_id),
+    )
 
 
 @blueprint.post("/users/<int:user_id>/role")
@@ -114,7 +178,7 @@ def render_disable(user_id: int, errors: dict[str, str]) -> str:
     living = [job for job in queries.list_jobs(cluster, actor, user_id=user_id) if job.ended_at is None]
     managed = [
         workspace
-        for workspace in workspace_queries.list_workspaces(cluster, actor)
+        for workspace in workspace_queries.list_workspace_summaries(cluster, actor)
         if workspace.manager_id == user_id
     ]
     return render_template("users/disable.html", person=user, living=living, managed=managed, errors=errors)

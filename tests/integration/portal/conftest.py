@@ -1,6 +1,5 @@
 """A portal under gunicorn on a free port, with the cluster behind it."""
 
-import os
 import subprocess
 import sys
 import time
@@ -8,34 +7,22 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from cluster.services.context import Cluster
-from cluster.services.people import sessions
-from cluster.store.users import User
 from tests.free_ports import free_port
-from tests.integration.conftest import a_cluster, a_ground, redis_server, settings_on
+from tests.integration.portal.served_cluster import ServedCluster, cluster_with_redis, service_environment
 
 ROOT = Path(__file__).parents[3]
 STARTS_WITHIN_SECONDS = 120
 
 
-@dataclass
-class Portal:
-    cluster: Cluster
-    process: "subprocess.Popen[bytes]"
-    port: int
-    log: Path
-
+class Portal(ServedCluster):
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
-
-    def token_for(self, user: User) -> str:
-        return sessions.begin_session(self.cluster, user.id, "127.0.0.1", "a test")
 
 
 @pytest.fixture(scope="module")
@@ -53,29 +40,20 @@ def lone_portal(migrated_file: Path) -> Iterator[Portal]:
 
 
 @contextmanager
-def a_portal(migrated_file: Path) -> Iterator[Portal]:
-    """With a Redis of its own."""
+def a_portal(migrated_file: Path, *options: str) -> Iterator[Portal]:
+    """With a Redis of its own; `options` are gunicorn's."""
     with (
-        a_ground() as ground,
-        redis_server(ground / "run" / "redis.sock") as redis_url,
-        a_cluster(settings_on(ground, migrated_file, redis_url)) as cluster,
-        serve(cluster, ground / "portal.log") as portal,
+        cluster_with_redis(migrated_file) as (cluster, ground),
+        serve(cluster, ground / "portal.log", *options) as portal,
     ):
         yield portal
 
 
 @contextmanager
-def serve(cluster: Cluster, log: Path) -> Iterator[Portal]:
-    settings, port = cluster.settings, free_port()
-    environment = os.environ | {
-        "GROUNDCREW_STATE_DIR": str(settings.state_dir),
-        "GROUNDCREW_CACHE_DIR": str(settings.cache_dir),
-        "GROUNDCREW_DATABASE_URL": settings.database_url,
-        "GROUNDCREW_REDIS_URL": settings.redis_url,
-        "GROUNDCREW_SECRET_KEY": settings.secret_key,
-        "GROUNDCREW_PORT": str(port),
-    }
-    options = ["--config", "python:portal.gunicorn", "--bind", f"127.0.0.1:{port}"]
+def serve(cluster: Cluster, log: Path, *more: str) -> Iterator[Portal]:
+    port = free_port()
+    environment = service_environment(cluster, port)
+    options = ["--config", "python:portal.gunicorn", "--bind", f"127.0.0.1:{port}", *more]
     command = [sys.executable, "-m", "gunicorn", *options, "portal.wsgi:app"]
     with log.open("wb") as sink:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=sink, stderr=sink)

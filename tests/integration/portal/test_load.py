@@ -31,6 +31,7 @@ from tests.builders import a_job, holding
 from tests.free_ports import free_port
 from tests.installation import ROOT
 from tests.integration.portal.conftest import Portal, a_portal, wait_until_it_answers
+from tests.integration.portal.live.conftest import serve
 
 SIZE = replace(FOUR_NODES, jobs=1_000, audit_entries=2_000, operations=100)
 MOST_BARE_PAGES = 400
@@ -89,11 +90,15 @@ def bare_flask_alone(folder: Path) -> Iterator[tuple[int, int]]:
         process.wait(60)
 
 
-def test_twenty_readers_of_a_log_get_every_line_soon(filled_portal: Portal) -> None:
+def test_twenty_readers_of_a_log_get_every_line_soon(filled_portal: Portal, tmp_path: Path) -> None:
     job, file = a_running_job(filled_portal)
-    people = [sign_in(filled_portal.cluster, SIZE, filled_portal.port, user_id, 1) for user_id in (1, 2)]
+    cluster = filled_portal.cluster
+    people = [sign_in(cluster, SIZE, cluster.settings.port, user_id, 1) for user_id in (1, 2)]
     readers = [[people[number % 2].cookie, job] for number in range(READERS)]
-    with reader_process({"port": filled_portal.port, "readers": readers, "seconds": SECONDS + 1}) as process:
+    with (
+        serve(cluster, tmp_path / "live.log") as live,
+        reader_process({"port": live.port, "readers": readers, "seconds": SECONDS + 1}) as process,
+    ):
         write_logs([file], LINES_PER_SECOND, SECONDS)
         seen = [Seen(**one) for one in read_seen(process)]
     assert [reader.is_refused for reader in seen] == [False] * READERS

@@ -1,6 +1,7 @@
 """One house for the session, put back before every test; and empty installations."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from cluster.services.people import credentials
 from portal import create_app
 from tests.conftest import sqlite_cluster
 from tests.pages.portal.filled_portal import House, build
+from worker.adapters.portal_certificates import ensure_authority
 
 
 class RequiredAttributes(Undefined):
@@ -54,7 +56,10 @@ def quick(quick_hashes: None) -> None:
 @pytest.fixture(scope="session")
 def one_house(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path) -> Iterator[House]:
     folder = tmp_path_factory.mktemp("house")
-    with sqlite_cluster(folder, migrated_file) as cluster:
+    ensure_authority(folder, "Groundcrew of a test")
+    with sqlite_cluster(folder, migrated_file) as plain:
+        settings = replace(plain.settings, authority_file=folder / "authority.pem")
+        cluster = replace(plain, settings=settings)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(credentials, "HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
             house = build(cluster, folder / "groundcrew.db")

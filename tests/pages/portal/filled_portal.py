@@ -18,6 +18,7 @@ from cluster.domain.states import (
     Visibility,
 )
 from cluster.services.context import Cluster
+from cluster.services.jobs import saved_views
 from cluster.services.people import api_tokens, passwords, sessions
 from cluster.services.storage import folders
 from cluster.store.datasets import Dataset
@@ -27,6 +28,7 @@ from cluster.store.users import User
 from cluster.store.workspaces import Workspace
 from portal import create_app
 from tests.builders import (
+    a_code_version,
     a_dataset,
     a_job,
     a_node,
@@ -96,6 +98,7 @@ def build(cluster: Cluster, file: Path) -> House:
     }
     session = sessions.find_session(cluster, sessions.begin_session(cluster, owner.id, "", "other"))
     assert session is not None
+    ids["view_id"] = saved_views.save_view(cluster, actor_of(owner), "mine", "state=running").id
     ids |= {"token_id": made.id, "session_id": session.id}
     bearer = {
         kind: api_tokens.create_api_token(cluster, actor_of(user), "bearer", ["repair"], 30)[1]
@@ -122,6 +125,7 @@ def make_trainings(cluster: Cluster, workspace: Workspace, owner: User) -> dict[
     node = a_node(cluster, 4, name="lab-a")
     public = a_training(cluster, workspace, owner, "lenet")
     private = a_training(cluster, workspace, owner, "idea", TrainingKind.ADVANCED, Visibility.PRIVATE)
+    a_code_version(cluster, private, [("train.py", b"print(1)\n")])
     now = cluster.clock()
     job = a_job(cluster, private, owner, 1, JobState.RUNNING, started_at=now, fence=1)
     holding(cluster, job, [node.units[0]])

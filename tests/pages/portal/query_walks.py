@@ -17,17 +17,13 @@ SQLITE = {
 }
 
 POSTGRESQL = {
-    "administrator /jobs?training: jobs",
     "administrator /jobs?workspace&state=failed: jobs",
-    "administrator /jobs?user&state=stopped: jobs",
     "administrator /accounting: allocations",
     "administrator /accounting: attempts",
     "administrator /accounting: jobs",
     "administrator /accounting?workspace: allocations",
     "administrator /accounting?workspace: attempts",
     "administrator /accounting?workspace: jobs",
-    "member /jobs?training: jobs",
-    "member /jobs?workspace&state=failed: jobs",
     "member /accounting: allocations",
     "member /accounting: attempts",
     "member /accounting: jobs",

@@ -49,8 +49,18 @@ OTHERS = {
     "repair": "back-up-now",
     "day": "20261119",
     "version": 1,
+    "howto": "jobs",
+    "number": 1,
 }
 """Arguments that are no ids of rows."""
+QUERIES = {
+    "job_files.download": "?path=rank-0.stdout",
+    "api_jobs.FileContent": "?path=rank-0.stdout",
+    "training_code.download": "?path=train.py",
+    "api_trainings.CodeContent": "?path=train.py",
+    "api_trainings.CodeComparison": "?before=1&after=1",
+}
+"""What has to be asked for besides the path, by endpoint."""
 
 
 def address(house: House, route: Route, **other: object) -> str:
@@ -65,4 +75,4 @@ def address(house: House, route: Route, **other: object) -> str:
     for name, value in values.items():
         for shape in (f"<{name}>", f"<int:{name}>", f"<path:{name}>"):
             path = path.replace(shape, str(value))
-    return path
+    return path + QUERIES.get(route.endpoint, "")

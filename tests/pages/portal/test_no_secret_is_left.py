@@ -73,7 +73,8 @@ def spend_a_day(cluster: Cluster, browser: FlaskClient) -> dict[str, str]:
     assert post(browser, "/first-administrator", **first, password=CHOSEN["password"]).status_code == 302
     cookie = browser.get_cookie(COOKIE)
     made["cookie"] = cookie.value if cookie else ""
-    page = post(browser, "/users/new", name="seoyeon", full_name="", role="user").text
+    made_user = post(browser, "/users/new", name="seoyeon", full_name="", role="user")
+    page = browser.get(made_user.location).text
     made["link"] = shown(page, r"/link/([\w-]{20,})")
     guest = browser.application.test_client()
     assert guest.get(f"/link/{made['link']}").status_code == 200

@@ -17,13 +17,13 @@ def test_a_job_has_its_account(lab: Lab) -> None:
         "CPU slot hours booked",
         "CPU slot hours used",
         "Mean memory",
-        "Ended well, exit code 0.",
+        "Completed, exit code 0.",
     ):
         assert words in page
     answer = lab.browser(lab.minjun).get(f"/api/v1/jobs/{job.id}/accounting")
     found = json.loads(answer.text)
     assert (found["unit_hours_booked"], found["unit_hours_used"], found["exit_code"]) == (2.0, 1.0, 0)
-    assert found["end"]["sentence"] == "Ended well, exit code 0."
+    assert found["end"]["sentence"] == "Completed, exit code 0."
     assert set(found["seconds_in_states"]) == {"waiting", "running"}
     stranger = a_user(lab.cluster)
     assert actor_of(stranger)

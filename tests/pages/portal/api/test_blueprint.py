@@ -1,7 +1,10 @@
 """REST takes JSON objects of known fields alone."""
 
+from typing import Any
+
 import pytest
 
+from portal.api import PROBLEM, ProblemSchema
 from tests.pages.portal.rest_lab import Lab
 
 
@@ -26,3 +29,47 @@ def test_what_is_not_a_json_object_is_refused_and_is_no_fault_of_ours(
     answer = lab.client.post("/api/v1/jobs", data=body, headers=headers)
     assert answer.status_code == status
     assert answer.content_type == "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "pointers"),
+    [
+        ("GET", "jobs/999999", None, 404, None),
+        ("GET", "jobs?state=flying", None, 422, ["/state"]),
+        ("POST", "jobs", {"units": 0, "colour": 1}, 422, ["/colour"]),
+        ("GET", "queue?cursor=abc", None, 422, ["/cursor"]),
+        ("GET", "queue?cursor=run-abc", None, 422, ["/cursor"]),
+        ("POST", "jobs", [1], 422, [""]),
+        ("PUT", "jobs", {}, 405, None),
+        ("DELETE", "queue", None, 405, None),
+    ],
+)
+def test_every_refusal_is_the_problem_that_the_description_shows(
+    lab: Lab, method: str, path: str, body: Any, status: int, pointers: list[str] | None
+) -> None:
+    answer = lab.client.open(f"/api/v1/{path}", method=method, json=body, headers=lab.headers())
+    assert (answer.status_code, answer.content_type) == (status, PROBLEM)
+    problem = ProblemSchema().load(answer.json)
+    assert problem["status"] == status
+    if pointers is not None:
+        assert set(pointers) <= {each["pointer"] for each in problem["errors"]}
+    if status == 405:
+        assert "GET" in answer.headers["Allow"].split(", ") and method not in answer.headers["Allow"]
+
+
+def test_a_body_that_is_not_json_is_called_so(lab: Lab) -> None:
+    headers = {**lab.headers(), "Content-Type": "application/json"}
+    answer: Any = lab.client.post("/api/v1/jobs", data=b"{'units': 1}", headers=headers).json
+    assert [each["code"] for each in answer["errors"]] == ["body.not_json"]
+
+
+def test_each_operation_describes_what_it_sends_when_it_refuses(lab: Lab) -> None:
+    described: Any = lab.client.get("/api/v1/openapi.json").json
+    for path, operations in described["paths"].items():
+        for method in operations.keys() & {"get", "post", "put", "patch", "delete"}:
+            answers = operations[method]["responses"]
+            refused = [answers[status] for status in answers if status == "default" or status >= "400"]
+            assert "default" in answers, (method, path)
+            for each in refused:
+                named = described["components"]["responses"][each["$ref"].rpartition("/")[2]]
+                assert list(named["content"]) == [PROBLEM], (method, path)

@@ -9,6 +9,7 @@ from cluster.services.queue.running_jobs import NO_KNOWN_END
 from cluster.store.nodes import Unit
 from tests.builders import a_job, holding
 from tests.pages.portal.rest_lab import Lab
+from tests.queue_reports import report_queue
 
 
 @pytest.fixture
@@ -29,6 +30,7 @@ def read_queue(lab: Lab, **query: Any) -> dict[str, Any]:
 
 
 def test_the_queue_is_told_in_order_with_sentences_and_starts(lab: Lab, waiting: list[int]) -> None:
+    report_queue(lab.cluster)
     told = read_queue(lab)
     assert [row["id"] for row in told["waiting"]] == waiting
     codes = [row["waiting"]["code"] for row in told["waiting"]]
@@ -89,3 +91,23 @@ def test_running_jobs_come_page_by_page(lab: Lab) -> None:
     assert [row["job"]["id"] for row in second["running"]] == [runs[1].id]
     assert second["running"][0]["progress"] is None
     assert lab.client.get("/api/v1/queue?cursor=run-x", headers=lab.headers()).status_code == 422
+
+
+def test_queue_list_job_and_why_say_the_same(lab: Lab, waiting: list[int]) -> None:
+    report_queue(lab.cluster)
+    lab.client.post(f"/api/v1/jobs/{waiting[2]}/hold", headers=lab.headers(lab.workspace.manager))
+    told = {row["id"]: row["waiting"] for row in read_queue(lab)["waiting"]}
+    assert sorted(told) == waiting
+    assert {one["code"] for one in told.values()} == {
+        "waiting.quota_used",
+        "waiting.ahead_in_queue",
+        "waiting.on_hold",
+    }
+
+    def get(path: str) -> Any:
+        return lab.client.get(f"/api/v1{path}", headers=lab.headers()).json
+
+    listed = {row["id"]: row["waiting"] for row in get("/jobs?state=waiting")["items"]}
+    alone = {job_id: get(f"/jobs/{job_id}")["waiting"] for job_id in waiting}
+    why = {job_id: get(f"/jobs/{job_id}/why")["reason"] for job_id in waiting}
+    assert told == listed == alone == why

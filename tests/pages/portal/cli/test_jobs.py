@@ -37,6 +37,25 @@ def test_a_job_is_submitted_listed_shown_explained_and_cancelled(lab: Lab, run: 
     run("job", "cancel", str(job_id), expected=5)
 
 
+def test_several_jobs_are_asked_for_at_once(lab: Lab, run: Run) -> None:
+    first, second = submit(run), submit(run)
+    ids = [str(first), "999", f"job-{second}", str(first)]
+    shown = run("job", "show", "-o", "name", *ids, expected=4)
+    assert shown.stdout.split() == [f"job-{first}", f"job-{second}"] and "999" in shown.stderr
+    assert [
+        row["id"] for row in json.loads(run("job", "show", str(first), str(second), "-o", "json").stdout)
+    ] == [
+        first,
+        second,
+    ]
+    assert run("job", "why", str(first), str(second)).stdout.startswith(f"job-{first}: Waiting: ")
+    run("job", "cancel", *ids, expected=4)
+    states = {row["id"]: row["state"] for row in json.loads(run("job", "list", "-o", "json").stdout)}
+    assert states == {first: "stopped", second: "stopped"}
+    run("job", "cancel", expected=2)
+    run("job", "cancel", "job-x", expected=2)
+
+
 def test_nothing_is_made_by_a_dry_run(lab: Lab, run: Run) -> None:
     answer = run("job", "submit", "-t", "digits-lenet", "-d", "digits", "--dry-run")
     assert answer.stdout.strip() == "It starts now."
@@ -83,6 +102,23 @@ def test_a_log_is_written_as_it_is_and_followed_to_the_end(lab: Lab, run: Run) -
     assert run("job", "logs", str(job_id), "-f").stdout == text
     assert run("job", "logs", str(job_id), "--stderr").stdout == "warned\n"
     assert len(run("job", "logs", str(job_id)).stdout.encode()) <= 65536
+
+
+def test_whoever_follows_a_waiting_job_reads_what_it_waits_for(
+    lab: Lab, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = submit(run)
+    reason = json.loads(run("job", "show", str(job_id), "-o", "json").stdout)["waiting"]["sentence"]
+    polls: list[float] = []
+
+    def end_at_the_second_poll(seconds: float) -> None:
+        polls.append(seconds)
+        if len(polls) == 2:
+            end(lab, job_id, JobState.FINISHED, "exit.finished")
+
+    monkeypatch.setattr("portal.cli.jobs.time", SimpleNamespace(sleep=end_at_the_second_poll))
+    followed = run("job", "logs", "-f", str(job_id))
+    assert followed.stderr.splitlines() == [reason] and followed.stdout == "" and len(polls) == 2
 
 
 def test_waiting_for_a_job_returns_its_result(lab: Lab, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from portal.cli.output import local_datetime
 from tests.builders import a_job, holding
 from tests.pages.portal.command_lab import Run
 from tests.pages.portal.rest_lab import Lab
+from tests.queue_reports import report_queue
 
 
 def test_the_queue_is_told_by_state(lab: Lab, run: Run) -> None:
@@ -25,6 +26,7 @@ def test_the_queue_is_told_by_state(lab: Lab, run: Run) -> None:
     waits = a_job(lab.cluster, lab.training, lab.member)
     running = run("queue", "--state", "running").stdout
     assert f"job-{runs.id}" in running and "50 %" in running and f"job-{waits.id}" not in running
+    report_queue(lab.cluster)
     waiting = run("queue", "--state", "waiting").stdout
     assert f"job-{waits.id}" in waiting and f"job-{runs.id} ends" in waiting
     assert f"job-{waits.id}" not in run("queue", "--state", "held").stdout

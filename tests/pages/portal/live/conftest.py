@@ -1,5 +1,5 @@
-"""The portal with its streams, for the tests of this folder."""
+"""The lab of the pages, for the tests of this folder."""
 
-from tests.pages.portal.stream_lab import app
+from tests.pages.portal.pages_lab import lab, one_portal
 
-__all__ = ["app"]
+__all__ = ["lab", "one_portal"]

@@ -71,7 +71,7 @@ def test_what_was_there_before_a_restore_is_listed_with_how_long_it_stays(lab: L
     page = lab.browser(lab.administrator).get("/repairs/backups").text
     for words in ("before-restore-20261101-030000.sql.zst", "the newest stays", "12-01"):
         assert words in page, words
-    assert "되살리기 전의 데이터베이스" in lab.browser(lab.administrator, "ko").get("/repairs/backups").text
+    assert "복원 전의 데이터베이스" in lab.browser(lab.administrator, "ko").get("/repairs/backups").text
 
 
 def test_repairs_and_the_attention_line_lead_there(lab: Lab) -> None:

@@ -1,12 +1,14 @@
 """Datasets: uploads straight to disk, refused names with a better one, deletion that says who reads."""
 
 import io
+import re
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 
 import pytest
 
-from cluster.domain.states import DatasetState
+from cluster.domain.states import DatasetKind, DatasetState
 from cluster.services import datasets
 from cluster.services.storage import folders
 from cluster.store.datasets import Dataset
@@ -44,27 +46,70 @@ def test_an_upload_lands_on_disk_whole_and_becomes_an_operation(lab: Lab) -> Non
     assert f"/operations/{dataset.operation_id}" in page
 
 
-@pytest.mark.parametrize("language", ["en", "ko"])
-def test_a_refused_file_name_comes_with_a_better_one_that_can_be_used_at_once(
-    lab: Lab, language: str
-) -> None:
-    browser = lab.browser(lab.minjun, language)
+def test_the_archives_own_name_refuses_nothing(lab: Lab) -> None:
     path = f"/workspaces/{lab.workspace.id}/datasets/new"
-    answer = browser.post(path, data=upload("train data?.zip"))
-    assert answer.status_code == 422
-    assert problem_of(answer.text, "archive")
-    assert 'value="train_data_.zip"' in answer.text
-    assert incoming(lab) == []
-    again = browser.post(path, data=upload("train data?.zip", archive_name="train_data_.zip"))
-    assert again.status_code == 303
-    assert newest(lab).archive == "train_data_.zip"
+    assert lab.browser(lab.minjun).post(path, data=upload("큰 데이터?.zip")).status_code == 303
+    assert newest(lab).archive == "keun_deiteo_.zip"
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ({"archive_name": "큰 데이터.zip"}, {"proposed": "keun-deiteo"}),
+        ({"archive_name": "a.zip", "name": "큰 데이터"}, {"name": "keun-deiteo"}),
+        ({"archive_name": "a.zip", "name": "digits"}, {"name": "digits-2"}),
+        ({"archive_name": "a.rar", "name": "Big"}, {"name": "big", "archive": "a.rar"}),
+        ({"archive_name": "a.zip", "size": str(2**50)}, {"archive": "PiB"}),
+    ],
+)
+def test_an_upload_is_checked_before_a_byte_of_it_is_sent(
+    lab: Lab, typed: dict[str, str], told: dict[str, str]
+) -> None:
+    fields = {"name": "", "size": "1000"} | typed
+    answer = lab.browser(lab.minjun).post(f"/workspaces/{lab.workspace.id}/datasets/check", data=fields)
+    assert answer.status_code == 200
+    faults = dict(re.findall(r'data-for="(\w+)">(.*?)</div>', answer.text, re.DOTALL))
+    proposed = re.search(r'data-proposed-name="([^"]*)"', answer.text)
+    assert proposed is not None
+    assert set(faults) == set(told) - {"proposed"}
+    for field, text in told.items():
+        assert text in (proposed[1] if field == "proposed" else faults[field])
+
+
+def test_a_stranger_checks_no_upload(lab: Lab) -> None:
+    fields = {"name": "cells", "archive_name": "a.zip", "size": "1"}
+    path = f"/workspaces/{lab.workspace.id}/datasets/check"
+    assert lab.browser(lab.stranger).post(path, data=fields).status_code == 404
+
+
+def test_a_failed_upload_offers_latin_names_and_names_the_setting(lab: Lab) -> None:
+    dataset = a_dataset(
+        lab.cluster,
+        lab.workspace,
+        name="shapes",
+        kind=DatasetKind.UPLOAD,
+        state=DatasetState.FAILED,
+        error_code="archive.bad_names",
+        error_data={"count": 2, "names": ["원", "네모"], "suggested": [["원", "weon"], ["네모", "nemo"]]},
+    )
+    page = lab.browser(lab.manager).get(f"/datasets/{dataset.id}").text
+    assert all(word in page for word in ("원", "weon", "네모", "nemo", "GROUNDCREW_UNICODE_FILE_NAMES=yes"))
+    assert f"/datasets/{dataset.id}/latin-names" in page
+    shown = lab.browser(lab.minjun).get(f"/datasets/{dataset.id}").text
+    assert "nemo" in shown and f"/datasets/{dataset.id}/latin-names" not in shown
+    assert lab.browser(lab.minjun).post(f"/datasets/{dataset.id}/latin-names").status_code == 403
+
+
+def test_all_faults_of_an_upload_are_told_at_once(lab: Lab) -> None:
+    path = f"/workspaces/{lab.workspace.id}/datasets/new"
+    page = lab.browser(lab.minjun).post(path, data=upload("page.html", name="No Good")).text
+    assert problem_of(page, "archive") and problem_of(page, "name")
+    assert "Fix 2 problems" in page and "Use no-good" in page
 
 
 BAD_UPLOADS = [
-    (upload("한글.zip"), "archive"),
     (upload("page.html"), "archive"),
     (upload(".."), "archive"),
-    (upload("x" * 300 + ".zip"), "archive"),
     (upload("images.zip", name=""), "name"),
     (upload("images.zip", name="No Good"), "name"),
     (upload("images.zip", name="n" * 51), "name"),
@@ -195,3 +240,23 @@ def test_lists_show_what_the_person_may_see(lab: Lab) -> None:
     assert lab.browser(lab.stranger).get(f"/workspaces/{lab.workspace.id}/datasets").status_code == 404
     piece = lab.browser(lab.minjun).get("/datasets", headers={"HX-Request": "true"}).text
     assert "digits" in piece and "<html" not in piece
+
+
+def test_a_failed_upload_can_be_made_again_under_its_name(lab: Lab) -> None:
+    failed = a_dataset(
+        lab.cluster,
+        lab.workspace,
+        name="cells",
+        kind=DatasetKind.UPLOAD,
+        state=DatasetState.FAILED,
+        error_code="archive.empty",
+        error_data={},
+    )
+    browser = lab.browser(lab.manager)
+    page = browser.get(f"/datasets/{failed.id}").text
+    address = f"/workspaces/{lab.workspace.id}/datasets/new?way=upload&name=cells"
+    assert f'href="{escape(address)}"' in page and "Upload again" in page
+    assert 'value="cells"' in browser.get(address).text
+    assert browser.post(address.split("?")[0], data=upload(name="cells")).status_code == 303
+    assert browser.get(f"/datasets/{failed.id}").status_code == 404
+    assert "Upload again" not in lab.browser(lab.manager).get(f"/datasets/{newest(lab).id}").text

@@ -1,6 +1,9 @@
 """The health check answers, and reports of browsers are logged."""
 
+import pytest
 from flask.testing import FlaskClient
+
+from portal.views.health import parse_report
 
 
 def test_browsers_report_what_the_policy_blocked_without_a_token(client: FlaskClient) -> None:
@@ -12,3 +15,23 @@ def test_health_says_nothing_about_the_installation(client: FlaskClient) -> None
     answer = client.get("/health")
     assert answer.status_code == 200
     assert set(answer.get_json()) == {"status", "version"}
+
+
+@pytest.mark.parametrize(
+    ("content", "fields"),
+    [
+        (
+            b'{"csp-report": {"blocked-uri": "https://x.example/a?token=1", "line-number": 3, "sample": "let"}}',
+            {"blocked_uri": "https://x.example/a", "line_number": "3"},
+        ),
+        (b'{"csp-report": {"document-uri": "' + b"a" * 900 + b'"}}', {"document_uri": "a" * 200}),
+        (b'{"csp-report": []}', {}),
+        (b'{"csp-report": 7}', {}),
+        (b'["csp-report"]', {}),
+        (b"\xff", {}),
+        (b"[" * 8000, {}),
+        (b"", {}),
+    ],
+)
+def test_of_a_report_only_what_browsers_write_is_logged(content: bytes, fields: dict[str, str]) -> None:
+    assert parse_report(content) == fields

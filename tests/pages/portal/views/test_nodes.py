@@ -1,15 +1,22 @@
-"""A node is drained with its consequences shown before; whoever finds it closed reads why."""
+"""Nodes are listed by pages and drawn as a map. A node is drained with its consequences shown before; whoever finds it
+closed reads why."""
 
+import re
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import update
 
 from cluster.domain.nodes.confinement import GAP_CODES
+from cluster.domain.states import UnitState
 from cluster.services.leases import acquire_lease
 from cluster.services.nodes.confinement import record_confinement_features
 from cluster.services.nodes.executor_outage import record_executor_outage
 from cluster.store.nodes import Node
+from portal.presenters.node_list import PROBLEMS_DRAWN
+from tests.builders import a_node
 from tests.pages.portal.filled_portal import House
+from tests.pages.portal.pages_lab import Lab
 
 
 def test_before_a_drain_the_page_says_who_is_affected(house: House) -> None:
@@ -84,3 +91,81 @@ def test_a_node_says_what_does_not_confine_its_jobs(
     assert weakness["code"] == "confinement.no_processes_hidden" and told in weakness["sentence"]
     assert record_confinement_features(cluster, held, name, None)
     assert 'id="confinement"' not in member.get("/nodes/1").text
+
+
+@pytest.fixture
+def many_nodes(lab: Lab) -> list[Node]:
+    """With that of the lab 121, of which five are silent."""
+    nodes = [a_node(lab.cluster, 2, name=f"gpu{number:03}") for number in range(120)]
+    with lab.cluster.store.write() as session:
+        for node in nodes[40:45]:
+            session.get_one(Node, node.id).heartbeat_at = lab.cluster.clock() - timedelta(minutes=1)
+    return nodes
+
+
+def listed_names(page: str) -> list[str]:
+    return re.findall(r'<b><span class="name">(\S+)</span></b>', page)
+
+
+def test_many_nodes_are_listed_by_pages_that_link_to_each_other(lab: Lab, many_nodes: list[Node]) -> None:
+    browser, href, names, pages = lab.browser(lab.minjun), "/nodes", list[str](), 0
+    while href:
+        page = browser.get(href).text
+        assert "121 nodes · 116 ready · 5 unreachable" in page
+        names += listed_names(page)
+        pages += 1
+        next_link = re.search(r'href="([^"]+)">Next nodes<', page)
+        href = next_link[1].replace("&amp;", "&") if next_link else ""
+        assert (pages > 1) == ("First page" in page)
+    assert pages == 3 and names[:5] == [node.name for node in many_nodes[40:45]]
+    assert sorted(names) == sorted([lab.node.name, *(node.name for node in many_nodes)])
+
+
+def test_a_page_draws_the_problems_of_its_first_nodes(lab: Lab, many_nodes: list[Node]) -> None:
+    with lab.cluster.store.write() as session:
+        session.execute(update(Node).values(lost_at=lab.cluster.clock()))
+    page = lab.browser(lab.minjun).get("/nodes").text
+    assert page.count("being taken away") <= page.count('class="detail"') == PROBLEMS_DRAWN
+
+
+@pytest.mark.parametrize(
+    ("query", "found", "told"),
+    [
+        ("name=GPU11", 10, "10 nodes · with “GPU11” in the name"),
+        ("name=gpu04&state=ready", 5, "10 nodes"),
+        ("state=unreachable", 5, "121 nodes"),
+        ("state=lost", 0, "No node is like that"),
+        ("name=%25", 0, "No node is like that"),
+    ],
+)
+@pytest.mark.parametrize("view", ["list", "map"])
+def test_nodes_are_narrowed_by_name_and_state(
+    lab: Lab, many_nodes: list[Node], view: str, query: str, found: int, told: str
+) -> None:
+    page = lab.browser(lab.minjun).get(f"/nodes?{query}&view={view}").text
+    shown = listed_names(page) if view == "list" else re.findall(r'title="(gpu\d+) · 0 / 2 in use', page)
+    assert len(shown) == found and told in page
+
+
+@pytest.mark.parametrize("query", ["state=tired", "view=picture", "after=x"])
+def test_what_no_page_of_nodes_has_is_refused(lab: Lab, query: str) -> None:
+    assert lab.browser(lab.minjun).get(f"/nodes?{query}").status_code == 422
+
+
+def test_the_map_says_what_is_free_on_each_node(lab: Lab) -> None:
+    lab.a_running_job(units=1)
+    drained = a_node(lab.cluster, 2, name="gpu77")
+    broken = a_node(lab.cluster, 2, name="gpu88")
+    with lab.cluster.store.write() as session:
+        session.get_one(Node, drained.id).draining_since = lab.cluster.clock()
+        session.get_one(Node, broken.id).units[0].state = UnitState.BROKEN
+    page = lab.browser(lab.minjun).get("/nodes?view=map", headers={"HX-Request": "true"}).text
+    cells = dict(re.findall(r'href="/nodes/(\d+)" tabindex="-1" title="([^"]+)"', page))
+    units = len(lab.node.units)
+    assert cells == {
+        str(lab.node.id): f"{lab.node.name} · 1 / {units} in use",
+        str(drained.id): "gpu77 · 0 / 2 in use · Draining",
+        str(broken.id): "gpu88 · 0 / 2 in use · 1 broken",
+    }
+    looks = set(re.findall(r'class="cell (\w+) u(\d)" href[^>]+>(\d*)<', page))
+    assert looks == {("closed", "0", ""), ("broken", "0", "1"), ("free", "4", "1")} and units == 2

@@ -21,7 +21,7 @@ from cluster.services.alerts.metrics import count_units
 from cluster.services.alerts.scheduler_stats import record_scheduler_stats
 from cluster.services.audit.seals import check_audit, seal_entries
 from cluster.services.context import Cluster
-from cluster.services.jobs.attempts import record_end
+from cluster.services.jobs.attempts import AttemptEnd, record_end
 from cluster.services.kubernetes.status import record_kubernetes_status
 from cluster.services.leases import HeldLease, acquire_lease, release_lease
 from cluster.services.queue.totals import refresh_queue_totals
@@ -114,7 +114,9 @@ def test_attempts_count_by_the_meaning_of_their_exit_from_pulse_to_pulse(lab: La
         truth = ExitRecord(job.id, 1, 1, exit_code, started_at=job.started_at, ended_at=seen)
         move(lab, seconds=5)
         assert record_end(
-            lab.cluster, held, attempt_of(lab, job), AttemptOutcome(state, code, {}, exit_code), truth
+            lab.cluster,
+            held,
+            AttemptEnd(attempt_of(lab, job), AttemptOutcome(state, code, {}, exit_code), truth),
         )
     record_scheduler_stats(lab.cluster, held, 0.03, 0.5)
     record_scheduler_stats(lab.cluster, held, 0.03, 0.5)

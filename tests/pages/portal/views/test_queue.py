@@ -19,7 +19,9 @@ from cluster.store.jobs import Job
 from cluster.store.trainings import Training
 from portal.web.queue_params import format_queue_cursor, parse_queue_cursor
 from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, first_positions, holding
+from tests.conftest import Clock
 from tests.pages.portal.pages_lab import Lab
+from tests.queue_reports import report_queue
 
 LONG = 1_300
 TAGS = re.compile(r"<[^>]+>")
@@ -48,6 +50,7 @@ def line(lab: Lab) -> list[int]:
     held = acquire_lease(lab.cluster, "scheduler", "one", timedelta(seconds=10))
     assert held
     refresh_queue_totals(lab.cluster, held)
+    report_queue(lab.cluster)
     return ids
 
 
@@ -89,6 +92,17 @@ def test_the_rows_of_a_long_line_have_a_number_and_a_name(lab: Lab, line: list[i
         ]
         assert not exactly, text
     assert ("More than 1,000" in said[last]) or ("1,000건보다 많" in said[last])
+
+
+def test_pages_say_when_the_scheduler_does_not_answer(lab: Lab, line: list[int]) -> None:
+    assert isinstance(lab.cluster.clock, Clock)
+    browser = lab.browser(lab.seoyeon)
+    paths = ("/queue", f"/jobs/{line[0]}")
+    assert not any("does not answer" in browser.get(path).text for path in paths)
+    lab.cluster.clock.move(minutes=1)
+    for path in paths:
+        text = unescape(TAGS.sub("", browser.get(path).text))
+        assert "The scheduler does not answer" in text and "expected starts are those of 14:00" in text
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
@@ -171,12 +185,13 @@ def test_a_page_costs_as_many_statements_and_bytes_however_long_the_queue_is(lab
     for count in (12, 400):
         for training in others:
             many(lab.cluster, training, count)
+        report_queue(lab.cluster)
         browser.get("/queue")
         with counted(lab.cluster) as said:
             page = browser.get("/queue")
         costs.append((len(said), round(len(page.data), -4)))
     assert costs[0] == costs[1]
-    assert costs[0][0] <= 50, "a statement for each row, or a connection for each read, would be seen here"
+    assert costs[0][0] <= 30, "a statement for each row, or a connection for each read, would be seen here"
     assert running.id and sum(statement.startswith("BEGIN") for statement in said) <= 14
 
 
@@ -208,3 +223,14 @@ def test_the_next_page_of_what_runs_begins_where_the_last_one_ended_also_when_th
     assert shown == [jobs[1].id, jobs[0].id] and behind is not None
     lab.ended(jobs[0], "job.cancelled")
     assert page(behind) == ([jobs[2].id], None)
+
+
+@pytest.mark.parametrize("path", ["/queue", "/"])
+def test_the_sentence_in_the_head_follows_what_is_shown_below_it(lab: Lab, path: str) -> None:
+    lab.a_running_job()
+    browser = lab.browser(lab.administrator)
+    whole = browser.get(path).text
+    assert whole.count('id="page-truth"') == 1 and "1 job runs" in whole
+    lab.a_running_job()
+    fragment = browser.get(path, headers={"HX-Request": "true"}).text
+    assert re.search(r'<p id="page-truth" hx-swap-oob="innerHTML">.*2 jobs run', fragment)

@@ -93,7 +93,7 @@ def test_cancelling_is_asked_once_and_forced_the_second_time(lab: Lab) -> None:
 
 @pytest.mark.parametrize(
     ("language", "said"),
-    [("en", "No new backup has been proven by a restore"), ("ko", "되살려 확인한 새 백업이 없습니다")],
+    [("en", "No new backup has been proven by a restore"), ("ko", "복원해 확인한 새 백업이 없습니다")],
 )
 def test_a_missing_backup_is_said_on_the_first_page_to_administrators(
     lab: Lab, language: str, said: str

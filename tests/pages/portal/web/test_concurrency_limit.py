@@ -5,17 +5,17 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from flask import Flask
 from werkzeug.exceptions import TooManyRequests
 
 from cluster.services.context import Cluster
+from cluster.services.people import sessions
+from portal import create_app
+from portal.job_files.metrics_csv import EXPORT_SLOTS
 from portal.shared_objects import shared_object
 from portal.web import concurrency_limit
-from portal.web.concurrency_limit import CONCURRENT_REQUESTS, MAX_OPEN_REQUESTS, ConcurrencyLimiter
+from portal.web.concurrency_limit import CONCURRENT_REQUESTS, MAX_OPEN_REQUESTS, THREADS, ConcurrencyLimiter
 from tests.builders import a_user
-from tests.pages.portal.stream_lab import app, browser, opened
 
-__all__ = ["app"]
 GREEDY, OTHER = b"greedy", b"other"
 
 
@@ -28,6 +28,11 @@ def share() -> ConcurrencyLimiter:
 def pool() -> Iterator[ThreadPoolExecutor]:
     with ThreadPoolExecutor(MAX_OPEN_REQUESTS) as pool:
         yield pool
+
+
+def test_neither_a_client_nor_all_exports_take_the_threads_of_a_process() -> None:
+    assert CONCURRENT_REQUESTS < MAX_OPEN_REQUESTS <= THREADS // 4
+    assert EXPORT_SLOTS <= THREADS // 2
 
 
 def test_one_more_than_may_be_in_work_waits_until_one_has_ended(
@@ -88,9 +93,12 @@ def test_who_waits_too_long_is_refused_and_leaves_nothing(
 
 
 def test_every_request_gives_its_place_back_and_a_refusal_names_the_way_out(
-    app: Flask, light_cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+    light_cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client = browser(app, a_user(light_cluster))
+    app = create_app(light_cluster)
+    client = app.test_client()
+    token = sessions.begin_session(light_cluster, a_user(light_cluster).id, "192.0.2.1", "a test")
+    client.set_cookie(f"gc_session_{light_cluster.settings.port}", token)
     for path in ("/", "/no-such-page", "/jobs/999"):
         client.get(path)
     assert shared_object(ConcurrencyLimiter, app).slots_by_client == {}
@@ -100,17 +108,3 @@ def test_every_request_gives_its_place_back_and_a_refusal_names_the_way_out(
         assert (refused.status_code, refused.mimetype) == (429, kind)
         assert "Too many requests. Wait a moment and try again." in refused.text
         assert refused.headers["Retry-After"] == "5"
-
-
-def test_a_stream_that_was_just_refused_is_refused_without_a_question(
-    app: Flask, light_cluster: Cluster
-) -> None:
-    client, other = (browser(app, a_user(light_cluster)) for _ in range(2))
-    held = [opened(client) for _ in range(13)]
-    assert held[-1].status_code == 429 and held[-1].text
-    again = opened(client)
-    assert (again.status_code, again.data, again.headers["Retry-After"]) == (429, b"", "30")
-    heard = opened(other)
-    assert heard.status_code == 200
-    for answer in (*held, heard):
-        answer.close()

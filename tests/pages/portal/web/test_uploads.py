@@ -7,7 +7,7 @@ import pytest
 
 from cluster.domain.storage.disk_reserve import DiskLevel, MonitoredDisk
 from cluster.services.context import Cluster
-from cluster.services.leases import acquire_lease
+from cluster.services.leases import SCHEDULER_LEASE, SCHEDULER_LEASE_DURATION, acquire_lease
 from cluster.services.storage import disk_space
 from cluster.services.storage.disk_space import DiskUsage, record_disk_shortage
 from cluster.store.jobs import Job
@@ -16,7 +16,7 @@ from portal.web import uploads
 from tests.builders import a_job
 from tests.pages.portal.pages_lab import Lab
 from tests.pages.portal.views.test_datasets import incoming, upload
-from worker.scheduling.scheduler_lease import LEASE, LEASE_DURATION
+from tests.queue_reports import report_queue
 
 MIB, GIB = 1024**2, 1024**3
 
@@ -32,7 +32,7 @@ def leave(monkeypatch: pytest.MonkeyPatch, *free: int) -> None:
 
 
 def note_short(lab: Lab, *fillers: Job) -> None:
-    held = acquire_lease(lab.cluster, LEASE, "a scheduler", LEASE_DURATION)
+    held = acquire_lease(lab.cluster, SCHEDULER_LEASE, "a scheduler", SCHEDULER_LEASE_DURATION)
     assert held is not None
     volume = MonitoredDisk("/data", 300 * MIB, 100 * GIB, GIB, DiskLevel.LOW)
     record_disk_shortage(lab.cluster, held, volume, {job.id: 7 * GIB for job in fillers})
@@ -91,6 +91,7 @@ def test_code_and_samples_are_not_written_either(lab: Lab, monkeypatch: pytest.M
 def test_a_job_waits_for_room_and_says_so_wherever_it_is_shown(lab: Lab, language: str) -> None:
     filler, waiting = lab.a_running_job(), a_job(lab.cluster, lab.lenet)
     note_short(lab, filler)
+    report_queue(lab.cluster)
     browser = lab.browser(lab.seoyeon, language)
     for page in (f"/jobs/{waiting.id}", "/queue", "/jobs"):
         text = browser.get(page).text

@@ -18,6 +18,7 @@ BODY = {
     "grace_seconds": 30,
     "retries": 1,
     "memory_bytes": None,
+    "code_version": 4,
 }
 
 
@@ -26,6 +27,7 @@ def test_every_field_of_the_body_is_in_the_request() -> None:
     assert (request.name, request.units, request.command) == ("digits", 2, ("train.py", "--lr", "0.1"))
     assert (request.variables, request.dataset_id, request.priority) == ({"epochs": "2"}, 3, 1)
     assert (request.time_limit_seconds, request.grace_seconds, request.retries) == (60, 30, 1)
+    assert request.code_version == 4
 
 
 def test_a_launcher_that_is_named_counts() -> None:

@@ -3,9 +3,29 @@
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
+import pytest
+from click.testing import CliRunner
+
+from cluster import settings
+from portal.cli import main
+from portal.cli.version import VERSION
+
 ROOT = Path(__file__).parents[4]
+NEEDED = (
+    "client",
+    "config",
+    "http_request",
+    "job_files",
+    "jobs",
+    "main",
+    "messages",
+    "output",
+    "submission",
+    "version",
+)
 LOADED = """
 import json, sys
 from portal.cli import main
@@ -31,6 +51,19 @@ def test_one_command_loads_click_and_the_standard_library_and_no_other_command()
         "portal",
     }
     assert {name for name in loaded if name.startswith("portal.cli.")} == {
-        f"portal.cli.{name}"
-        for name in ("client", "config", "http_request", "jobs", "main", "messages", "output", "submission")
+        f"portal.cli.{name}" for name in NEEDED
     }
+
+
+def test_the_command_has_the_version_of_its_installation() -> None:
+    packages = [
+        tomllib.loads((ROOT / path).read_text()) for path in ("pyproject.toml", "portal/cli/pyproject.toml")
+    ]
+    assert {VERSION, *(package["project"]["version"] for package in packages)} == {settings.VERSION}
+    assert CliRunner().invoke(main, ["--version"]).output == f"groundcrew {VERSION}\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes_the_command(shell: str) -> None:
+    printed = CliRunner().invoke(main, ["completion", shell])
+    assert printed.exit_code == 0 and "_GROUNDCREW_COMPLETE" in printed.output

@@ -2,7 +2,16 @@
 
 import pytest
 
-from portal.cli.output import break_lines, print_aligned, show_facts, show_table, text_width
+from portal.cli.output import (
+    Table,
+    break_lines,
+    local_datetime,
+    print_aligned,
+    readable_size,
+    show_facts,
+    show_table,
+    text_width,
+)
 
 
 @pytest.mark.parametrize(("text", "columns"), [("", 0), ("job-7", 5), ("작업", 4), ("vision/학습 1", 13)])
@@ -29,29 +38,76 @@ def test_columns_are_aligned_in_both_languages(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out.splitlines() == ["작업    Name", "job-1   a", "job-22  학습"]
 
 
-def test_without_a_terminal_nothing_is_broken_or_cut(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+ROW = {"id": 1234567890, "why": "two units are held\tby somebody else", "at": "2026-11-23T05:06:07+00:00"}
+JOBS = Table(
+    lambda row: f"job-{row['id']}",
+    {"Why": lambda row: row["why"], "Job": lambda row: f"job-{row['id']}"},
+    {"Submitted": lambda row: local_datetime(row["at"]), "Size": lambda row: readable_size(2048)},
+)
+
+
+@pytest.mark.parametrize(
+    ("output", "columns", "lines"),
+    [
+        (
+            None,
+            None,
+            ["two units are held by somebody else\tjob-1234567890\t2026-11-23T05:06:07+00:00\t2048"],
+        ),
+        ("name", None, ["job-1234567890"]),
+        ("name", "40", ["job-1234567890"]),
+        (
+            None,
+            "40",
+            [
+                "Job             Why",
+                "job-1234567890  two units are held by",
+                "                somebody else",
+            ],
+        ),
+        (
+            "table",
+            None,
+            ["Job             Why", "job-1234567890  two units are held by somebody else"],
+        ),
+        ("yaml", "40", ["- id: 1234567890", '  why: "two units are held\\tby somebody else"']),
+        ("json", None, ["[", "  {", '    "id": 1234567890,']),
+    ],
+)
+def test_a_person_reads_a_table_and_a_program_whole_values(
+    output: str | None,
+    columns: str | None,
+    lines: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
-    reason = "It waits. " * 40
-    show_table([{"why": reason}], {"Why": lambda row: row["why"]}, "table")
-    assert capsys.readouterr().out.splitlines() == ["Why", reason.rstrip()]
+    if columns:
+        monkeypatch.setenv("COLUMNS", columns)
+    show_table([ROW], JOBS, output)
+    printed = capsys.readouterr().out.splitlines()
+    assert [" ".join(line.split(" ")) for line in printed][: len(lines)] == lines
+    assert len(printed) == len(lines) or output in ("yaml", "json")
 
 
-def test_in_a_narrow_terminal_only_the_sentence_is_broken(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_the_wide_table_has_more_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    show_table([ROW], JOBS, "wide")
+    titles = capsys.readouterr().out.splitlines()[0].split()
+    assert titles == ["Job", "Submitted", "Size", "Why"]
+
+
+@pytest.mark.parametrize(
+    ("output", "lines"),
+    [
+        ("table", ["Job        job-1", "Exit code  0", "Size       2.0 KiB"]),
+        ("tsv", ["Job\tjob-1", "Exit code\t0", "Size\t2048"]),
+        ("name", ["job-1"]),
+        ("yaml", ["id: 1"]),
+    ],
+)
+def test_facts_that_are_not_known_are_left_out(
+    output: str, lines: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
-    columns = {"Job": lambda row: row["job"], "Why": lambda row: row["why"]}
-    rows = [{"job": "job-1234567890", "why": "two units are held by somebody else"}]
-    show_table(rows, columns, "table")
-    assert capsys.readouterr().out.splitlines() == [
-        "Job             Why",
-        "job-1234567890  two units are held by",
-        "                somebody else",
-    ]
-
-
-def test_facts_that_are_not_known_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
-    show_facts({"Job": "job-1", "Dataset": None, "Variables": "", "Exit code": 0})
-    assert capsys.readouterr().out.splitlines() == ["Job        job-1", "Exit code  0"]
+    facts = {"Job": "job-1", "Dataset": None, "Variables": "", "Exit code": 0, "Size": readable_size(2048)}
+    show_facts({"id": 1}, "job-1", lambda: facts, output)
+    assert capsys.readouterr().out.splitlines() == lines

@@ -1,4 +1,4 @@
-"""Times, numbers and texts in the reader's language and the installation's time zone."""
+"""Times, numbers and texts in the reader's language and time zone."""
 
 from __future__ import annotations
 
@@ -142,3 +142,11 @@ def test_object_names_do_not_break_at_their_hyphen(app: Flask) -> None:
 )
 def test_a_count_that_was_not_followed_further_says_so(count: int, shown: str) -> None:
     assert translate.localized_capped_count(count) == shown
+
+
+@pytest.mark.parametrize("name", ["clock", "moment", "short", "ago"])
+def test_a_moment_on_a_page_carries_the_moment_for_programs(app: Flask, name: str) -> None:
+    with app.test_request_context():
+        shown = render_template_string("{{ when|" + name + " }}", when=NOW)
+        assert shown.startswith('<time datetime="2026-11-20T05:06:00+00:00" title="2026-11-20 14:06:00">')
+        assert render_template_string("{{ when|" + name + " }}", when=None) == "–"

@@ -1,6 +1,6 @@
 """A curve of many points is drawn with few, and no spike is lost."""
 
-from portal.job_files.downsampling import downsample, join_curves
+from portal.job_files.downsampling import downsample
 
 
 def test_each_stretch_keeps_its_first_lowest_highest_and_last() -> None:
@@ -22,8 +22,3 @@ def test_a_value_that_is_no_number_stays_as_one_point() -> None:
 def test_a_short_curve_stays_and_what_does_not_rise_is_left_out() -> None:
     assert downsample(([1, 2, 2, 1, 3], [1.0, 2.0, 8.0, 9.0, 3.0]), 10) == ([1, 2, 3], [1.0, 2.0, 3.0])
     assert downsample(([], []), 3) == ([], [])
-
-
-def test_curves_share_one_column_of_x() -> None:
-    curves = {"a": ([1.0, 3.0], [10.0, 30.0]), "b": ([2.0, 3.0], [20.0, None])}
-    assert join_curves(curves) == ([1.0, 2.0, 3.0], {"a": [10.0, None, 30.0], "b": [None, 20.0, None]})

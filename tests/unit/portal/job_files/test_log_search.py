@@ -49,6 +49,38 @@ def test_the_first_error_goes_before_the_first_warning(tmp_path: Path) -> None:
     assert (problem.kind, problem.line) == ("warning", 2)
 
 
+FRAMES = b"Traceback (most recent call last):\n" + b'  File "a.py", line 1, in f\n    f()\n' * 3
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "text"),
+    [
+        (b"fine\n" + FRAMES + b"ValueError: shapes\nbye\n", 9, "ValueError: shapes"),
+        (
+            FRAMES
+            + b"KeyError: 1\n\nThe above exception was the direct cause of the following exception:\n\n"
+            + FRAMES
+            + b"ValueError: 2\n",
+            19,
+            "ValueError: 2",
+        ),
+        (FRAMES + b"KeyError: 1\n" + FRAMES + b"ValueError: another one\n", 8, "KeyError: 1"),
+        (FRAMES, 1, "Traceback (most recent call last):"),
+        (FRAMES + b"    f()\n" * 20_000, 1, "Traceback (most recent call last):"),
+        (FRAMES + b"    f()\n" * 4_900 + b"RecursionError: deep\n", 4_908, "RecursionError: deep"),
+        (FRAMES + b"    " + b"x" * 300_000 + b"\nValueError: x\n", 9, "ValueError: x"),
+    ],
+    ids=["one", "chained", "two", "cut", "endless", "deep", "wide"],
+)
+def test_of_a_traceback_the_line_of_the_exception_is_named(
+    tmp_path: Path, data: bytes, line: int, text: str
+) -> None:
+    with open_file_beneath(written(tmp_path, data), "rank-0.stdout") as file, within_cpu_seconds(2):
+        problem = find_first_problem(file)
+    assert problem is not None
+    assert (problem.kind, problem.line, problem.text) == ("error", line, text)
+
+
 LETTERS = "AaZz_09 .-:\t\x1b\r\u00e9\ud55c"
 
 

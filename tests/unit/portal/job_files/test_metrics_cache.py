@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from portal.job_files import metrics_cache
-from portal.job_files.metrics import MAX_POINTS, JobMetrics
+from portal.job_files.metrics import MAX_METRICS, MAX_POINTS, JobMetrics
 from portal.job_files.metrics_cache import MetricsCache
 from portal.job_files.metrics_rows import LONGEST_LINE
 from portal.job_files.metrics_table import MAX_LINES
@@ -57,7 +57,7 @@ HOSTILE = [
     b"[" * 60_000 + b"\n",
     b"\xff\xfe\x00\n",
     b'{"step": 1, "scalars": {"a": "1", "b": [], "c": {}, "d": true, "e": null}}\n',
-    b'{"step": 1, "scalars": {"<script>": 1, "": 2, "' + b"n" * 65 + b'": 3}}\n',
+    b'{"step": 1, "scalars": {"<script>": 1, "": 2, "' + b"n" * 101 + b'": 3}}\n',
     b'{"step": 1, "scalars": {"a": 1}, "x": "' + b"y" * LONGEST_LINE + b'"}\n',
 ]
 
@@ -73,7 +73,7 @@ def test_what_is_no_row_of_numbers_is_passed_over(tmp_path: Path, line: bytes) -
 def test_a_flood_of_names_is_held_back(tmp_path: Path) -> None:
     many = {f"metric{number}": 1.0 for number in range(500)}
     (tmp_path / "metrics.jsonl").write_text(row(1, **many))
-    assert len(MetricsCache().read(tmp_path).series) == 40
+    assert len(MetricsCache().read(tmp_path).series) == MAX_METRICS
 
 
 def test_a_growing_file_is_read_on_from_where_it_was(tmp_path: Path) -> None:

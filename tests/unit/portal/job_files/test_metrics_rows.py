@@ -29,7 +29,14 @@ def test_anything_else_is_no_row(line: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("name", "is_one"),
-    [("loss", True), ("val/top-5 acc.", True), ("", False), ("=1", False), ("a" * 65, False)],
+    [
+        ("loss", True),
+        ("val/top-5 acc.", True),
+        ("", False),
+        ("=1", False),
+        ("a" * 100, True),
+        ("a" * 101, False),
+    ],
 )
 def test_a_name_is_plain(name: str, is_one: bool) -> None:
     assert is_metric_name(name) is is_one
@@ -40,3 +47,21 @@ def test_only_whole_lines_are_read_and_a_long_one_is_empty() -> None:
     lines = MetricsLineReader(BytesIO(data), 0, len(data))
     assert [lines.next() for _ in range(4)] == [b"one", b"", b"two", None]
     assert lines.place == len(data) - 4
+
+
+@pytest.mark.parametrize(
+    ("said", "names"),
+    [
+        (b'["loss", "other", 7, "<b>"]', {"loss", "rate"}),
+        (b'["rate"]', {"rate"}),
+        (b'"loss"', {"rate"}),
+        (b"null", {"rate"}),
+    ],
+)
+def test_a_number_that_is_named_as_not_finite_is_one(said: bytes, names: set[str]) -> None:
+    row = parse_metrics_row(
+        b'{"step": 1, "scalars": {"loss": null, "rate": 0.1, "<b>": null}, "not_finite": ' + said + b"}"
+    )
+    assert row is not None and set(row.scalars) == names
+    assert row.scalars["rate"] == 0.1
+    assert "loss" not in names or math.isnan(row.scalars["loss"])

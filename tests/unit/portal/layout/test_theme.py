@@ -2,8 +2,10 @@
 
 import pytest
 from flask import Flask, g, url_for
+from markupsafe import Markup
 
 from portal.layout import theme
+from portal.rendering import answer_marks
 
 
 @pytest.mark.parametrize(
@@ -27,11 +29,15 @@ def test_the_persons_row_counts_before_the_cookie(
 
 
 def test_addresses_of_static_files_carry_the_version(bare_app: Flask) -> None:
+    answer_marks.init_app(bare_app)
     theme.init_app(bare_app)
     with bare_app.test_request_context("/"):
         assert "?v=" in url_for("static", filename="app.css")
         urls = theme.StaticUrls()
-        assert urls.icon_sprite_url() == url_for("static", filename=theme.ICON_SPRITE)
+        sprite = url_for("static", filename=theme.ICON_SPRITE)
+        assert urls.icon("box") == f'<svg class="icon " aria-hidden="true"><use href="{sprite}#box"/></svg>'
+        assert 'role="img" aria-label="a &lt;b"' in urls.icon("box", "a <b")
+        assert 'aria-label="a <b"' in urls.icon("box", Markup("a <b"))
         assert urls.url("app.css") is urls.url("app.css")
 
 

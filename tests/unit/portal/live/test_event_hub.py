@@ -1,71 +1,53 @@
-"""Every open tab gets every event; one that does not empty its queue is told to come back."""
+"""The bus is read by one thread, and each batch reaches the event loop with one event per row."""
 
-import threading
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
-from cluster.event_bus import BusEvent, EventBatch
+from cluster.event_bus import BusEvent, EventBatch, connect_redis
 from portal.live import event_hub
-from portal.live.event_hub import QUEUE_LENGTH, EventHub, TabQueue
+from portal.live.event_hub import EventHub, newest_per_row, read_missed_events
+
+NOWHERE = "unix:///nonexistent/redis.sock"
 
 
-def events(count: int) -> tuple[BusEvent, ...]:
-    return tuple(BusEvent(f"{number}-0", "jobs", number, "abc") for number in range(1, count + 1))
+def event(number: int, row_id: int, topic: str = "jobs") -> BusEvent:
+    return BusEvent(f"{number}-0", topic, row_id, "abc")
 
 
-@pytest.fixture
-def published(monkeypatch: pytest.MonkeyPatch) -> list[EventBatch]:
-    """What the reader reads, and then no more."""
-    batches: list[EventBatch] = []
+def test_batches_arrive_in_their_order_in_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    batches = [EventBatch(has_gap=True), EventBatch((event(1, 5), event(2, 5))), EventBatch((event(3, 6),))]
 
     def follow(connection: Any) -> Iterator[EventBatch]:
         yield from batches
 
     monkeypatch.setattr(event_hub, "follow_events", follow)
-    return batches
+    delivered: list[Sequence[BusEvent]] = []
+
+    async def listen() -> None:
+        is_whole = asyncio.Event()
+
+        def deliver(events: Sequence[BusEvent]) -> None:
+            delivered.append(events)
+            if len(delivered) == 2:
+                is_whole.set()
+
+        hub = EventHub(NOWHERE, deliver)
+        hub.start()
+        async with asyncio.timeout(20):
+            await hub.is_reading.wait()
+            await is_whole.wait()
+
+    asyncio.run(listen())
+    assert delivered == [[event(2, 5)], [event(3, 6)]]
 
 
-def emptied(tab: TabQueue) -> list[BusEvent]:
-    return [tab.events.get_nowait() for _ in range(tab.events.qsize())]
-
-
-def test_each_tab_gets_each_event_in_its_order(published: list[EventBatch]) -> None:
-    one, two, three = events(3)
-    published += [EventBatch(has_gap=True), EventBatch((one, two)), EventBatch((three,))]
-    hub = EventHub("unix:///nonexistent/redis.sock")
-    hub.reader = threading.current_thread()  # Read below, not by a thread of its own.
-    with hub.subscribe() as first, hub.subscribe() as second:
-        hub.read_forever()
-        assert emptied(first) == emptied(second) == [one, two, three]
-    hub.deliver(one)
-    assert emptied(first) == [], "it has left"
-
-
-def test_the_first_tab_begins_the_reading_and_the_next_one_does_not(published: list[EventBatch]) -> None:
-    published.append(EventBatch(events(1)))
-    hub = EventHub("unix:///nonexistent/redis.sock")
-    with hub.subscribe() as first:
-        assert first.events.get(timeout=20) == events(1)[0]
-        reader = hub.reader
-        assert reader is not None
-        with hub.subscribe():
-            assert hub.reader is reader
-        reader.join(20)
-
-
-def test_a_tab_that_is_not_emptied_is_marked_and_holds_up_nobody(published: list[EventBatch]) -> None:
-    published.append(EventBatch(events(QUEUE_LENGTH)))
-    hub = EventHub("unix:///nonexistent/redis.sock")
-    hub.reader = threading.current_thread()
-    with hub.subscribe() as slow, hub.subscribe() as quick:
-        hub.read_forever()
-        emptied(quick)
-        hub.deliver(events(1)[0])
-        assert (slow.has_overflowed, quick.has_overflowed) == (True, False)
-        assert emptied(quick) == [events(1)[0]]
+def test_of_a_row_that_was_published_often_the_last_event_counts() -> None:
+    events = [event(10, 1), event(9, 1), event(2, 1, "queue"), event(11, 3), event(12, 1)]
+    assert newest_per_row(events) == [event(2, 1, "queue"), event(11, 3), event(12, 1)]
 
 
 def test_without_redis_nothing_was_missed() -> None:
-    assert list(EventHub("unix:///nonexistent/redis.sock").read_missed("5-0")) == []
+    assert list(read_missed_events(connect_redis(NOWHERE), "5-0")) == []

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from cluster.domain.placement.types import NodeUnits
+from cluster.domain.queue.explanations import WaitingExplanation
 from cluster.domain.states import NodeState, UnitKind
 from cluster.services.queue.queries import QueueFilters
 from cluster.services.queue.running_jobs import RunningJob
@@ -20,7 +21,8 @@ def at(minutes: int) -> datetime:
 
 
 def a_row(starts_at: datetime | None) -> QueueRow:
-    return QueueRow(1, None, 2, "waiting.quota_used", {}, starts_at, None, None, None, None, 0.0)
+    data = {"starts_at": starts_at.isoformat()} if starts_at else {}
+    return QueueRow(1, None, 2, WaitingExplanation("waiting.quota_used", data), 0.0)
 
 
 @pytest.mark.parametrize(

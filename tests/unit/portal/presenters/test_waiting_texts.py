@@ -3,8 +3,14 @@
 import pytest
 from flask import Flask
 
+from cluster.domain.queue.explanations import WaitingExplanation
 from cluster.services.queue.reason_counts import ReasonCount
-from portal.presenters.waiting_texts import reason_count_text, waiting_reason, waiting_start, waiting_summary
+from portal.presenters.waiting_texts import (
+    localized_waiting_text,
+    reason_count_text,
+    waiting_reason,
+    waiting_summary,
+)
 
 CODE = "waiting.quota_used"
 
@@ -33,4 +39,5 @@ def test_a_count_that_goes_on_has_a_plus(count: int, is_more: bool, text: str) -
 def test_a_reason_is_a_sentence_and_without_an_estimate_there_is_no_start(in_request: Flask) -> None:
     assert "another data set" not in waiting_reason("waiting.no_nodes", {})
     assert waiting_reason("waiting.no_nodes", {}).endswith(".")
-    assert waiting_start({}) == ""
+    text = localized_waiting_text(WaitingExplanation("waiting.no_nodes", {}))
+    assert (text.reason, text.rest) == (waiting_reason("waiting.no_nodes", {}), "")

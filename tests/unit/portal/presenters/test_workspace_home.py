@@ -1,21 +1,24 @@
 """Who holds the units of a workspace."""
 
-from cluster.store.jobs import Job
-from cluster.store.users import User
+from types import SimpleNamespace
+from typing import cast
+
+from cluster.services.jobs.queries import JobLine
 from portal.presenters.workspace_home import units_by_person, units_legend
 
-MINJI, SEOYEON = User(id=7, name="minji"), User(id=8, name="seoyeon")
+MINJI, SEOYEON = (7, "minji"), (8, "seoyeon")
 
 
-def jobs(*held: tuple[User, int]) -> list[Job]:
-    return [Job(user_id=user.id, user=user, units=units) for user, units in held]
+def jobs(*held: tuple[tuple[int, str], int]) -> list[JobLine]:
+    rows = [SimpleNamespace(user_id=user[0], user_name=user[1], units=units) for user, units in held]
+    return cast(list[JobLine], rows)
 
 
 def test_the_legend_has_the_readers_units_and_those_of_others() -> None:
     holding = jobs((MINJI, 2), (SEOYEON, 1), (MINJI, 3))
-    assert [(item["fill"], item["count"]) for item in units_legend(holding, MINJI.id)] == [(1, 5), (2, 1)]
+    assert [(item["fill"], item["count"]) for item in units_legend(holding, MINJI[0])] == [(1, 5), (2, 1)]
     assert [(item["fill"], item["count"]) for item in units_legend(holding, 99)] == [(2, 6)]
-    assert units_legend([], MINJI.id) == []
+    assert units_legend([], MINJI[0]) == []
 
 
 def test_units_are_summed_by_person() -> None:

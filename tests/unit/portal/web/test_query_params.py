@@ -42,6 +42,12 @@ def test_links_change_some_filters_and_keep_the_others(app: Flask) -> None:
         assert current_url_with(after=None, page=2) == "/jobs/4?state=waiting&page=2"
 
 
+@pytest.mark.parametrize("name", ["endpoint", "_method", "_external", "_scheme", "_anchor", "job_id", "self"])
+def test_a_parameter_with_any_name_is_only_kept(app: Flask, name: str) -> None:
+    with app.test_request_context(f"/jobs/4?{name}=https"):
+        assert current_url_with(show=[1, 2]) == f"/jobs/4?{name}=https&show=1&show=2"
+
+
 @pytest.mark.parametrize(
     ("text", "ids"),
     [

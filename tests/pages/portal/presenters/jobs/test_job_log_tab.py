@@ -13,3 +13,27 @@ def test_what_a_program_wrote_is_text_on_the_page_and_never_markup(lab: Lab) -> 
     raw = browser.get(f"/jobs/{job.id}/log/raw")
     assert raw.content_type == "text/plain; charset=utf-8"
     assert raw.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_both_streams_are_shown_in_the_order_of_their_times(lab: Lab) -> None:
+    job = lab.a_running_job()
+    out = lab.out(job)
+    (out / "rank-0.stdout").write_text("epoch 1\nepoch 2\n")
+    (out / "rank-0.stderr").write_text("UserWarning: <old>\n")
+    (out / "rank-1.stdout").write_text("rank 1 speaks\n")
+    (out.parent / "control" / "log_times").write_text(
+        "1763921234.0 rank-0.stdout 8\n1763921235.0 rank-0.stderr 19\n"
+        "1763921236.0 rank-0.stdout 16\n1763921237.0 rank-1.stdout 14\n"
+    )
+    browser = lab.browser(lab.seoyeon)
+    html = browser.get(f"/jobs/{job.id}?tab=log&rank=0&stream=both").text
+    places = [html.index(text) for text in ("epoch 1", "UserWarning: &lt;old&gt;", "epoch 2")]
+    assert places == sorted(places)
+    assert ":14<" in html and "rank 1 speaks" not in html
+    every = browser.get(f"/jobs/{job.id}?tab=log&rank=all").text
+    assert every.index("epoch 2") < every.index("rank 1 speaks")
+    assert "UserWarning" not in every, "stdout alone was asked for"
+    earlier = browser.get(f"/jobs/{job.id}?tab=log&rank=0&stream=both&before=1763921236.0").text
+    assert "epoch 1" in earlier and "epoch 2" not in earlier
+    assert browser.get(f"/jobs/{job.id}?tab=log&stream=both&before=1e9").status_code == 422
+    assert browser.get(f"/jobs/{job.id}?tab=log&stream=all").status_code == 422

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from cluster.domain.states import JobState
 from cluster.store.nodes import Allocation
 from tests.builders import a_job, a_node, holding
-from tests.pages.portal.pages_lab import Lab
+from tests.pages.portal.pages_lab import Lab, metric_row
 
 
 def test_a_gang_names_all_its_nodes_with_their_units(lab: Lab) -> None:
@@ -35,6 +35,21 @@ def test_what_all_ranks_use_is_said_and_the_launcher_s_own_number_is_not(lab: La
         last = session.scalars(select(Allocation).where(Allocation.attempt_id == attempt.id)).all()[-1]
         session.delete(last)
     assert "pid 7" in browser.get(f"/jobs/{job.id}").text
+
+
+def test_a_job_whose_loss_became_nan_says_so_while_it_runs_and_after_it_finished(lab: Lab) -> None:
+    job = lab.a_running_job()
+    (lab.out(job) / "metrics.jsonl").write_text(
+        metric_row(1, 1, 10, loss__train=0.5, f1=0.1)
+        + '{"step": 2, "epoch": 2, "time": 20, "scalars": {"loss/train": null}, "not_finite": ["loss/train"]}\n'
+    )
+    browser, said = lab.browser(lab.seoyeon), "Its loss/train became NaN or infinite."
+    page = as_text(browser.get(f"/jobs/{job.id}").text)
+    assert said in page and "Use a smaller learning rate" in page
+    lab.ended(job, "exit.finished", JobState.FINISHED, exit_code=0, not_finite="loss/train")
+    assert as_text(browser.get(f"/jobs/{job.id}").text).count(said) == 1
+    assert said in browser.get("/jobs").text
+    assert said in browser.get("/").text
 
 
 def as_text(html: str) -> str:

@@ -1,4 +1,4 @@
-"""The metrics of a job come as columns for the graphs, as a table and as a file."""
+"""The metrics of a job come as curves for the graphs, as a table and as a file."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -13,21 +13,33 @@ from tests.pages.portal.pages_lab import Lab, metric_row
 from tests.pages.portal.views.jobs.test_jobs import write_metrics
 
 
-def test_numbers_come_as_columns_of_one_length_and_are_not_sent_twice(lab: Lab) -> None:
+def test_numbers_come_as_pairs_of_x_and_y_and_are_not_sent_twice(lab: Lab) -> None:
     job = lab.a_running_job()
     write_metrics(lab, job, 5)
     browser = lab.browser(lab.seoyeon)
     for axis in ("step", "epoch", "time"):
         answer = browser.get(f"/jobs/{job.id}/metrics?x={axis}")
         read = answer.get_json()
-        assert {len(column) for column in read["series"].values()} == {len(read["x"])} == {5}
-        assert read["x"] == sorted(read["x"])
+        assert {len(column) for curve in read["series"].values() for column in curve} == {5}
+        assert all(xs == sorted(xs) for xs, _ in read["series"].values())
         again = browser.get(
             f"/jobs/{job.id}/metrics?x={axis}", headers={"If-None-Match": answer.headers["ETag"]}
         )
         assert again.status_code == 304
-    assert browser.get(f"/jobs/{job.id}/metrics?x=epoch").get_json()["x"] == [1, 2, 3, 4, 5]
-    assert browser.get(f"/jobs/{job.id}/metrics?x=time").get_json()["x"] == [0, 1, 2, 3, 4]
+    assert browser.get(f"/jobs/{job.id}/metrics?x=epoch").get_json()["series"]["loss/train"][0] == [
+        1,
+        2,
+        3,
+        4,
+        5,
+    ]
+    assert browser.get(f"/jobs/{job.id}/metrics?x=time").get_json()["series"]["loss/train"][0] == [
+        0,
+        1,
+        2,
+        3,
+        4,
+    ]
     write_metrics(lab, job, 6)
     fresh = browser.get(f"/jobs/{job.id}/metrics", headers={"If-None-Match": answer.headers["ETag"]})
     assert fresh.status_code == 200
@@ -42,9 +54,34 @@ def test_a_spike_and_a_nan_survive_thinning(lab: Lab) -> None:
     read = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}/metrics").get_json()
     while not read["is_whole"]:
         read = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}/metrics").get_json()
-    assert len(read["x"]) <= 1000
-    assert read["series"]["loss"][read["x"].index(7_777)] == 99.0
-    assert read["series"]["loss"][read["x"].index(12_345)] is None
+    xs, ys = read["series"]["loss"]
+    assert len(xs) <= 1000
+    assert ys[xs.index(7_777)] == 99.0
+    assert ys[xs.index(12_345)] is None
+
+
+def test_whatever_a_program_logs_gets_a_graph(lab: Lab) -> None:
+    job = lab.a_running_job()
+    logged = {"bleu": 0.3, "perplexity__validation": 9.0, "perplexity__train": 8.0, "val_acc": 0.5}
+    (lab.out(job) / "metrics.jsonl").write_text(metric_row(1, 1, 1, **logged))
+    charts = lab.browser(lab.seoyeon, "ko").get(f"/jobs/{job.id}/metrics").get_json()["charts"]
+    assert {chart["title"]: [line["word"] for line in chart["lines"]] for chart in charts} == {
+        "acc": ["검증"],
+        "bleu": ["지금"],
+        "perplexity": ["학습", "검증"],
+    }
+    page = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}").get_data(as_text=True)
+    assert "data-own-charts" in page and page.count("data-chart ") == 1  # The template's alone.
+
+
+def test_names_beyond_the_limit_are_counted(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("portal.job_files.metrics.MAX_METRICS", 2)
+    job = lab.a_running_job()
+    (lab.out(job) / "metrics.jsonl").write_text(
+        metric_row(1, 1, 1, a=1.0, b=2.0, c=3.0) + metric_row(2, 1, 1, a=1.0, c=3.0, d=4.0)
+    )
+    read = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}/metrics").get_json()
+    assert (sorted(read["series"]), read["left_out"]) == (["a", "b"], 2)
 
 
 def test_the_file_of_numbers_has_every_row(lab: Lab) -> None:

@@ -6,10 +6,9 @@ import re
 import pytest
 from sqlalchemy import select
 
-from cluster.services.jobs import queries
 from cluster.store.jobs import Job
 from cluster.store.nodes import Node
-from tests.builders import a_dataset, a_workspace, actor_of
+from tests.builders import a_dataset, a_workspace
 from tests.pages.portal.pages_lab import Lab
 
 LENET = {
@@ -38,7 +37,9 @@ def problem_of(html: str, field: str) -> str:
 
 
 def all_jobs(lab: Lab) -> list[Job]:
-    return queries.list_jobs(lab.cluster, actor_of(lab.administrator))
+    """The newest first."""
+    with lab.cluster.store.read() as session:
+        return list(session.scalars(select(Job).order_by(Job.id.desc())))
 
 
 def test_a_job_is_made_of_the_models_variables(lab: Lab) -> None:
@@ -193,11 +194,11 @@ def test_without_scripts_a_button_checks_and_the_other_stays_on(lab: Lab) -> Non
     assert all_jobs(lab) == []
 
 
-def test_relative_paths_are_warned_about_and_the_words_are_shown_one_by_one(lab: Lab) -> None:
+def test_relative_paths_are_warned_about_and_the_command_line_is_shown(lab: Lab) -> None:
     data = OWN | {"arguments": "--data ./images --out 'a b'"}
     html = lab.browser(lab.seoyeon).post(f"/trainings/{lab.own_code.id}/jobs/check", data=data).text
     assert "“./images” is a relative path" in html
-    assert "<li><code>a b</code></li>" in html
+    assert "python -u train.py --data ./images --out &#39;a b&#39;</pre>" in html
 
 
 def test_a_private_training_takes_no_job_from_who_may_not_see_it(lab: Lab) -> None:
@@ -211,3 +212,51 @@ def test_a_workspace_whose_term_is_over_takes_no_job(lab: Lab) -> None:
     answer = lab.browser(lab.seoyeon).post(f"/trainings/{lab.lenet.id}/jobs/new", data=LENET)
     assert answer.status_code == 422
     assert "vision" in answer.text
+
+
+WRONG = {
+    "name": "Lenet!",
+    "units": "two",
+    "dataset": "",
+    "priority": "500",
+    "time_limit": "soon",
+    "retries": "x",
+    "memory": "much",
+    "variables.epochs": "0",
+    "variables.learning_rate": "abc",
+}
+
+
+@pytest.mark.parametrize("button", [{}, {"check": "1"}], ids=["submitted", "checked"])
+def test_all_faults_are_told_at_once_each_beside_its_field(lab: Lab, button: dict[str, str]) -> None:
+    answer = lab.browser(lab.seoyeon).post(f"/trainings/{lab.lenet.id}/jobs/new", data=WRONG | button)
+    for field in WRONG:
+        assert problem_of(answer.text, field), field
+    assert f"Fix {len(WRONG)} problems" in answer.text
+    assert all_jobs(lab) == []
+
+
+def test_all_faults_of_a_sweep_are_told_at_once(lab: Lab) -> None:
+    wrong = {
+        "name": "Lenet!",
+        "variables.epochs": "1, 0",
+        "variables.learning_rate": "0.1, x",
+        "most_at_once": "0",
+    }
+    answer = lab.browser(lab.seoyeon).post(f"/trainings/{lab.lenet.id}/jobs/new", data=LENET | wrong)
+    assert answer.status_code == 422
+    for field in wrong:
+        assert problem_of(answer.text, field), field
+
+
+def test_the_live_answer_has_each_fault_for_its_field(lab: Lab) -> None:
+    path = f"/trainings/{lab.lenet.id}/jobs/check"
+    answer = lab.browser(lab.seoyeon).post(path, data=WRONG).text
+    assert set(re.findall(r'data-for="([^"]+)"', answer)) == set(WRONG)
+    assert "data-for" not in lab.browser(lab.seoyeon).post(path, data=LENET).text
+
+
+def test_enter_in_a_field_checks_and_does_not_submit(lab: Lab) -> None:
+    form = lab.browser(lab.seoyeon).get(f"/trainings/{lab.lenet.id}/jobs/new").text.split('id="job-form"')[1]
+    first = re.search(r'<button[^>]*type="submit"[^>]*>', form)
+    assert first and 'name="check"' in first[0], "a browser presses a form's first button"

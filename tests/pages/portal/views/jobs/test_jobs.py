@@ -61,7 +61,7 @@ def test_the_head_says_how_far_it_is_and_when_it_ends(lab: Lab) -> None:
     note_end(lab, job, 6)
     html = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}").text
     assert "Epoch 4 of 10" in html
-    assert "6 min left · about 14:06" in html
+    assert "6 min left · about <time " in html and ">14:06</time>" in html
     assert "87.5 %" in html
     assert "CPU slot hours" in html
 
@@ -125,7 +125,12 @@ def test_stopping_says_what_ends_and_asks_first(lab: Lab) -> None:
     answer = browser.post(f"/jobs/{job.id}/stop")
     assert answer.status_code == 303
     assert queries.read_job(lab.cluster, actor_of(lab.seoyeon), job.id).state is JobState.STOPPING
-    assert "being stopped" in browser.get(answer.location).text
+    page = browser.get(answer.location).text
+    assert "being stopped" in page
+    lab.ended(job, "exit.stopped", JobState.STOPPED, by="seoyeon", rank=1)
+    page = browser.get(answer.location).text
+    assert "Stopped by seoyeon." in page
+    assert "being stopped" not in page and "first to fail" not in page
 
 
 def test_who_may_see_a_job_but_not_stop_it_is_told_who_may(lab: Lab) -> None:
@@ -193,7 +198,7 @@ def test_the_queue_and_the_job_page_expect_the_same_end(lab: Lab) -> None:
     write_metrics(lab, job, 4)
     note_end(lab, job, 6)
     browser = lab.browser(lab.seoyeon)
-    assert "about 14:06" in browser.get(f"/jobs/{job.id}").text
+    assert ">14:06</time>" in browser.get(f"/jobs/{job.id}").text
     queue = browser.get("/queue").text
     assert "14:06" in queue and "15:53" not in queue
 
@@ -213,6 +218,6 @@ def test_the_way_through_the_queue_is_followed_by_the_graphs(lab: Lab) -> None:
     waiting, running = a_job(lab.cluster, lab.lenet), lab.a_running_job()
     asks = "fragment=overview"
     piece = browser.get(f"/jobs/{waiting.id}?{asks}", headers={"HX-Request": "true"}).text
-    assert asks in piece and "Its way through the queue" in piece
+    assert asks in piece and "Queue history" in piece
     piece = browser.get(f"/jobs/{running.id}?{asks}", headers={"HX-Request": "true"}).text
     assert asks not in piece and "data-charts" in piece

@@ -45,3 +45,12 @@ def test_a_refused_first_administrator_sees_what_to_change(
     assert f'value="{typed["name"]}"' in answer.text, "what was typed is kept"
     assert typed["password"] not in answer.text, "but never a password"
     assert first_administrator.needs_first_administrator(light_cluster)
+
+
+def test_all_faults_of_the_first_administrator_are_told_at_once(
+    client: FlaskClient, light_cluster: Cluster
+) -> None:
+    first_administrator.issue_first_administrator_secret(light_cluster)
+    answer = post(client, "/first-administrator", secret="0000-0000", name="Kim", password="short")
+    assert answer.status_code == 422
+    assert all(f'id="{field}-problem"' in answer.text for field in ("secret", "name", "password"))

@@ -1,5 +1,6 @@
 """The profile shows the sessions and tokens of its user, and changes the password."""
 
+from cluster.domain.states import NotificationKind
 from cluster.services.people import sessions
 from tests.pages.portal.filled_portal import House
 
@@ -38,3 +39,27 @@ def test_changing_the_password_keeps_this_session_alone(house: House) -> None:
     assert sessions.sign_in(house.cluster, "seoyeon", "another quiet apron", "127.0.0.1", "")
     wrong = browser.post("/profile/password", data=typed)
     assert wrong.status_code == 422 and 'id="old-problem"' in wrong.text
+
+
+def test_everybody_chooses_their_own_notifications(house: House) -> None:
+    browser = house.visitor("member")
+    typed = {"email": "minji@lab.example", "job_failed": "1", "wait_hours": "12", "webhook_url": ""}
+    assert browser.post("/profile/notifications", data=typed).status_code == 303
+    page = browser.get("/profile").text
+    assert 'value="minji@lab.example"' in page and '<option value="12" selected>' in page
+    boxes = {name: f'name="{name}" value="1" checked' in page for name in NotificationKind}
+    assert [name for name, is_checked in boxes.items() if is_checked] == ["job_failed"]
+    assert browser.post("/profile/notifications/test").status_code == 303
+    assert "on its way" in browser.get("/profile").text
+
+
+def test_a_refused_choice_is_said_at_its_field_and_keeps_what_was_typed(house: House) -> None:
+    browser = house.visitor("member")
+    typed = {"email": "no address", "job_waits": "1", "wait_hours": "24", "webhook_url": ""}
+    refused = browser.post("/profile/notifications", data=typed)
+    assert refused.status_code == 422 and 'id="email-problem"' in refused.text
+    assert 'name="job_waits" value="1" checked' in refused.text and 'value="no address"' in refused.text
+    webhook = typed | {"email": "", "webhook_url": "https://elsewhere.example/in"}
+    assert browser.post("/profile/notifications", data=webhook).status_code == 422
+    assert browser.post("/profile/notifications", data=typed | {"webhock": "x"}).status_code == 422
+    assert browser.post("/profile/notifications/test").status_code == 422, "no address yet"

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from html import unescape
 
 import pytest
 from flask.testing import FlaskClient
@@ -104,6 +105,25 @@ def test_a_guesser_is_told_when_to_come_back(client: FlaskClient, light_cluster:
     assert post(client, "/sign-in", name="seoyeon", password=PASSWORD).status_code == 302
 
 
+def test_a_browser_that_has_signed_in_before_is_not_kept_out(
+    client: FlaskClient, light_cluster: Cluster
+) -> None:
+    known(light_cluster)
+    cookie = f"gc_browser_{light_cluster.settings.port}"
+    signed_in = post(client, "/sign-in", name="seoyeon", password=PASSWORD)
+    (header,) = (each for each in signed_in.headers.getlist("Set-Cookie") if each.startswith(cookie))
+    assert "HttpOnly" in header and "SameSite=Lax" in header and "Path=/sign-in" in header
+    kept = client.get_cookie(cookie, path="/sign-in")
+    assert kept is not None
+    client.delete_cookie(cookie, path="/sign-in")
+    post(client, "/sign-out", "/profile")
+    for _ in range(6):
+        post(client, "/sign-in", name="seoyeon", password="guess")
+    assert post(client, "/sign-in", name="seoyeon", password=PASSWORD).status_code == 422
+    client.set_cookie(cookie, kept.value, path="/sign-in")
+    assert post(client, "/sign-in", name="seoyeon", password=PASSWORD).status_code == 302
+
+
 def test_signing_out_ends_the_row_and_not_only_the_cookie(
     client: FlaskClient, light_cluster: Cluster
 ) -> None:
@@ -155,7 +175,7 @@ def test_a_session_left_alone_ends(house: House) -> None:
 
 def test_fragments_of_an_expired_session_load_the_door_whole(house: House) -> None:
     answer = house.visitor("anonymous").get("/nodes", headers={"HX-Request": "true"})
-    assert answer.headers["HX-Redirect"] == "/sign-in"
+    assert answer.headers["HX-Redirect"] == "/sign-in?next=/nodes"
     assert answer.text == ""
 
 
@@ -164,3 +184,95 @@ def test_rest_without_a_token_is_a_problem_in_json(house: House) -> None:
     assert answer.status_code == 401
     assert answer.content_type == "application/problem+json"
     assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+def hidden(page: str) -> dict[str, str]:
+    """The fields that the form of the page carries unseen."""
+    page = page.split("<main")[1].split("</main>")[0]
+    inputs = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', page)
+    texts = re.findall(r'<textarea hidden name="([^"]+)">\n(.*?)</textarea>', page, re.DOTALL)
+    return {name: unescape(value) for name, value in (*inputs, *texts)}
+
+
+WORKSPACE = {"name": "speech", "description": "two\nlines & <more>", "units": "1", "members": "taeho"}
+
+
+def test_a_form_that_was_sent_after_the_session_can_be_sent_again(house: House) -> None:
+    with_password(house, "administrator")
+    client = house.app.test_client()
+    sent = client.post("/workspaces/new", data=WORKSPACE, headers={"Origin": "http://localhost"})
+    assert sent.status_code == 401
+    assert "Your session has ended" in sent.text
+    typed = hidden(sent.text) | {"name": "root-of-all", "password": "wrong"}
+    again = client.post("/sign-in", data=typed)
+    assert again.status_code == 422
+    opened = client.post("/sign-in", data=hidden(again.text) | {"name": "root-of-all", "password": PASSWORD})
+    assert opened.status_code == 200
+    assert "Nothing has been sent yet" in opened.text
+    assert 'action="/workspaces/new"' in opened.text and 'data-back="/workspaces/new"' in opened.text
+    kept = hidden(opened.text)
+    assert {name: kept[name].replace("\r\n", "\n") for name in WORKSPACE} == WORKSPACE
+    days = {"starts_on": "2026-11-20", "ends_on": "2026-12-01", "manager": "jisoo"}
+    assert client.post("/workspaces/new", data=kept | days).status_code == 303
+
+
+def test_the_page_after_a_sign_in_has_a_token_of_the_new_session(house: House) -> None:
+    with_password(house, "administrator")
+    client = house.strict_app.test_client()
+    sent = client.post("/workspaces/new", data=WORKSPACE, headers={"Origin": "http://localhost"})
+    opened = client.post("/sign-in", data=hidden(sent.text) | {"name": "root-of-all", "password": PASSWORD})
+    answer = client.post("/workspaces/new", data=hidden(opened.text))
+    assert answer.status_code == 422, "the form is read: its token is good"
+
+
+@pytest.mark.parametrize(
+    ("fields", "headers"),
+    [
+        (WORKSPACE, {"Origin": "http://evil.example"}),
+        (WORKSPACE, {}),
+        ({"old": "secret of mine", "password": "another"}, {"Origin": "http://localhost"}),
+        ({"name": "x" * 20_000}, {"Origin": "http://localhost"}),
+    ],
+    ids=["of another site", "of nobody knows where", "with a password", "that is too long"],
+)
+def test_a_form_is_not_kept(house: House, fields: dict[str, str], headers: dict[str, str]) -> None:
+    answer = house.app.test_client().post("/workspaces/new", data=fields, headers=headers)
+    assert answer.location == "/sign-in?next=/workspaces/new"
+
+
+def test_a_piece_of_a_page_leads_back_to_its_page(house: House) -> None:
+    headers = {"HX-Request": "true", "Referer": "http://localhost/trainings/1/jobs/new?units=2"}
+    answer = house.app.test_client().post("/trainings/1/jobs/check", headers=headers)
+    assert answer.status_code == 401
+    assert answer.headers["HX-Redirect"] == "/sign-in?next=/trainings/1/jobs/new?units%3D2"
+
+
+def test_a_page_signs_in_again_beside_what_was_typed(house: House) -> None:
+    with_password(house, "owner")
+    client = house.strict_app.test_client()
+    form = client.get("/sign-in/again?name=seoyeon").text
+    assert 'value="seoyeon"' in form and "<html" not in form
+    fields = {"again_name": "Seoyeon", "again_password": "wrong", **hidden(f"<main>{form}</main>")}
+    assert client.post("/sign-in/again", data=fields).status_code == 422
+    assert client.post("/sign-in/again", data=fields | {"again_password": PASSWORD}).status_code == 204
+    state = client.get("/sign-in/again").text
+    found = re.search(r'data-signed-in="seoyeon" data-token="([^"]+)"', state)
+    assert found is not None
+    ended = client.post("/profile/sessions/end-others", headers={"X-CSRFToken": found[1]})
+    assert ended.status_code == 303
+
+
+def test_a_form_of_another_session_says_so_to_scripts(house: House) -> None:
+    answer = house.visitor("owner", is_strict=True).post("/profile/sessions/end-others")
+    assert answer.status_code == 400 and answer.headers["Groundcrew-Form-Too-Old"] == "1"
+
+
+def test_a_name_may_be_typed_with_a_capital_letter(client: FlaskClient, light_cluster: Cluster) -> None:
+    known(light_cluster)
+    assert post(client, "/sign-in", name=" Seoyeon", password=PASSWORD).status_code == 302
+
+
+def with_password(house: House, kind: str) -> None:
+    chief = house.actor("administrator")
+    link = passwords.issue_password_link(house.cluster, chief, house.people[kind].id)
+    passwords.use_password_link(house.cluster, link, PASSWORD)

@@ -1,0 +1,86 @@
+"""`groundcrew dataset …`: lists what trainings read."""
+
+from typing import Any
+
+import click
+
+from .client import EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
+from .messages import message
+from .output import Table, output_option, readable_number, readable_size, show_table
+from .trainings import find_workspace
+
+
+@click.group()
+def dataset() -> None:
+    """Datasets: what trainings read."""
+
+
+@dataset.command("list")
+@output_option
+@click.pass_obj
+def list_(client: RestClient, output: str | None) -> None:
+    """Datasets that you may see, newest first."""
+    show_table(client.get("/datasets")["items"], DATASETS, output)
+
+
+def find_dataset(client: RestClient, name: str) -> dict[str, Any]:
+    """NAME, or WORKSPACE/NAME if several workspaces have a dataset of that name."""
+    workspace, _, short = name.rpartition("/")
+    rows = client.get("/datasets", name=short)["items"]
+    rows = [row for row in rows if workspace in ("", row["workspace"]["name"])]
+    if not rows:
+        exit_with(message("No dataset is called {name}.", name=name), EXIT_NOT_FOUND)
+    if len(rows) > 1:
+        exit_with(
+            message("Several workspaces have a dataset {name}: write WORKSPACE/{name}.", name=short),
+            EXIT_USAGE,
+        )
+    found: dict[str, Any] = rows[0]
+    return found
+
+
+@dataset.command()
+@click.argument("name", metavar="WORKSPACE/NAME")
+@click.argument("path")
+@click.pass_obj
+def register(client: RestClient, name: str, path: str) -> None:
+    """Register a folder of the server's storage as a dataset. For the workspace's manager."""
+    workspace, _, short = name.rpartition("/")
+    body = {"workspace_id": find_workspace(client, workspace), "name": short, "path": path}
+    made = client.post("/datasets", body)
+    click.echo(f"{made['workspace']['name']}/{made['name']}")
+
+
+@dataset.command()
+@click.argument("name", metavar="[WORKSPACE/]NAME")
+@click.argument("new_name")
+@click.pass_obj
+def rename(client: RestClient, name: str, new_name: str) -> None:
+    """Give a dataset another name."""
+    client.patch(f"/datasets/{find_dataset(client, name)['id']}", {"name": new_name})
+    click.echo(message("{name} is changed.", name=name))
+
+
+@dataset.command()
+@click.argument("name", metavar="[WORKSPACE/]NAME")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.pass_obj
+def delete(client: RestClient, name: str, yes: bool) -> None:
+    """Delete a dataset that no live job reads. Registered files stay where they are."""
+    found = find_dataset(client, name)
+    if not yes and not click.confirm(message("Delete {name} for good?", name=name)):
+        exit_with(message("Nothing was changed."), EXIT_USAGE)
+    client.delete(f"/datasets/{found['id']}")
+    click.echo(message("{name} is deleted.", name=name))
+
+
+DATASETS = Table(
+    lambda row: row["name"],
+    {
+        "Dataset": lambda row: row["name"],
+        "State": lambda row: row["state"],
+        "Workspace": lambda row: row["workspace"]["name"] if row["workspace"] else "",
+        "Files": lambda row: readable_number(row["files"]),
+        "Size": lambda row: readable_size(row["bytes"]),
+    },
+)

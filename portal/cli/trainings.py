@@ -1,0 +1,157 @@
+"""`groundcrew training …`: lists, makes, edits, hands over, archives and deletes what jobs are made from."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .client import EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
+from .code import list_local_files
+from .messages import message
+from .output import Table, output_option, readable_size, show_table
+from .submission import find_training
+
+training_argument = click.argument("name", metavar="[WORKSPACE/]NAME")
+visibility_option = click.option("--visibility", type=click.Choice(["public", "private"]))
+members_option = click.option("--member", "members", multiple=True, metavar="USER", help="May be repeated.")
+
+
+@click.group()
+def training() -> None:
+    """Trainings: what jobs are made from."""
+
+
+@training.command("list")
+@click.option("--archived", is_flag=True, help="Those in the archive.")
+@output_option
+@click.pass_obj
+def list_(client: RestClient, archived: bool, output: str | None) -> None:
+    """Trainings that you may see, newest first."""
+    show_table(client.get("/trainings", archived=str(archived).lower())["items"], TRAININGS, output)
+
+
+TRAININGS = Table(
+    lambda row: f"{row['workspace']['name']}/{row['name']}",
+    {
+        "Training": lambda row: f"{row['workspace']['name']}/{row['name']}",
+        "Kind": lambda row: row["model"] or row["kind"],
+        "Owner": lambda row: row["owner"],
+    },
+)
+
+
+@training.command()
+@click.argument("name", metavar="WORKSPACE/NAME")
+@click.option("--model", help="A built-in model; else the code of the folder.")
+@click.option(
+    "--code",
+    "folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A folder of code.",
+)
+@click.option("--description", default="")
+@visibility_option
+@members_option
+@click.pass_obj
+def create(
+    client: RestClient,
+    name: str,
+    model: str | None,
+    folder: Path | None,
+    description: str,
+    visibility: str | None,
+    members: tuple[str, ...],
+) -> None:
+    """Make a training of a built-in model or of a folder of code."""
+    workspace, _, short = name.rpartition("/")
+    if (model is None) == (folder is None) or not workspace:
+        raise click.UsageError(message("Write WORKSPACE/NAME, and either --model or --code."))
+    files = [
+        {"path": path, "content": base64.b64encode(file.read_bytes()).decode()}
+        for path, file in (list_local_files(folder) if folder else ())
+    ]
+    body = {
+        "workspace_id": find_workspace(client, workspace),
+        "name": short,
+        "description": description,
+        "visibility": visibility or "public",
+        "members": list(members),
+        "files": files,
+    }
+    made = client.post("/trainings", body | ({"model": model} if model else {}))
+    click.echo(f"{made['workspace']['name']}/{made['name']}")
+
+
+def find_workspace(client: RestClient, name: str) -> int:
+    rows = [row for row in client.get("/workspaces")["items"] if row["name"] == name]
+    if not rows:
+        exit_with(message("No workspace is called {name}.", name=name), EXIT_NOT_FOUND)
+    return int(rows[0]["id"])
+
+
+@training.command()
+@training_argument
+@click.option("--name", "new_name")
+@click.option("--description")
+@visibility_option
+@members_option
+@click.option("--owner", metavar="USER", help="Hand it over.")
+@click.pass_obj
+def edit(
+    client: RestClient, /, name: str, new_name: str | None, members: tuple[str, ...], **changes: Any
+) -> None:
+    """Change a training's name, description, visibility, named people or owner."""
+    found = find_training(client, name)
+    body = {field: value for field, value in (changes | {"name": new_name}).items() if value is not None}
+    if members:
+        body["members"] = list(members)
+    if not body:
+        raise click.UsageError(message("Say what is to change."))
+    change(client, found, body)
+
+
+def change(client: RestClient, found: dict[str, Any], body: dict[str, Any]) -> None:
+    row = client.patch(f"/trainings/{found['id']}", body)
+    click.echo(message("{name} is changed.", name=f"{row['workspace']['name']}/{row['name']}"))
+
+
+@training.command()
+@training_argument
+@click.pass_obj
+def archive(client: RestClient, name: str) -> None:
+    """Put a training into the archive: it takes no jobs and no code."""
+    change(client, find_training(client, name), {"archived": True})
+
+
+@training.command()
+@training_argument
+@click.pass_obj
+def unarchive(client: RestClient, name: str) -> None:
+    """Take a training out of the archive."""
+    change(client, find_training(client, name, archived=True), {"archived": False})
+
+
+@training.command()
+@training_argument
+@click.option("--job-files", is_flag=True, help="Delete the files of its jobs too.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.pass_obj
+def delete(client: RestClient, name: str, job_files: bool, yes: bool) -> None:
+    """Delete a training with its code. Its jobs stay with their numbers."""
+    found = find_training(client, name)
+    depends = client.get(f"/trainings/{found['id']}/dependents")
+    click.echo(
+        message(
+            "{name} has {versions} versions of code with {code}, and {jobs} ended jobs with {files}.",
+            name=name,
+            versions=depends["code_versions"],
+            code=readable_size(depends["code_bytes"]),
+            jobs=depends["ended_jobs"],
+            files=readable_size(depends["job_bytes"]),
+        )
+    )
+    if not yes and not click.confirm(message("Delete {name} for good?", name=name)):
+        exit_with(message("Nothing was changed."), EXIT_USAGE)
+    client.delete(f"/trainings/{found['id']}", job_files=str(job_files).lower())
+    click.echo(message("{name} is deleted.", name=name))

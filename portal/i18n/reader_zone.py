@@ -1,0 +1,43 @@
+"""The time zone in which the reader of a request sees times."""
+
+from urllib.parse import unquote
+from zoneinfo import ZoneInfo
+
+from flask import g, has_request_context, request
+
+from cluster.domain.people.time_zones import find_time_zone, utc_offset
+from cluster.services.context import Cluster
+from portal.shared_objects import shared_object
+
+TIME_ZONE_COOKIE = "gc_time_zone"
+BROWSER_ZONE_KEY = "groundcrew.browser_zone"
+
+
+def installation_zone() -> ZoneInfo:
+    """The installation's own time zone: days of terms, accounts and files are counted in it."""
+    return shared_object(Cluster).settings.zone
+
+
+def request_zone() -> ZoneInfo:
+    """The zone in which the reader sees times: the user's choice, the browser's, else the installation's."""
+    if not has_request_context():
+        return installation_zone()
+    chosen = find_time_zone(g.get("time_zone"))
+    if chosen is not None:
+        return chosen
+    wished: ZoneInfo | None = request.environ.get(BROWSER_ZONE_KEY)
+    if wished is None:
+        wished = request.environ[BROWSER_ZONE_KEY] = browser_zone() or installation_zone()
+    return wished
+
+
+def browser_zone() -> ZoneInfo | None:
+    """What portal/static/js/time_zone.js has noted; None if it has not run or notes what is no zone."""
+    return find_time_zone(unquote(request.cookies.get(TIME_ZONE_COOKIE, "")))
+
+
+def request_zone_name() -> str:
+    """ "Asia/Seoul (UTC+9)"."""
+    zone = request_zone()
+    offset = utc_offset(zone, shared_object(Cluster).clock())
+    return zone.key if zone.key == offset else f"{zone.key} ({offset})"

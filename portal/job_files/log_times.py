@@ -1,0 +1,71 @@
+"""Reads when the log files of an attempt grew (control/log_times, which worker/inside/shim_log_times.py writes)."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cluster.files.safe_read import read_small_file
+
+FILE = "log_times"
+LARGEST_FILE = 1024 * 1024
+"""The shim keeps it below a third of that. Without root the program may write here too, so the file is untrusted."""
+LATEST_TIME = 2.0**33
+"""Unix seconds in the year 2242. Later times are no times."""
+LARGEST_SIZE = 2**53
+
+
+@dataclass
+class FileTimes:
+    """All bytes before `sizes[n]` were written by the time `times[n]` (Unix seconds). Both rise."""
+
+    sizes: list[int] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+
+    def add(self, size: int, time: float) -> None:
+        """A smaller size than before: the file was written again from its beginning. A time never goes back."""
+        if self.sizes and size <= self.sizes[-1]:
+            self.sizes.clear()
+            self.times.clear()
+        self.sizes.append(size)
+        self.times.append(max(time, self.times[-1]) if self.times else time)
+
+    def time_of(self, offset: int) -> float | None:
+        """When the byte was there, up to a second late. None if it was written after the last entry."""
+        place = bisect_right(self.sizes, offset)
+        return self.times[place] if place < len(self.times) else None
+
+    def size_before(self, time: float) -> int:
+        """The bytes that were written before `time`."""
+        place = bisect_left(self.times, time)
+        return self.sizes[place - 1] if place else 0
+
+
+@dataclass(frozen=True)
+class AttemptLogTimes:
+    """By the name of the log file. Without an entry nothing is known of a file."""
+
+    files: Mapping[str, FileTimes]
+
+    def of_file(self, name: str) -> FileTimes:
+        return self.files.get(name) or FileTimes()
+
+
+def read_log_times(root: Path, *control: str) -> AttemptLogTimes:
+    return parse_log_times(read_small_file(root, *control, FILE, limit=LARGEST_FILE) or b"")
+
+
+def parse_log_times(content: bytes) -> AttemptLogTimes:
+    """A line that is no entry is left out, also a last line without its end."""
+    files: dict[str, FileTimes] = {}
+    for line in content.decode("ascii", "replace").splitlines(keepends=True):
+        words = line.split(" ")
+        if len(words) != 3 or not line.endswith("\n"):
+            continue
+        try:
+            time, size = float(words[0]), int(words[2])
+        except ValueError:
+            continue
+        if 0 < time < LATEST_TIME and 0 < size < LARGEST_SIZE:
+            files.setdefault(words[1], FileTimes()).add(size, time)
+    return AttemptLogTimes(files)

@@ -1,0 +1,148 @@
+"""What a program wrote below `out`: folders as lists, and whole folders as a zip archive made while it is sent."""
+
+import io
+import os
+import stat
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from cluster.domain.errors import Refused
+from cluster.files.safe_read import (
+    FileMissing,
+    FileNotPlain,
+    open_file_beneath,
+    open_file_size,
+    open_folder_beneath,
+)
+
+LISTED_ENTRIES = 1_000
+ARCHIVED_FILES = 100_000
+DEEPEST_FOLDER = 64
+CHUNK_BYTES = 256 * 1024
+EARLIEST = (1980, 1, 1, 0, 0, 0)
+"""A zip archive knows no earlier moment."""
+
+
+@dataclass(frozen=True)
+class WrittenFile:
+    """A plain file of `size` bytes, or a folder without a size."""
+
+    name: str
+    is_folder: bool
+    size: int | None
+    written_at: datetime
+
+
+@dataclass(frozen=True)
+class FolderListing:
+    """Folders first, each by name; `has_more` where only the first LISTED_ENTRIES are here."""
+
+    entries: tuple[WrittenFile, ...]
+    has_more: bool
+
+
+def split_path(path: str) -> tuple[str, ...]:
+    """The names of a path with slashes; the empty path is the folder `out` itself."""
+    return tuple(name for name in path.split("/") if name)
+
+
+def list_folder(root: Path, *names: str) -> FolderListing:
+    """Links, pipes and files with a second name are left out. Raises FileMissing or FileNotPlain."""
+    with open_folder_beneath(root, *names) as folder, os.scandir(folder) as entries:
+        found = list(read_entries(entries, LISTED_ENTRIES + 1))
+    shown = sorted(found[:LISTED_ENTRIES], key=lambda one: (not one.is_folder, one.name))
+    return FolderListing(tuple(shown), len(found) > LISTED_ENTRIES)
+
+
+def read_entries(entries: Iterator["os.DirEntry[str]"], limit: int) -> Iterator[WrittenFile]:
+    """At most `limit` plain files and folders; one that is removed meanwhile is left out."""
+    for entry in entries:
+        if limit == 0:
+            return
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except OSError:
+            continue
+        is_folder = stat.S_ISDIR(status.st_mode)
+        if is_folder or (stat.S_ISREG(status.st_mode) and status.st_nlink == 1):
+            limit -= 1
+            size = None if is_folder else status.st_size
+            yield WrittenFile(entry.name, is_folder, size, datetime.fromtimestamp(status.st_mtime, UTC))
+
+
+def list_files_below(root: Path, *names: str) -> list[tuple[str, ...]]:
+    """The paths of all files below a folder, relative to it.
+
+    Raises FileMissing and FileNotPlain, and Refused for more than ARCHIVED_FILES files or DEEPEST_FOLDER levels.
+    """
+    paths: list[tuple[str, ...]] = []
+    folders: list[tuple[str, ...]] = [()]
+    while folders:
+        parent = folders.pop()
+        if len(parent) > DEEPEST_FOLDER:
+            raise Refused("path", "job.archive_too_deep", limit=DEEPEST_FOLDER)
+        try:
+            with open_folder_beneath(root, *names, *parent) as folder, os.scandir(folder) as entries:
+                found = list(read_entries(entries, ARCHIVED_FILES + 1 - len(paths)))
+        except (FileMissing, FileNotPlain):
+            if not parent:
+                raise
+            continue
+        folders += [(*parent, entry.name) for entry in found if entry.is_folder]
+        paths += [(*parent, entry.name) for entry in found if not entry.is_folder]
+        if len(paths) + len(folders) > ARCHIVED_FILES:
+            raise Refused("path", "job.archive_too_large", limit=ARCHIVED_FILES)
+    return sorted(paths)
+
+
+def archive_files(root: Path, names: tuple[str, ...], paths: list[tuple[str, ...]]) -> Iterator[bytes]:
+    """A zip archive without compression, in pieces: each file with the bytes that it has when its turn comes."""
+    sent = PieceBuffer()
+    with zipfile.ZipFile(sent, "w", zipfile.ZIP_STORED) as archive:
+        for path in paths:
+            try:
+                with open_file_beneath(root, *names, *path) as file:
+                    yield from archive_file(archive, sent, printable_path(path), file)
+            except (FileMissing, FileNotPlain):
+                continue
+    yield sent.take()
+
+
+def archive_file(archive: zipfile.ZipFile, sent: "PieceBuffer", name: str, file: BinaryIO) -> Iterator[bytes]:
+    written = datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC)
+    member = zipfile.ZipInfo(name, max(EARLIEST, written.timetuple()[:6]))
+    member.external_attr = 0o644 << 16
+    left = open_file_size(file)
+    with archive.open(member, "w", force_zip64=True) as target:
+        while left > 0 and (piece := file.read(min(CHUNK_BYTES, left))):
+            left -= len(piece)
+            target.write(piece)
+            yield sent.take()
+
+
+def printable_path(path: tuple[str, ...]) -> str:
+    """Bytes of a name that are no text become question marks, as an archive's names are text."""
+    return "/".join(path).encode("utf-8", "replace").decode()
+
+
+class PieceBuffer(io.RawIOBase):
+    """What an archive writes until it is taken; it cannot be rewound."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, piece: bytes) -> int:  # type: ignore[override]
+        self.pieces.append(bytes(piece))
+        return len(self.pieces[-1])
+
+    def take(self) -> bytes:
+        taken, self.pieces = b"".join(self.pieces), []
+        return taken

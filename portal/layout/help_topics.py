@@ -1,0 +1,41 @@
+"""Which howto the "?" of a page leads to."""
+
+from flask import request, url_for
+
+TOPICS = {
+    "dashboard": "first-training",
+    "queue": "queue",
+    "nodes": "nodes",
+    "search": "first-training",
+    "workspaces": "workspaces",
+    "trainings": "first-training",
+    "training_changes": "first-training",
+    "training_code": "code",
+    "jobs": "jobs",
+    "runs": "runs",
+    "attention": "failed-jobs",
+    "job_checkpoints": "jobs",
+    "job_files": "jobs",
+    "job_log": "jobs",
+    "job_metrics": "jobs",
+    "job_new": "jobs",
+    "sweeps": "sweeps",
+    "sweep_list": "sweeps",
+    "datasets": "datasets",
+    "images": "nodes",
+    "operations": "nodes",
+    "repairs": "repairs",
+    "backups": "backups",
+    "users": "people",
+    "profile": "people",
+    "access_log": "access-log",
+    "accounting": "accounting",
+    "rest_reference": "command-and-rest",
+}
+"""Howto by blueprint: one for all its pages. Help itself and pages before sign-in have none."""
+
+
+def help_url() -> str | None:
+    """The address of the current page's howto; None if it has none."""
+    topic = TOPICS.get(request.blueprint or "")
+    return url_for("help.page", howto=topic) if topic else None

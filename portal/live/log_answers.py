@@ -1,0 +1,77 @@
+"""Answers a chunk of a job's log, by byte offset."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from cluster.domain.errors import NotFound, Refused
+from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
+from cluster.services.jobs.queries import JobAttempt
+from portal.job_files import log_chunks
+from portal.job_files.folders import out_path_parts
+from portal.job_files.line_counter import LineCounter
+from portal.live.requests import Answer, Request
+
+MAX_OFFSET_DIGITS = 15
+
+
+@dataclass(frozen=True)
+class ChunkRequest:
+    """`attempt` is None for the newest, `limit` and `offset` (negative: from the end) are bytes."""
+
+    name: str
+    offset: int
+    limit: int
+    attempt: int | None
+
+
+def parse_chunk_request(request: Request) -> ChunkRequest:
+    """Raises Refused."""
+    rank = request.query.get("rank") or "0"
+    kind = request.query.get("stream") or log_chunks.KINDS[0]
+    if kind not in log_chunks.KINDS:
+        raise Refused("stream", "value.not_a_choice", allowed=sorted(log_chunks.KINDS))
+    name = log_chunks.log_file_name(rank[:10], kind)
+    if not log_chunks.is_log_file_name(name):
+        raise Refused("rank", "value.not_a_whole_number", value=rank[:40])
+    limit = request.id_param("limit")
+    return ChunkRequest(
+        name,
+        parse_byte_offset(request.query.get("offset", "0")),
+        log_chunks.CHUNK_BYTES if limit is None else limit,
+        request.id_param("attempt"),
+    )
+
+
+def parse_byte_offset(text: str) -> int:
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= MAX_OFFSET_DIGITS):
+        raise Refused("offset", "value.not_a_whole_number", value=text[:40])
+    return int(text)
+
+
+def answer_chunk(root: Path, newest: JobAttempt, wanted: ChunkRequest, line_counter: LineCounter) -> Answer:
+    """At most 256 KiB of the file as it is. Raises NotFound for an attempt that never was.
+
+    X-Log-Start and X-Log-Next are the bytes' place, X-Log-EOF is 1 where the file ends there, X-Log-Line is
+    the number of the first line where it is quick to count. What is no UTF-8 the reader's decoder replaces:
+    changed bytes would no longer fit their offsets. What is no plain file is empty: the page says so beside it.
+    """
+    number = newest.number if wanted.attempt is None else wanted.attempt
+    if number > newest.number or wanted.attempt == 0:
+        raise NotFound("attempt", number)
+    folder = out_path_parts(newest.workspace_id, newest.job_id, number)
+    line: int | None = 0
+    try:
+        with open_file_beneath(root, *folder, wanted.name) as file:
+            chunk = log_chunks.read_log_chunk(file, wanted.offset, wanted.limit)
+            line = line_counter.count_before(file, chunk.start)
+    except (FileMissing, FileNotPlain):
+        chunk = log_chunks.LogChunk(0, 0, 0, b"")
+    headers = {
+        "X-Log-Start": str(chunk.start),
+        "X-Log-Next": str(chunk.next),
+        "X-Log-EOF": "1" if chunk.is_end else "0",
+    }
+    if line is not None:
+        headers["X-Log-Line"] = str(line + 1)
+    return Answer(body=chunk.data, headers=headers)

@@ -1,0 +1,1 @@
+"""Values of help, search, the first steps and the description of REST."""

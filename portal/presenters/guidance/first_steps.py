@@ -1,0 +1,140 @@
+"""The steps from an empty installation, or a first sign-in, to the first job, and the button of the next one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flask import url_for
+from markupsafe import Markup
+
+from cluster.services.first_steps import (
+    InstallationSteps,
+    ResearcherSteps,
+    read_installation_steps,
+    read_researcher_steps,
+)
+from cluster.services.jobs.queries import JobLine
+from cluster.services.workspaces.queries import WorkspaceSummary
+from portal.i18n.translate import _, template_gettext, time_of_short
+from portal.web.request_context import current_actor, current_cluster
+
+MOST_WORKSPACES_OF_A_NEW_INSTALLATION = 2
+"""That of the first training and the first one of people."""
+
+
+@dataclass(frozen=True)
+class FirstStep:
+    """`detail` says what there is; `is_next` is the first one that is not done."""
+
+    title: str
+    detail: str
+    is_done: bool
+    href: str
+    label: str
+    is_next: bool = False
+
+
+def list_first_steps(
+    workspaces: Sequence[WorkspaceSummary], active: Sequence[WorkspaceSummary], own_jobs: Sequence[JobLine]
+) -> list[FirstStep]:
+    """Empty for a person who has begun: nothing is read then. `active` are those that have not ended."""
+    cluster, actor = current_cluster(), current_actor()
+    if actor.is_administrator:
+        if len(workspaces) > MOST_WORKSPACES_OF_A_NEW_INSTALLATION:
+            return []
+        steps = read_installation_steps(cluster, actor)
+        return [] if steps.are_done else mark_next(installation_steps(steps))
+    if own_jobs or not active:
+        return []
+    ids = [workspace.id for workspace in active]
+    return mark_next(researcher_steps(read_researcher_steps(cluster, actor, ids)))
+
+
+def installation_steps(steps: InstallationSteps) -> list[FirstStep]:
+    return [
+        FirstStep(
+            _("Add the people"),
+            _("Each gets a link with which they choose a password."),
+            steps.has_people,
+            url_for("users.new"),
+            _("Add a person"),
+        ),
+        FirstStep(
+            _("Make a workspace for them"),
+            _("It says who may use how many units until when."),
+            steps.has_workspace,
+            url_for("workspaces.new"),
+            _("New workspace"),
+        ),
+        check_step(steps),
+    ]
+
+
+def check_step(steps: InstallationSteps) -> FirstStep:
+    """The installation trains once and makes its backups by itself; people only look."""
+    job, at = steps.first_training_job, steps.verified_backup_at
+    trained = (
+        _("job-%(id)s has finished: this machine trains.", id=job)
+        if job is not None
+        else _("The first training runs by itself, once.")
+    )
+    saved = (
+        template_gettext("The backup of %(time)s was read back and compared.", time=time_of_short(at))
+        if at is not None
+        else _("No backup is proven yet; one is made each night.")
+    )
+    is_next_backup = job is not None
+    return FirstStep(
+        _("Check the first training and backup"),
+        Markup("{} {}").format(trained, saved),
+        job is not None and at is not None,
+        url_for("backups.page") if is_next_backup else url_for("operations.index"),
+        _("See backups") if is_next_backup else _("See operations"),
+    )
+
+
+def researcher_steps(steps: ResearcherSteps) -> list[FirstStep]:
+    return [
+        FirstStep(
+            _("Add a dataset"),
+            _("A zip with one folder per class, or the sample digits to try it."),
+            steps.dataset_id is not None,
+            url_for("datasets.new", workspace_id=steps.workspace_id),
+            _("Add a dataset"),
+        ),
+        FirstStep(
+            _("Make a training"),
+            _("A built-in model such as LeNet, or your own code."),
+            steps.training_id is not None,
+            url_for("trainings.new", workspace_id=steps.workspace_id),
+            _("New training"),
+        ),
+        FirstStep(
+            _("Start a job"),
+            _("It runs as soon as units are free, and draws its curves while it runs."),
+            False,
+            url_for("job_new.new", training_id=steps.training_id)
+            if steps.training_id
+            else url_for("workspaces.home", workspace_id=steps.workspace_id),
+            _("New job"),
+        ),
+    ]
+
+
+def mark_next(steps: Sequence[FirstStep]) -> list[FirstStep]:
+    """The first one that is not done has the button of the page."""
+    first = next((step for step in steps if not step.is_done), None)
+    return [
+        FirstStep(step.title, step.detail, step.is_done, step.href, step.label, step is first)
+        for step in steps
+    ]
+
+
+def last_used_training(own_jobs: Sequence[JobLine], active: Sequence[WorkspaceSummary]) -> int | None:
+    """Of the person's newest job in a workspace that has not ended: the shortest way to a new one."""
+    ids = {workspace.id for workspace in active}
+    return next((job.training_id for job in own_jobs if job.workspace_id in ids), None)
+
+
+def happened(sentence: str, href: str, label: str) -> Markup:
+    """What just happened and the link to what comes next, for `flash`."""
+    return Markup('{} {} <a href="{}">{}</a>').format(sentence, _("Next:"), href, label)

@@ -1,0 +1,111 @@
+"""The howtos as pages of the portal, in the reader's language where they are written in it, and the search in them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from portal.i18n.translate import request_language
+from portal.rendering.markdown import MarkdownPage, render_markdown
+
+FOLDER = Path(__file__).parents[2] / "howto"
+"""Links to the files of docs/howto, so that an installed portal has them too."""
+NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
+FIRST_HOUR = ("first-training", "people", "workspaces", "datasets", "jobs", "nodes")
+"""In the order in which somebody new needs them; there is Korean of each."""
+EXCERPT_CHARACTERS = 180
+MOST_HITS = 20
+
+
+@dataclass(frozen=True)
+class HelpPage:
+    """`language` is that of the text: English where there is no translation."""
+
+    name: str
+    language: str
+    page: MarkdownPage
+
+
+@dataclass(frozen=True)
+class HelpHit:
+    """`excerpt` is the paragraph in which the words stand; empty if they stand in the title."""
+
+    name: str
+    title: str
+    excerpt: str
+
+
+@cache
+def help_names() -> tuple[str, ...]:
+    """Those of the first hour, then the others by name."""
+    names = sorted(path.stem for path in FOLDER.glob("*.md") if NAME.fullmatch(path.stem))
+    return (*FIRST_HOUR, *(name for name in names if name not in FIRST_HOUR))
+
+
+def read_help_page(name: str) -> HelpPage:
+    """`name` is one of `help_names()`."""
+    language = request_language()
+    page = render_help_page(name, language)
+    if page is not None:
+        return HelpPage(name, language, page)
+    english = render_help_page(name, "en")
+    assert english is not None
+    return HelpPage(name, "en", english)
+
+
+@cache
+def render_help_page(name: str, language: str) -> MarkdownPage | None:
+    """Once per process: the files come with the version."""
+    file = FOLDER / (f"{name}.md" if language == "en" else f"{name}.{language}.md")
+    return render_markdown(file.read_text(encoding="utf-8"), portal_link) if file.is_file() else None
+
+
+def portal_link(address: str) -> str | None:
+    """Beside the page that it stands on: another howto, a place on this one, or nothing that the portal has."""
+    if address.startswith(("https://", "#")):
+        return address
+    path, _, anchor = address.partition("#")
+    name = path.removesuffix(".md")
+    if name == path or name not in help_names():
+        return None
+    return f"{name}#{anchor}" if anchor else name
+
+
+def search_help(typed: str) -> list[HelpHit]:
+    """The pages that have all words, those with them in the title first."""
+    words = typed.casefold().split()
+    if not words:
+        return []
+    hits = [hit for name in help_names() if (hit := find_words(read_help_page(name), words))]
+    return sorted(hits, key=lambda hit: bool(hit.excerpt))[:MOST_HITS]
+
+
+def find_words(found: HelpPage, words: list[str]) -> HelpHit | None:
+    title = found.page.title
+    if all(word in title.casefold() for word in words):
+        return HelpHit(found.name, title, "")
+    text = " ".join((title, *found.page.paragraphs)).casefold()
+    if not all(word in text for word in words):
+        return None
+    best = max(found.page.paragraphs, key=lambda paragraph: count_words(paragraph, words))
+    return HelpHit(found.name, title, shorten(best, words))
+
+
+def count_words(paragraph: str, words: list[str]) -> int:
+    return sum(word in paragraph.casefold() for word in words)
+
+
+def shorten(paragraph: str, words: list[str]) -> str:
+    """The part of the paragraph in which the first of the words stands."""
+    places = list(word_places(paragraph, words))
+    begin = max(0, min(places, default=0) - EXCERPT_CHARACTERS // 3)
+    part = paragraph[begin : begin + EXCERPT_CHARACTERS]
+    return f"{'…' if begin else ''}{part}{'…' if begin + EXCERPT_CHARACTERS < len(paragraph) else ''}"
+
+
+def word_places(paragraph: str, words: list[str]) -> Iterator[int]:
+    for word in words:
+        place = paragraph.casefold().find(word)
+        if place >= 0:
+            yield place

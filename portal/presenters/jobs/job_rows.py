@@ -1,0 +1,166 @@
+"""Rows of a list of jobs, as plain values of which the HTML is kept."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from flask import Flask
+
+from cluster.domain.jobs.headline_metric import HeadlineMetric
+from cluster.domain.jobs.parameters import ComparedJob, Parameters, differing_parameters
+from cluster.domain.queue.explanations import WaitingExplanation
+from cluster.domain.queue.reasons import NotYetExamined
+from cluster.domain.states import JobState
+from cluster.services.jobs.queries import JobLine
+from cluster.words.formatting import format_metric_value
+from cluster.words.metrics import metric_name, value_word
+from portal.i18n.messages import localized_sentence
+from portal.i18n.shown_moments import ShownMoment, shown_age
+from portal.i18n.translate import (
+    _,
+    localized_duration,
+    localized_percent,
+    localized_short_datetime,
+    localized_size,
+    now,
+    request_language,
+)
+from portal.presenters.unit_words import localized_unit_word
+from portal.presenters.waiting_texts import localized_waiting_text, read_explanations
+from portal.web.request_context import current_actor
+
+SHOWN_PARAMETERS = 4
+LONGEST_VALUE = 24
+RUNNING_STATES = (JobState.RUNNING, JobState.STOPPING)
+
+
+class ShownHeadline(NamedTuple):
+    """ "val accuracy", "98.3 %", "best"."""
+
+    metric: str
+    value: str
+    value_word: str
+
+
+class JobRow(NamedTuple):
+    """`now` says why it waits, when it ends or how it ended; texts are in the reader's language."""
+
+    id: int
+    name: str
+    state: str
+    is_mine: bool
+    is_choosable: bool
+    sweep_id: int | None
+    training_id: int | None
+    """None in a list of one training."""
+    training_name: str
+    workspace_name: str
+    user_name: str
+    units: int
+    unit_word: str
+    parameters: str
+    """Its values of the parameters that differ in the list."""
+    tags: tuple[str, ...]
+    note: str
+    headline: ShownHeadline | None
+    progress: float | None
+    """0 to 1 in steps of a hundredth, of a job that runs."""
+    progress_words: str
+    now: str
+    submitted: ShownMoment | None
+    ran: str
+    storage: str
+
+
+def init_app(app: Flask) -> None:
+    app.add_template_global(job_rows)
+
+
+def job_rows(
+    jobs: Sequence[JobLine],
+    with_training: bool = True,
+    parameters: Mapping[int, Parameters] | None = None,
+) -> list[JobRow]:
+    """With the `parameters` of all of them the rows can be chosen and say what differs."""
+    explanations, user_id, unit_word = read_explanations(jobs), current_actor().user_id, localized_unit_word()
+    differing = differing_parameters(
+        ComparedJob(job.id, job.training_id, (parameters or {}).get(job.id, {})) for job in jobs
+    )
+    return [
+        JobRow(
+            job.id,
+            job.name,
+            job.state.value,
+            job.user_id == user_id,
+            parameters is not None,
+            job.sweep_id,
+            job.training_id if with_training else None,
+            job.training_name,
+            job.workspace_name,
+            job.user_name,
+            job.units,
+            unit_word,
+            parameters_text(without_those_in_name(differing[job.id], job.name)),
+            job.tags,
+            job.note or "",
+            shown_headline(job.headline) if job.headline else None,
+            round(job.progress, 2) if job.progress is not None and job.state in RUNNING_STATES else None,
+            localized_percent(job.progress) if job.progress is not None else "",
+            situation(job, explanations.get(job.id)),
+            shown_age(job.submitted_at),
+            ran_text(job),
+            localized_size(job.storage_bytes) if job.storage_bytes and not job.files_unwanted_at else "",
+        )
+        for job in jobs
+    ]
+
+
+def without_those_in_name(parameters: Parameters, name: str) -> Parameters:
+    """Jobs of a sweep have their values in their names."""
+    return {key: value for key, value in parameters.items() if f"{key}={value}" not in name}
+
+
+def parameters_text(parameters: Parameters) -> str:
+    """ "lr 0.05 · batch 64"; a long value is shortened, and so is a long list."""
+    shown = [f"{name} {shorten(value)}" for name, value in list(parameters.items())[:SHOWN_PARAMETERS]]
+    return " · ".join([*shown, *(["…"] if len(parameters) > SHOWN_PARAMETERS else [])])
+
+
+def shorten(value: str) -> str:
+    return value if len(value) <= LONGEST_VALUE else value[: LONGEST_VALUE - 1] + "…"
+
+
+def shown_headline(headline: HeadlineMetric) -> ShownHeadline:
+    language = request_language()
+    return ShownHeadline(
+        metric_name(headline.metric, language),
+        format_metric_value(headline.metric, headline.value),
+        value_word(headline, language),
+    )
+
+
+def situation(job: JobLine, explanation: WaitingExplanation | None) -> str:
+    if job.state is JobState.WAITING:
+        return localized_waiting_text(explanation or WaitingExplanation.of(NotYetExamined())).reason
+    if job.state in RUNNING_STATES:
+        if job.expected_end_at is None:
+            return ""
+        return _("ends about %(when)s", when=localized_short_datetime(max(job.expected_end_at, now())))
+    if job.end_code and job.state is not JobState.FINISHED:
+        return localized_sentence(job.end_code, job.end_data)
+    lost = divergence_text(job)
+    if lost:
+        return lost
+    return _("ended %(when)s", when=localized_short_datetime(job.ended_at)) if job.ended_at else ""
+
+
+def divergence_text(job: JobLine) -> str:
+    """That a loss became NaN or infinite in a job that finished all the same; empty if none did."""
+    if job.state is not JobState.FINISHED or not (job.end_data or {}).get("not_finite"):
+        return ""
+    return localized_sentence("exit.not_finite", job.end_data)
+
+
+def ran_text(job: JobLine) -> str:
+    if job.started_at is None:
+        return "–"
+    return localized_duration(((job.ended_at or now()) - job.started_at).total_seconds())

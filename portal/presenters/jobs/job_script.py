@@ -1,0 +1,55 @@
+"""What the form of a new job offers of own code: its versions, the files of one of them, and the launchers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cluster.domain.jobs.scripts import default_script, list_scripts
+from cluster.domain.states import CodeState, Launcher
+from cluster.services import code_versions, trainings
+from cluster.services.context import Cluster
+from cluster.services.images.libraries import read_torch_is_missing
+from cluster.store.trainings import Training
+from portal.presenters.jobs.job_form import LAUNCHERS
+from portal.web.request_context import current_cluster
+
+
+@dataclass(frozen=True)
+class ScriptChoice:
+    """What stands in the fields of the script: one of `scripts`, or another command."""
+
+    version: int
+    versions: list[int]
+    scripts: list[str]
+    script: str
+    other_command: str
+
+
+def choose_script(
+    training: Training, values: Mapping[str, Any], is_version_new: bool = False
+) -> ScriptChoice:
+    """Of the version that is chosen, the newest at first. A script that it does not have stands as a command, so that
+    it is refused by its name; if the version was chosen a moment ago (`is_version_new`), it is dropped."""
+    cluster = current_cluster()
+    versions = [
+        version.number
+        for version in code_versions.list_code_versions(cluster, training)
+        if version.state is CodeState.READY
+    ]
+    text = str(values.get("code_version") or "")
+    wanted = int(text) if text.isdecimal() and len(text) < 10 else 0
+    version = wanted if wanted in versions else training.code_version
+    scripts = list_scripts([path for path, _ in trainings.list_code_files(cluster, training, version)])
+    other = str(values.get("other_command") or "")
+    if is_version_new and values.get("script") not in scripts:
+        values = {name: value for name, value in values.items() if name != "script"}
+    script = str(values["script"] if "script" in values else "" if other else default_script(scripts))
+    if script not in scripts:
+        script, other = "", script or other
+    return ScriptChoice(version, versions, scripts, script, other)
+
+
+def offered_launchers(cluster: Cluster, chosen: str) -> list[str]:
+    """torchrun only if there is a torch for it, or if it is chosen already."""
+    is_missing = chosen != Launcher.TORCHRUN.value and read_torch_is_missing(cluster)
+    return [name for name in LAUNCHERS if not is_missing or name != Launcher.TORCHRUN.value]

@@ -1,0 +1,165 @@
+"""The code of a training as its page shows it: one folder of a version, or the beginning of one of its files."""
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from cluster.domain.code_files import CodeFile, compare_manifests, is_at_or_below
+from cluster.domain.errors import NotFound
+from cluster.files.safe_read import open_file_size
+from cluster.services import code_versions
+from cluster.services.context import Cluster
+from cluster.store.trainings import CodeVersion, Training
+
+PREVIEWED_BYTES = 256 * 1024
+COMPARED_BYTES = 256 * 1024
+"""Of one file. A longer one is only said to differ: difflib takes quadratic time."""
+COMPARED_LINES = 5_000
+COMPARED_FILES = 100
+SHOWN_LINES = 4_000
+"""Of all files together."""
+
+
+@dataclass(frozen=True)
+class CodeEntry:
+    """A file or a folder; `size` of a folder is that of all files below it."""
+
+    name: str
+    path: str
+    is_folder: bool
+    size: int
+    files: int
+
+
+@dataclass(frozen=True)
+class CodeTab:
+    """`path` below the code's folder; either `entries` or `text` of one file, which is None for what is no text."""
+
+    path: tuple[str, ...]
+    entries: Sequence[CodeEntry] | None = None
+    size: int = 0
+    text: str | None = None
+    is_whole: bool = True
+
+    @property
+    def parents(self) -> list[tuple[str, str]]:
+        """Name and path of each folder on the way, without the last one."""
+        return [(name, "/".join(self.path[: number + 1])) for number, name in enumerate(self.path[:-1])]
+
+    @property
+    def here(self) -> str:
+        return "/".join(self.path)
+
+
+@dataclass(frozen=True)
+class FileDifference:
+    """`kind` is added, removed or changed. `lines` are those of a unified diff; None: too long, or no text."""
+
+    path: str
+    kind: str
+    lines: Sequence[str] | None
+
+
+@dataclass(frozen=True)
+class VersionComparison:
+    """`left_out` files differ as well and are not shown."""
+
+    files: Sequence[FileDifference]
+    left_out: int
+
+
+def read_code_tab(cluster: Cluster, training: Training, version: CodeVersion, path: str) -> CodeTab:
+    """Raises NotFound."""
+    names = tuple(name for name in path.split("/") if name)
+    here = "/".join(names)
+    manifest = code_versions.read_manifest(cluster, training, version.number)
+    if any(file.path == here for file in manifest):
+        return read_file_tab(cluster, training, version, names)
+    entries = list_folder(manifest, here)
+    if not entries and names:
+        raise NotFound("file", path[:200])
+    return CodeTab(names, entries)
+
+
+def list_folder(manifest: Sequence[CodeFile], folder: str) -> list[CodeEntry]:
+    """Folders first, each by name."""
+    start = f"{folder}/" if folder else ""
+    found: dict[str, CodeEntry] = {}
+    for file in manifest:
+        if not file.path.startswith(start):
+            continue
+        name, _, rest = file.path.removeprefix(start).partition("/")
+        before = found.get(name)
+        size, files = (before.size, before.files) if before else (0, 0)
+        found[name] = CodeEntry(name, start + name, bool(rest), size + file.size, files + 1)
+    return sorted(found.values(), key=lambda one: (not one.is_folder, one.name))
+
+
+def read_file_tab(
+    cluster: Cluster, training: Training, version: CodeVersion, names: tuple[str, ...]
+) -> CodeTab:
+    with code_versions.open_code_file(cluster.settings, training, version.number, "/".join(names)) as file:
+        size, beginning = open_file_size(file), file.read(PREVIEWED_BYTES)
+    text = None if b"\0" in beginning else beginning.decode("utf-8", "replace")
+    return CodeTab(names, None, size, text, size <= PREVIEWED_BYTES)
+
+
+def files_below(manifest: Sequence[CodeFile], folder: str) -> list[tuple[str, ...]]:
+    """The paths of the files of a folder, relative to it, as a zip archive has them. Raises NotFound."""
+    start = f"{folder}/" if folder else ""
+    found = [
+        tuple(file.path.removeprefix(start).split("/"))
+        for file in manifest
+        if not folder or (file.path != folder and is_at_or_below(file.path, folder))
+    ]
+    if not found:
+        raise NotFound("file", folder[:200])
+    return found
+
+
+def compare_versions(cluster: Cluster, training: Training, before: int, after: int) -> VersionComparison:
+    """The files that differ, each as a unified diff, as far as they are text and short. Raises NotFound."""
+    manifests = [code_versions.read_manifest(cluster, training, number) for number in (before, after)]
+    difference = compare_manifests(*manifests)
+    kinds = dict.fromkeys(difference.added, "added")
+    kinds |= dict.fromkeys(difference.removed, "removed")
+    kinds |= dict.fromkeys(difference.changed, "changed")
+    sizes = [{file.path: file.size for file in manifest} for manifest in manifests]
+    left, files = SHOWN_LINES, []
+    for path in sorted(kinds)[:COMPARED_FILES]:
+        texts = [
+            read_compared_lines(cluster, training, number, path, known.get(path))
+            for number, known in zip((before, after), sizes, strict=True)
+        ]
+        lines = None if None in texts or left <= 0 else list(diff_lines(texts[0] or [], texts[1] or [], path))
+        lines = lines if lines is not None and len(lines) <= left else None
+        left -= len(lines or ())
+        files.append(FileDifference(path, kinds[path], lines))
+    return VersionComparison(files, len(kinds) - len(files))
+
+
+def diff_lines(before: Sequence[str], after: Sequence[str], path: str) -> Iterator[str]:
+    return difflib.unified_diff(before, after, f"a/{path}", f"b/{path}", lineterm="")
+
+
+def read_compared_lines(
+    cluster: Cluster, training: Training, number: int, path: str, size: int | None
+) -> list[str] | None:
+    """No lines of a file that the version lacks; None for one that is too long or no text."""
+    if size is None:
+        return []
+    if size > COMPARED_BYTES:
+        return None
+    content = code_versions.read_code_content(cluster.settings, training, number, path)
+    if b"\0" in content:
+        return None
+    lines = content.decode("utf-8", "replace").splitlines()
+    return lines if len(lines) <= COMPARED_LINES else None
+
+
+def print_comparison(comparison: VersionComparison) -> str:
+    """As `diff -u` and git say it."""
+    lines: list[str] = []
+    for file in comparison.files:
+        lines += file.lines if file.lines is not None else [f"Files a/{file.path} and b/{file.path} differ"]
+    return "".join(f"{line}\n" for line in lines)

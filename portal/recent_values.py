@@ -1,0 +1,77 @@
+"""Values that every page shows besides its own content, read at most once a second by each process.
+
+Only what may be a second old: counts of the navigation, the word for units. Never who is signed in, or what
+somebody may do.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Hashable
+from typing import TypeVar, cast
+
+from flask import Flask, g, request
+
+from portal.shared_objects import share_object, shared_object
+
+Value = TypeVar("Value")
+
+RECENT_SECONDS = 1.0
+MOST_VALUES = 4096
+EVERYBODY = 0
+"""In place of a person's id, for what is the same for all."""
+
+
+class RecentValues:
+    """One per process; threads share it. `seconds` 0 keeps nothing: tests change rows behind their portal."""
+
+    def __init__(self, seconds: float = RECENT_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
+        self.seconds = seconds
+        self.clock = clock
+        self._by_person: dict[int, dict[Hashable, tuple[float, object]]] = {}
+        self._locks: dict[Hashable, threading.Lock] = {}
+        self._forgotten = 0
+
+    def read(self, person: int, key: Hashable, read: Callable[[], Value]) -> Value:
+        """The value of `read()`, begun less than `seconds` ago. What it returns is shared: nobody changes it."""
+        if (found := self._find(person, key)) is not None:
+            return cast(Value, found[1])
+        if person != EVERYBODY:
+            return self._read_now(person, key, read)
+        # Many ask for the same thing: one of them reads it, the others wait for that.
+        with self._locks.setdefault(key, threading.Lock()):
+            if (found := self._find(person, key)) is not None:
+                return cast(Value, found[1])
+            return self._read_now(person, key, read)
+
+    def forget(self, *people: int) -> None:
+        self._forgotten += 1
+        for person in people:
+            self._by_person.pop(person, None)
+
+    def _find(self, person: int, key: Hashable) -> tuple[float, object] | None:
+        found = self._by_person.get(person, {}).get(key)
+        return found if found is not None and self.clock() - found[0] < self.seconds else None
+
+    def _read_now(self, person: int, key: Hashable, read: Callable[[], Value]) -> Value:
+        forgotten, began, value = self._forgotten, self.clock(), read()
+        if len(self._by_person) > MOST_VALUES:
+            self._by_person.clear()
+        if forgotten == self._forgotten:  # Else it may be from before the change.
+            self._by_person.setdefault(person, {})[key] = (began, value)
+        return value
+
+
+def init_app(app: Flask) -> None:
+    share_object(app, RecentValues, RecentValues(0 if app.testing else RECENT_SECONDS))
+    app.teardown_request(forget_after_change)
+
+
+def forget_after_change(_problem: BaseException | None) -> None:
+    """Whoever has just changed something sees it on the next page. What agents report is no such change."""
+    if request.method not in ("GET", "HEAD") and "node_token" not in g:
+        actor = g.get("actor")
+        recent_values().forget(EVERYBODY, actor.user_id if actor else EVERYBODY)
+
+
+def recent_values() -> RecentValues:
+    return shared_object(RecentValues)

@@ -1,0 +1,1 @@
+"""How templates become HTML: compiled once per language, rendered once per value."""

@@ -1,0 +1,59 @@
+"""Marks in HTML for what only the one answer knows: a text that nobody can guess, replaced when the answer leaves.
+
+So that HTML can be kept, and compared with what a browser has, whatever stands in such places.
+"""
+
+import hmac
+import re
+import secrets
+from collections.abc import Callable
+from html import escape
+
+from flask import Flask, Response
+
+from portal.shared_objects import share_object, shared_object
+
+
+class AnswerMarks:
+    """What is written for each mark, by its name.
+
+    Nobody outside reads a mark, so that nobody can have what belongs to it written elsewhere. All processes of an
+    installation have the same: the ETags of fragments are made of what stands there before.
+    """
+
+    def __init__(self, secret_key: str) -> None:
+        self.prefix = f"mark-{hmac.digest(secret_key.encode(), b'answer marks', 'sha256').hex()[:32]}-"
+        self.pattern = re.compile(self.prefix.encode() + rb"([a-z_]+)\.")
+        self.writers: dict[str, Callable[[], str]] = {}
+
+
+def init_app(app: Flask) -> None:
+    share_object(app, AnswerMarks, AnswerMarks(str(app.secret_key or secrets.token_hex(16))))
+    app.after_request(replace_marks)
+
+
+def add_mark(app: Flask, name: str, write: Callable[[], str]) -> None:
+    """Gives templates `name()`, which is written as `write()` in each answer."""
+    marks = shared_object(AnswerMarks, app)
+    marks.writers[name] = write
+    mark = f"{marks.prefix}{name}."
+    app.jinja_env.globals[name] = lambda: mark
+
+
+def replace_marks(response: Response) -> Response:
+    if response.mimetype != "text/html" or response.is_streamed or response.status_code == 304:
+        return response
+    html = response.get_data()
+    marks = shared_object(AnswerMarks)
+    texts: dict[bytes, bytes] = {}
+
+    def text(found: re.Match[bytes]) -> bytes:
+        name = found[1]
+        if name not in texts:
+            texts[name] = escape(marks.writers[name.decode()]()).encode()
+        return texts[name]
+
+    replaced, count = marks.pattern.subn(text, html)
+    if count:
+        response.set_data(replaced)
+    return response

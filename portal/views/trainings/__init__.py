@@ -1,0 +1,1 @@
+"""Trainings: list, create, show, change, and their code."""

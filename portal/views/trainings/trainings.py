@@ -1,0 +1,121 @@
+"""Training pages: list, create from a built-in model or own code, show, upload a new code version."""
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from werkzeug.wrappers import Response
+
+from cluster.domain.built_in_models import BUILT_IN_MODELS
+from cluster.domain.errors import Refused
+from cluster.domain.states import TrainingKind, Visibility
+from cluster.services import training_changes, trainings
+from cluster.services.jobs import queries
+from cluster.services.workspaces import queries as workspace_queries
+from cluster.store.trainings import Training
+from portal.i18n.translate import _
+from portal.presenters.guidance.first_steps import happened
+from portal.presenters.training_list import list_training_rows
+from portal.web import forms, query_params, uploads
+from portal.web.fragments import render_page_or_fragment
+from portal.web.request_context import current_actor, current_cluster
+
+KINDS = tuple(kind.value for kind in TrainingKind)
+VISIBILITIES = tuple(visibility.value for visibility in Visibility)
+JOBS_SHOWN = 50
+
+PAGE_LENGTH = 50
+
+blueprint = Blueprint("trainings", __name__)
+
+
+@blueprint.get("/trainings")
+def overall() -> Response:
+    return render_list(None)
+
+
+@blueprint.get("/workspaces/<int:workspace_id>/trainings")
+def index(workspace_id: int) -> Response:
+    return render_list(workspace_id)
+
+
+def render_list(workspace_id: int | None) -> Response:
+    """Of one workspace, or of all that the person may see; `?before=` (keyset)."""
+    cluster, actor = current_cluster(), current_actor()
+    workspace = workspace_queries.read_workspace(cluster, actor, workspace_id) if workspace_id else None
+    before = query_params.id_param("before")
+    archived = query_params.choice_param("shown", ("archived",)) == "archived"
+    rows = trainings.list_trainings(cluster, actor, workspace_id, before, PAGE_LENGTH + 1, archived)
+    return render_page_or_fragment(
+        "trainings/list.html",
+        "trainings/_list.html",
+        rows=list_training_rows(rows[:PAGE_LENGTH], actor.user_id, workspace is None),
+        count=lambda: trainings.count_trainings(cluster, actor, workspace_id, archived),
+        archived=archived,
+        workspace=workspace,
+        next_before=rows[PAGE_LENGTH - 1].id if len(rows) > PAGE_LENGTH else None,
+        current_url_with=query_params.current_url_with,
+    )
+
+
+@blueprint.get("/workspaces/<int:workspace_id>/trainings/new")
+def new(workspace_id: int) -> str:
+    return render_new_training(workspace_id, {})
+
+
+@blueprint.post("/workspaces/<int:workspace_id>/trainings/new")
+def create(workspace_id: int) -> Response:
+    try:
+        training = create_from_form(workspace_id)
+    except Refused as refusal:
+        again = render_new_training(workspace_id, forms.error_messages(refusal))
+        return Response(again, 422, mimetype="text/html")
+    made = _("Training %(name)s is made.", name=training.name)
+    flash(happened(made, url_for("job_new.new", training_id=training.id), _("Start a job")), "ok")
+    return redirect(url_for("trainings.page", training_id=training.id), 303)
+
+
+def create_from_form(workspace_id: int) -> Training:
+    forms.require_known_fields("kind", "name", "description", "model", "visibility", "members")
+    kind = TrainingKind(forms.choice_field("kind", KINDS))
+    return trainings.create_training(
+        current_cluster(),
+        current_actor(),
+        workspace_id,
+        name=forms.text_field("name"),
+        description=forms.text_field("description"),
+        kind=kind,
+        model=forms.text_field("model") or None if kind is TrainingKind.BUILT_IN else None,
+        visibility=Visibility(forms.choice_field("visibility", VISIBILITIES)),
+        code=uploads.read_code_files() if kind is TrainingKind.ADVANCED else [],
+        member_names=forms.names_field("members"),
+    )
+
+
+def render_new_training(workspace_id: int, errors: dict[str, str]) -> str:
+    return render_template(
+        "trainings/new.html",
+        workspace=workspace_queries.read_workspace(current_cluster(), current_actor(), workspace_id),
+        models=list(BUILT_IN_MODELS.values()),
+        kind=request.form.get("kind") or request.args.get("kind", TrainingKind.BUILT_IN.value),
+        values=request.form,
+        errors=errors,
+    )
+
+
+@blueprint.get("/trainings/<int:training_id>")
+def page(training_id: int) -> Response:
+    return render_training(training_id, {})
+
+
+def render_training(training_id: int, errors: dict[str, str], status: int = 200) -> Response:
+    cluster, actor = current_cluster(), current_actor()
+    training = trainings.read_training(cluster, actor, training_id)
+    return render_page_or_fragment(
+        "trainings/page.html",
+        "trainings/_page.html",
+        status,
+        training=training,
+        model=BUILT_IN_MODELS.get(training.model or ""),
+        code=trainings.list_code_files(cluster, training),
+        jobs=queries.list_jobs(cluster, actor, training_id=training_id, limit=JOBS_SHOWN),
+        may_edit=training_changes.can_edit_training(actor, training),
+        errors=errors,
+    )

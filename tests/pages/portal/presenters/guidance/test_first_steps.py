@@ -1,0 +1,64 @@
+"""The dashboard leads to the first job, and gets out of the way afterwards."""
+
+import re
+
+from tests.builders import a_workspace
+from tests.pages.portal.pages_lab import Lab
+
+NEXT = re.compile(r'class="btn btn-ink" href="([^"]*)"')
+
+
+def first_steps(page: str) -> str:
+    return page.split('id="first-steps"')[1].split("</section>")[0] if 'id="first-steps"' in page else ""
+
+
+def test_an_administrator_of_a_new_installation_has_a_button_for_the_next_step(lab: Lab) -> None:
+    shown = first_steps(lab.browser(lab.administrator).get("/").text)
+    assert "2 of 3 done" in shown, "there are people and a workspace in the lab"
+    assert NEXT.findall(shown) == ["/operations"]
+
+
+def test_an_installation_with_several_workspaces_is_no_longer_new(lab: Lab) -> None:
+    for _ in range(2):
+        a_workspace(lab.cluster)
+    assert first_steps(lab.browser(lab.administrator).get("/").text) == ""
+
+
+def test_a_person_without_a_job_is_led_to_the_first_one(lab: Lab) -> None:
+    shown = first_steps(lab.browser(lab.seoyeon).get("/").text)
+    assert "2 of 3 done" in shown
+    assert NEXT.findall(shown)[0].endswith("/jobs/new")
+    lab.a_running_job()
+    again = lab.browser(lab.seoyeon).get("/").text
+    assert first_steps(again) == ""
+    assert f'class="btn btn-ink" href="/trainings/{lab.lenet.id}/jobs/new"' in again, (
+        "the shortest way to the next"
+    )
+
+
+def test_a_person_without_a_workspace_is_told_who_can_help(lab: Lab) -> None:
+    page = lab.browser(lab.stranger).get("/").text
+    assert first_steps(page) == "" and "You are not a member of any workspace yet." in page
+
+
+def test_what_was_made_is_said_with_what_comes_next(lab: Lab) -> None:
+    browser = lab.browser(lab.seoyeon)
+    form = {"kind": "built_in", "name": "next-one", "model": "lenet", "visibility": "public"}
+    made = browser.post(f"/workspaces/{lab.workspace.id}/trainings/new", data=form)
+    page = browser.get(made.location).text
+    assert "Training next-one is made. Next:" in page
+    assert f'<a href="{made.location}/jobs/new">Start a job</a>' in page
+
+
+def test_a_dataset_that_is_ready_ends_with_what_can_be_trained_with_it(lab: Lab) -> None:
+    browser = lab.browser(lab.seoyeon)
+    page = browser.get(f"/datasets/{lab.dataset.id}").text
+    link = f"/trainings/{lab.lenet.id}/jobs/new?dataset={lab.dataset.id}"
+    assert "Train with it" in page and link in page
+    assert f'<option value="{lab.dataset.id}" selected>' in browser.get(link).text
+
+
+def test_new_job_of_a_workspace_opens_the_form_of_the_last_training(lab: Lab) -> None:
+    lab.a_running_job(lab.lenet)
+    page = lab.browser(lab.seoyeon).get(f"/workspaces/{lab.workspace.id}").text
+    assert f'class="btn btn-ink" href="/trainings/{lab.lenet.id}/jobs/new"' in page

@@ -1,0 +1,72 @@
+"""What a job's program wrote, on its page and as downloads."""
+
+import io
+import zipfile
+
+import pytest
+
+from cluster.domain.states import JobState
+from cluster.store.jobs import Job
+from tests.pages.portal.pages_lab import Lab
+
+
+@pytest.fixture
+def job(lab: Lab) -> Job:
+    job = lab.a_running_job()
+    out = lab.out(job)
+    (out / "results").mkdir()
+    (out / "results" / "<b>&.txt").write_text("<script>alert(1)</script>\n" * 4000)
+    (out / "weights.bin").write_bytes(b"\0\1\2")
+    (out / "link").symlink_to("/etc/passwd")
+    return job
+
+
+@pytest.mark.parametrize(
+    ("path", "seen", "unseen"),
+    [
+        ("", ["results/", "weights.bin", "3 B"], ["path=link", "passwd"]),
+        ("results", ["&lt;b&gt;&amp;.txt"], ["<b>&amp;"]),
+        ("results/<b>%26.txt", ["&lt;script&gt;alert(1)", "first 64 KiB"], ["<script>alert"]),
+        ("weights.bin", ["This file is not text", "Download"], []),
+    ],
+)
+def test_the_tab_shows_a_folder_or_the_beginning_of_a_file(
+    lab: Lab, job: Job, path: str, seen: list[str], unseen: list[str]
+) -> None:
+    page = lab.browser(lab.minjun).get(f"/jobs/{job.id}?tab=files&path={path}").get_data(as_text=True)
+    assert all(text in page for text in seen)
+    assert not any(text in page for text in unseen)
+
+
+@pytest.mark.parametrize("path", ["link", "..", "nothing", "results/../../control", "%00"])
+def test_no_path_leads_elsewhere(lab: Lab, job: Job, path: str) -> None:
+    browser = lab.browser(lab.minjun)
+    for address in (f"?tab=files&path={path}", f"/files/download?path={path}", f"/files/archive?path={path}"):
+        assert browser.get(f"/jobs/{job.id}{address}").status_code == 404, address
+
+
+def test_a_file_and_a_folder_are_downloaded_whatever_is_in_them(lab: Lab, job: Job) -> None:
+    browser = lab.browser(lab.minjun)
+    file = browser.get(f"/jobs/{job.id}/files/download?path=results/<b>%26.txt")
+    assert file.mimetype == "application/octet-stream" and len(file.data) == 26 * 4000
+    assert file.headers["Content-Disposition"].startswith("attachment")
+    folder = browser.get(f"/jobs/{job.id}/files/archive?path=results")
+    assert zipfile.ZipFile(io.BytesIO(folder.data)).namelist() == ["<b>&.txt"]
+    assert (
+        "weights.bin"
+        in zipfile.ZipFile(io.BytesIO(browser.get(f"/jobs/{job.id}/files/archive").data)).namelist()
+    )
+    assert browser.get(f"/jobs/{job.id}/files/download").status_code == 404
+
+
+def test_who_may_not_see_the_job_sees_no_file(lab: Lab, job: Job) -> None:
+    browser = lab.browser(lab.stranger)
+    for address in ("?tab=files", "/files/download?path=weights.bin", "/files/archive"):
+        assert browser.get(f"/jobs/{job.id}{address}").status_code == 404
+
+
+def test_before_anything_was_written_the_tab_says_what_shows_up_there(lab: Lab) -> None:
+    waiting = lab.a_running_job()
+    lab.ended(waiting, "exit.failed", JobState.FAILED)
+    page = lab.browser(lab.minjun, "ko").get(f"/jobs/{waiting.id}?tab=files").get_data(as_text=True)
+    assert "아직 쓴 것이 없습니다" in page

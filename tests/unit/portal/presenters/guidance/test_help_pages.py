@@ -1,0 +1,79 @@
+"""The howtos as pages: all of them, those of the first hour in both languages, and no link that leads nowhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+from flask import Flask
+
+from portal.presenters.guidance.help_pages import (
+    FIRST_HOUR,
+    FOLDER,
+    help_names,
+    read_help_page,
+    render_help_page,
+    search_help,
+)
+
+HOWTOS = Path(__file__).parents[5] / "docs" / "howto"
+CODE = re.compile(r"<code.*?</code>", re.DOTALL)
+LINK = re.compile(r'href="([^"#]*)(?:#([^"]*))?"')
+
+
+def test_the_portal_has_every_howto_of_the_documentation() -> None:
+    assert {path.name for path in FOLDER.glob("*.md")} == {path.name for path in HOWTOS.glob("*.md")}
+    assert all((FOLDER / name.name).read_text() == name.read_text() for name in HOWTOS.glob("*.md"))
+
+
+@pytest.mark.parametrize("name", FIRST_HOUR)
+def test_the_first_hour_is_in_both_languages(name: str) -> None:
+    english, korean = render_help_page(name, "en"), render_help_page(name, "ko")
+    assert english is not None and korean is not None
+    assert len(english.headings) == len(korean.headings)
+    assert re.search("[가-힣]", korean.title) and not re.search("[가-힣]", english.html)
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize("name", help_names())
+def test_no_link_leads_nowhere(name: str, language: str) -> None:
+    page = render_help_page(name, language)
+    for target, anchor in LINK.findall(page.html if page else ""):
+        if target.startswith("https://"):
+            continue
+        assert target in ("", *help_names()), f"{name}: {target}"
+        there = render_help_page(target or name, language) or render_help_page(target or name, "en")
+        assert there and (not anchor or anchor in {heading.anchor for heading in there.headings})
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize("name", help_names())
+def test_no_mark_is_left_in_the_text(name: str, language: str) -> None:
+    """A particle behind the closing star of Korean may keep it from closing."""
+    page = render_help_page(name, language)
+    text = CODE.sub("", page.html) if page else ""
+    assert "**" not in text and not re.search(r"[*`]", re.sub(r"<[^>]*>", "", text)), name
+
+
+def test_a_page_without_a_translation_is_in_english(bare_app: Flask) -> None:
+    with bare_app.test_request_context(headers={"Accept-Language": "ko"}):
+        assert read_help_page("queue").language == "en"
+        assert read_help_page("jobs").language == "ko"
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("backups", "backups"),
+        ("GROUNDCREW_OUT read only", "first-training"),
+        ("nonesuchword", None),
+        ("  ", None),
+    ],
+)
+def test_pages_are_found_by_all_their_words(in_request: Flask, typed: str, first: str | None) -> None:
+    hits = search_help(typed)
+    assert (hits[0].name if hits else None) == first
+
+
+def test_an_excerpt_shows_where_the_words_stand(in_request: Flask) -> None:
+    hit = next(hit for hit in search_help("handwritten digits") if hit.name == "datasets")
+    assert "handwritten digits" in hit.excerpt
