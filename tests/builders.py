@@ -1,6 +1,8 @@
 """Rows for tests, written straight into the store: `a_user(cluster, "minji")`, `a_node(cluster, units=2)`."""
 
+import hashlib
 import itertools
+from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any
 
@@ -9,6 +11,8 @@ from sqlalchemy import BigInteger, ColumnElement, cast, literal
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import (
     AttemptState,
+    CodeSource,
+    CodeState,
     DatasetKind,
     DatasetState,
     JobState,
@@ -21,12 +25,13 @@ from cluster.domain.states import (
     Visibility,
 )
 from cluster.services.context import Cluster
+from cluster.services.storage import folders, staged_code
 from cluster.store.base import BaseRow
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import POSITION_STEP, PRIORITY_STEP, Attempt, Job, first_position
 from cluster.store.nodes import Allocation, Node, Unit
 from cluster.store.repairs import RepairLock, RepairRun
-from cluster.store.trainings import Training
+from cluster.store.trainings import CodeVersion, Training
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
 
@@ -134,7 +139,7 @@ def a_dataset(
         name=name or f"dataset-{next(numbers)}",
         kind=kind,
         state=state,
-        created_by=workspace.manager_id,
+        created_by=columns.pop("created_by", workspace.manager_id),
         created_at=cluster.clock(),
         **columns,
     )
@@ -151,8 +156,9 @@ def a_training(
     visibility: Visibility = Visibility.PUBLIC,
     **columns: Any,
 ) -> Training:
-    """LeNet, unless it is somebody's own code."""
+    """LeNet, unless it is somebody's own code, of which version 1 is said to be ready."""
     columns.setdefault("model", "lenet" if kind is TrainingKind.BUILT_IN else None)
+    columns.setdefault("code_version", 0 if kind is TrainingKind.BUILT_IN else 1)
     training = Training(
         workspace_id=workspace.id,
         name=name or f"training-{next(numbers)}",
@@ -164,6 +170,32 @@ def a_training(
     )
     add(cluster, training)
     return training
+
+
+def a_code_version(
+    cluster: Cluster, training: Training, files: Sequence[tuple[str, bytes]], number: int = 1
+) -> CodeVersion:
+    """Ready, with its files on the storage, and what new jobs run."""
+    folder = folders.code_folder(cluster.settings, training.workspace_id, training.id, number)
+    staged_code.write_code(cluster.settings, folder, files, training.workspace_id)
+    version = CodeVersion(
+        training_id=training.id,
+        number=number,
+        state=CodeState.READY,
+        source=CodeSource.FILES,
+        files=len(files),
+        bytes=sum(len(content) for _, content in files),
+        manifest=[
+            [path, len(content), hashlib.sha256(content).hexdigest()] for path, content in sorted(files)
+        ],
+        created_by=training.owner_id,
+        created_at=cluster.clock(),
+    )
+    with cluster.store.write() as session:
+        session.add(version)
+        session.get_one(Training, training.id).code_version = number
+    training.code_version = number
+    return version
 
 
 def a_job(

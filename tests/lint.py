@@ -1,16 +1,21 @@
-"""ansible-lint over playbooks and roles, with the collections of the environment that `make ansible` builds.
+"""ansible-lint over playbooks and roles, with the collections of the environment that `make ansible` builds; shellcheck
+over their programs for the shell.
 
 Thirty seconds; a tree that has passed before is not looked at again on this clone.
 """
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PASSED = ROOT / "tests" / "output" / "ansible-lint.passed"
+SHEBANG = re.compile(r"#!/bin/(?:ba|da)?sh\b")
+UNTIL_FILLED = "SC1091,SC2043,SC2050,SC2093,SC2194"
+"""What is true of a template only until it is filled: constants, branches in a row, files that are written later."""
 LOOKED_AT = (
     "roles",
     "ansible",
@@ -29,10 +34,40 @@ def main() -> int:
         print("nothing has changed since it passed")
         return 0
     PASSED.unlink(missing_ok=True)
-    code = subprocess.run(["ansible-lint", "-q"], cwd=ROOT, env=environment(), check=False).returncode
+    code = lint_shell_programs()
+    code = code or subprocess.run(["ansible-lint", "-q"], cwd=ROOT, env=environment(), check=False).returncode
     if code == 0:
         PASSED.parent.mkdir(exist_ok=True)
         PASSED.write_text(digest)
+    return code
+
+
+def shell_programs() -> list[Path]:
+    """Templates and files of roles that a shell runs."""
+    return [
+        file
+        for file in sorted((ROOT / "roles").rglob("*"))
+        if file.is_file() and SHEBANG.match(file.read_text(errors="replace"))
+    ]
+
+
+def without_templates(text: str) -> str:
+    """The program with a word in place of each value and without the lines that only the installer reads."""
+    return re.sub(
+        r"\{\{.*?\}\}", "value", re.sub(r"\{[%#].*?[%#]\}\n?", "", text, flags=re.DOTALL), flags=re.DOTALL
+    )
+
+
+def lint_shell_programs() -> int:
+    code = 0
+    for file in shell_programs():
+        command = ["shellcheck", "--exclude", UNTIL_FILLED, "--format", "gcc", "-"]
+        done = subprocess.run(
+            command, input=without_templates(file.read_text()), capture_output=True, text=True, check=False
+        )
+        for line in done.stdout.splitlines():
+            print(line.replace("-:", f"{file.relative_to(ROOT)}:", 1))
+        code = code or done.returncode
     return code
 
 

@@ -17,7 +17,7 @@ from cluster.event_bus import connect_redis
 from cluster.files.checkpoints import list_checkpoints
 from cluster.gc_freeze import freeze_startup_objects
 from cluster.logging import configure_logging
-from cluster.services.storage import folders
+from cluster.services.storage import staged_code
 from cluster.settings import Settings
 from worker.commands import repair_commands
 from worker.composition import open_cluster
@@ -28,7 +28,7 @@ from worker.tasks.run import run_operation
 
 def write_code(settings: Settings, asked: dict[str, Any]) -> None:
     """As the portal does when somebody uploads it."""
-    folders.write_code(settings, Path(asked["folder"]), contents_of(asked["files"]), asked["workspace"])
+    staged_code.write_code(settings, Path(asked["folder"]), contents_of(asked["files"]), asked["workspace"])
 
 
 def contents_of(files: Iterable[tuple[str, str | int]]) -> list[tuple[str, bytes]]:

@@ -33,7 +33,7 @@ from cluster.domain.states import (
 )
 from cluster.event_bus import RedisEventBus, connect_redis
 from cluster.services.context import Cluster
-from cluster.services.storage import folders
+from cluster.services.storage import folders, staged_code
 from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.environments import Environment
@@ -299,7 +299,7 @@ class Stage:
             )
             assert not said, said
         else:
-            folders.write_code(self.settings, folder, contents_of(files), training.workspace_id)
+            staged_code.write_code(self.settings, folder, contents_of(files), training.workspace_id)
         return a_job(
             self.cluster,
             training,

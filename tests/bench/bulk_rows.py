@@ -13,13 +13,14 @@ from cluster.services.context import Cluster
 from cluster.store.jobs import Attempt, Job, JobEvent, Sweep, job_shape
 from cluster.store.leases import IdempotentAnswer
 from cluster.store.nodes import Allocation
+from cluster.store.queue import QueueExplanation
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from tests.builders import a_workspace, first_positions
 
 NAME = "filled"
 CHUNK = 5_000
-OF_A_JOB = (IdempotentAnswer, JobEvent, Allocation, Attempt, Job, Sweep)
+OF_A_JOB = (QueueExplanation, IdempotentAnswer, JobEvent, Allocation, Attempt, Job, Sweep)
 """In the order in which they can be deleted."""
 
 
@@ -151,10 +152,13 @@ def forget_waiting(cluster: Cluster, training_id: int) -> None:
     mine = select(Job.id).where(Job.training_id == training_id, Job.state == JobState.WAITING)
     with cluster.store.write() as session:
         ids = list(session.scalars(mine))
-        for table in (IdempotentAnswer, JobEvent, Job):
-            column = {IdempotentAnswer: IdempotentAnswer.object_id, JobEvent: JobEvent.job_id, Job: Job.id}[
-                table
-            ]
+        columns: dict[Any, Any] = {
+            QueueExplanation: QueueExplanation.job_id,
+            IdempotentAnswer: IdempotentAnswer.object_id,
+            JobEvent: JobEvent.job_id,
+            Job: Job.id,
+        }
+        for table, column in columns.items():
             for start in range(0, len(ids), CHUNK):
                 some = ids[start : start + CHUNK]
                 session.execute(

@@ -17,12 +17,16 @@ from flask import Flask, Response, render_template, request
 from cluster.event_bus import NullEventBus
 from cluster.services.context import Cluster
 from cluster.store.engine import Store
-from portal.i18n import messages, translate
+from portal.i18n import messages, shown_moments, translate
 from portal.layout import theme
-from portal.layout.navigation import NavigationUser, PageLayout, administrator_navigation
+from portal.layout.help_topics import help_url
+from portal.layout.navigation import NavigationUser, PageLayout, RailView, administrator_navigation
+from portal.rendering import answer_marks, kept_html
+from portal.rendering.template_environment import TranslatingEnvironment
 from portal.shared_objects import share_object
-from portal.views.people import preferences
-from portal.web import security_headers, session_cookie
+from portal.views.guidance import help, search
+from portal.views.people import preferences, sign_in
+from portal.web import csrf, security_headers, session_cookie
 from tests.browser.sample_data import log_text, metrics, sample
 from tests.conftest import settings_for
 
@@ -42,20 +46,34 @@ def make_app(tape: Tape | None = None) -> Flask:
     tape = tape or Tape(log=bytearray(log_text()))
     app = Flask("portal")
     app.config.update(TESTING=True, SECRET_KEY="gallery", reports=[])
+    app.jinja_environment = TranslatingEnvironment
     app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True}
     settings = settings_for("sqlite://", Path("/nowhere"))
     share_object(app, Cluster, Cluster(Store(settings.database_url), NullEventBus(), settings, lambda: NOW))
     security_headers.init_app(app)
     session_cookie.init_app(app)
     translate.init_app(app)
+    shown_moments.init_app(app)
     messages.init_app(app)
+    answer_marks.init_app(app)
+    kept_html.init_app(app)
+    csrf.init_app(app)
     app.register_blueprint(preferences.blueprint)
+    app.register_blueprint(sign_in.blueprint)
+    app.register_blueprint(search.blueprint)
+    app.register_blueprint(help.blueprint)
+    app.add_template_global(help_url)
     theme.init_app(app)
-    app.context_processor(lambda: {"layout": page_layout()})
+    app.context_processor(add_layout)
     add_pages(app)
     add_files(app, tape)
     add_stream(app)
     return app
+
+
+def add_layout() -> dict[str, object]:
+    layout = page_layout()
+    return {"layout": layout, "rail_view": lambda: RailView(layout, theme.current_theme(), "14:06")}
 
 
 def page_layout() -> PageLayout:
@@ -96,13 +114,13 @@ def add_files(app: Flask, tape: Tape) -> None:
 
     @app.get("/metrics")
     def values() -> dict[str, Any]:
-        columns = metrics(tape.steps)
-        axis = request.args.get("x", "step")
-        if axis == "epoch":
-            columns["x"] = columns["epoch"]
-        elif axis == "time":
-            columns["x"] = [(second - columns["time"][0]) / 60 for second in columns["time"]]
-        return columns
+        values = metrics(tape.steps)
+        steps_per_x = {"step": 1, "epoch": 20, "time": 60}[request.args.get("x", "step")]
+        values["series"] = {
+            name: [[step / steps_per_x for step in steps], ys]
+            for name, (steps, ys) in values["series"].items()
+        }
+        return values
 
     @app.get("/log")
     def log() -> Response:
@@ -124,7 +142,7 @@ def add_files(app: Flask, tape: Tape) -> None:
 
 
 def add_stream(app: Flask) -> None:
-    @app.get("/stream", endpoint="stream.stream")
+    @app.get("/stream")
     def stream() -> Response:
         def beats() -> Iterator[str]:
             for _beat in range(120):

@@ -10,8 +10,6 @@ from markupsafe import Markup
 
 from portal.i18n import translate
 
-BEGIN = 1_763_615_160.0
-"""Unix seconds of the sample job's first step."""
 LINK = Markup('<a href="{}">{}</a>')
 
 
@@ -183,20 +181,20 @@ def sample() -> SimpleNamespace:
 
 def metrics(steps: int) -> dict[str, Any]:
     """A plausible training: loss falls, accuracy rises, the rate steps once."""
-    x = list(range(1, steps + 1))
-    every = [step if step % 20 == 0 else None for step in x]
-    wave = [0.06 * math.sin(step * 1.7) + 0.04 * math.sin(step * 0.61) for step in x]
+    xs = list(range(1, steps + 1))
+    every = [step for step in xs if step % 20 == 0]
+    wave = [0.06 * math.sin(step * 1.7) + 0.04 * math.sin(step * 0.61) for step in xs]
     return {
-        "x": x,
-        "epoch": [step / 20 for step in x],
-        "time": [BEGIN + step for step in x],
         "series": {
-            "loss/train": [2.4 * math.exp(-step / 60) + 0.2 + w for step, w in zip(x, wave, strict=True)],
-            "loss/validation": [s and 2.4 * math.exp(-s / 60) + 0.28 for s in every],
-            "accuracy/train": [0.97 * (1 - math.exp(-step / 50)) for step in x],
-            "accuracy/validation": [s and 0.95 * (1 - math.exp(-s / 50)) for s in every],
-            "learning_rate": [0.1 if step < 120 else 0.01 for step in x],
-            "images_per_second": [4100 + 400 * w for w in wave],
+            "loss/train": [
+                xs,
+                [2.4 * math.exp(-step / 60) + 0.2 + w for step, w in zip(xs, wave, strict=True)],
+            ],
+            "loss/validation": [every, [2.4 * math.exp(-step / 60) + 0.28 for step in every]],
+            "accuracy/train": [xs, [0.97 * (1 - math.exp(-step / 50)) for step in xs]],
+            "accuracy/validation": [every, [0.95 * (1 - math.exp(-step / 50)) for step in every]],
+            "learning_rate": [xs, [0.1 if step < 120 else 0.01 for step in xs]],
+            "images_per_second": [xs, [4100 + 400 * w for w in wave]],
         },
         "size": steps * 100,
     }

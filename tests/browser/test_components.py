@@ -158,6 +158,22 @@ def test_a_long_log_is_read_backwards_in_pieces(page_in: PageIn, tape: Tape) -> 
     expect(page.locator(".log-line > span").first).to_have_text(f"line {number - 401}")
 
 
+def test_a_log_that_is_written_faster_than_shown_says_what_it_skipped_and_loads_it(
+    page_in: PageIn, tape: Tape
+) -> None:
+    page = page_in("en")
+    settled(page, "/job?tab=log")
+    tape.log += b"".join(b"line %d %s\n" % (number, b"y" * 1000) for number in range(401, 3601))
+    skipped = page.get_by_role("button", name="lines were skipped: load them")
+    expect(skipped).to_be_visible(timeout=60_000)
+    first = int(page.locator(".log-line > i").first.text_content() or 0)
+    missing = first - int((skipped.text_content() or "").split(" ")[0].replace(",", ""))
+    expect(page.locator(f"#L{missing}")).to_have_count(0)
+    skipped.click()
+    expect(page.locator(f"#L{missing} > span")).to_have_text(re.compile(f"^line {missing} y"), timeout=30_000)
+    expect(skipped).to_be_hidden(timeout=30_000)
+
+
 def test_a_line_without_end_is_cut_and_the_next_one_is_right(page_in: PageIn, tape: Tape) -> None:
     page = page_in("en")
     settled(page, "/job?tab=log")

@@ -179,7 +179,7 @@ def test_several_values_become_a_sweep_that_is_compared(page_in: PageIn, journey
     expect(page.get_by_role("columnheader", name="steps")).to_be_visible()
     expect(page.locator(".compare b", has_text="%").first).to_be_visible()
     open_settled(page, journey.path("/sweeps/{sweep}"))
-    curves = page.get_by_role("img", name=re.compile(r"^Validation accuracy: job-\d+ .*[\d.]+ %, job-\d+ "))
+    curves = page.get_by_role("img", name=re.compile(r"^val accuracy: job-\d+ .*[\d.]+ %, job-\d+ "))
     expect(curves).to_be_visible()
     page.get_by_role("link", name=re.compile(r"^Do not draw job-")).first.click()
     expect(page.get_by_role("link", name=re.compile(r"^Draw job-"))).to_have_count(1)

@@ -136,7 +136,7 @@ def check_counted(house: House, job_id: int) -> None:
     assert held == []
 
 
-SERVICES = ("portal", "nginx", "scheduler", "tasks-general", "redis")
+SERVICES = ("portal", "nginx", "scheduler", "task-workers", "redis")
 
 
 def test_a_training_and_operations_survive_the_death_of_each_service_in_turn(house: House) -> None:

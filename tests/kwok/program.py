@@ -9,11 +9,11 @@ from pathlib import Path
 from tests.kubernetes.compiled_programs import NotCompiled, open_shelf
 from worker.bundle.build_cache import BuildCache, CollectingFailed
 from worker.bundle.go_programs import GoProgram, ensure_program
-from worker.bundle.sources import Module
+from worker.bundle.sources import GoModule
 
 PINNED = str(Path(__file__).parent / "go")
 """The folder of its go.mod and go.sum."""
-MODULE = Module("sigs.k8s.io/kwok", "v0.7.0")
+MODULE = GoModule("sigs.k8s.io/kwok", "v0.7.0")
 KWOK = GoProgram("kwok", PINNED, "sigs.k8s.io/kwok/cmd/kwok")
 
 

@@ -7,6 +7,8 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.domain.states import (
     AttemptState,
+    CodeSource,
+    CodeState,
     DatasetKind,
     DatasetState,
     DesiredState,
@@ -36,9 +38,9 @@ from cluster.store.jobs import Attempt, Job, JobEvent, Sweep, first_position
 from cluster.store.leases import IdempotentAnswer, Lease
 from cluster.store.nodes import Allocation, Node, NodeToken, Unit
 from cluster.store.operations import Operation
-from cluster.store.queue_totals import QueueTotal
+from cluster.store.queue import QueueExplanation, QueueTotal
 from cluster.store.repairs import RepairLock, RepairRun
-from cluster.store.trainings import Training, TrainingMember
+from cluster.store.trainings import CodeVersion, Training, TrainingMember
 from cluster.store.users import ApiToken, FailedSignIn, OneTimeSecret, SignInSession, User
 from cluster.store.workspaces import Workspace, WorkspaceMember
 from tests.builders import add
@@ -261,8 +263,27 @@ class SampleInstallation:
             code_version=2,
             **common,
         )
-        own = Training(name="own", kind=TrainingKind.ADVANCED, **common)
+        own = Training(name="own", kind=TrainingKind.ADVANCED, code_version=1, **common)
+        own.archived_at = own.deleted_at = self.now
         self.add(self.training, own)
+        self.add(
+            CodeVersion(
+                training_id=own.id,
+                number=2,
+                state=CodeState.FAILED,
+                source=CodeSource.ARCHIVE,
+                origin="own.zip",
+                base=1,
+                files=1,
+                bytes=9,
+                manifest=[["train.py", 9, "0" * 64]],
+                created_by=self.user.id,
+                created_at=self.now,
+                error_code="archive.link",
+                error_data={"entry": "a"},
+                operation_id=self.operation.id,
+            )
+        )
         self.add(TrainingMember(training_id=self.training.id, user_id=self.admin.id))
 
     def add_sweep(self) -> None:
@@ -331,6 +352,8 @@ class SampleInstallation:
             retries_used=1,
             memory_bytes=64 * GIB,
             resume_from="1/step-10.pt",
+            continues_job_id=1,
+            continues_from="1/step-5.pt",
             dispatched_at=self.now - 2 * HOUR,
             waiting_code="waiting.units",
             waiting_data={"needed": 8, "free": 6},
@@ -396,7 +419,14 @@ class SampleInstallation:
             seconds=60.5,
             counted_at=self.now,
         )
-        self.add(total)
+        explanation = QueueExplanation(
+            job_id=first.id,
+            fence=0,
+            code="waiting.quota_used",
+            data={"quota": 4, "used": 2, "needed": 4, "kind": "gpu"},
+            written_at=self.now,
+        )
+        self.add(total, explanation)
 
     def add_repair_runs(self) -> None:
         common: dict[str, Any] = {

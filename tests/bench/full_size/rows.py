@@ -24,7 +24,7 @@ from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Attempt, Job, JobEvent, Sweep, first_position, job_shape
 from cluster.store.nodes import Allocation, Node, Unit
 from cluster.store.operations import Operation
-from cluster.store.queue_totals import QueueTotal
+from cluster.store.queue import QueueTotal
 from cluster.store.repairs import RepairRun
 from cluster.store.trainings import Training
 from cluster.store.users import User
@@ -376,8 +376,12 @@ def sweeps(size: InstallationSize) -> TableRows:
     return table_rows(Sweep, "id workspace_id training_id user_id name plan jobs submitted_at", rows)
 
 
+def last_loss(job: PlannedJob) -> float:
+    return 0.02 + job.id % 97 / 1000
+
+
 def results_of(job: PlannedJob) -> str:
-    last = 0.02 + job.id % 97 / 1000
+    last = last_loss(job)
     return as_json({"loss/train": [last, 2.3, last], "accuracy/validation": [0.1, 1 - last, 1 - last]})
 
 
@@ -387,6 +391,7 @@ def jobs(size: InstallationSize) -> TableRows:
         " variables code_version dataset_id position shape time_limit_seconds retries retries_used submitted_at"
         " dispatched_at started_at ended_at waiting_code waiting_data exit_code end_code end_data cpu_seconds"
         " max_memory_bytes average_memory_bytes unit_seconds_used results stopped_by storage_bytes"
+        " headline_metric headline_value headline_is_best headline_score"
     )
     reason = QuotaTooSmall(size.quota, WAITING_UNITS, UnitKind.GPU)
     waiting_data = as_json(to_waiting_data(reason))
@@ -420,6 +425,11 @@ def jobs(size: InstallationSize) -> TableRows:
                 results_of(job) if job.state == "finished" else None,
                 job.user_id if job.state == "stopped" else None,
                 None if is_waiting else 50_000 + job.id % 1000 * 4096,
+                *(
+                    ("accuracy/validation", 1 - last_loss(job), True, 1 - last_loss(job))
+                    if job.state == "finished"
+                    else (None,) * 4
+                ),
             )  # fmt: skip
 
     return table_rows(Job, columns, rows())

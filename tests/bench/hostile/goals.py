@@ -17,7 +17,7 @@ TASKS_PEAK, TASKS_GROWTH = 256 * MIB, 32 * MIB
 BETWEEN_REPEATS = 32 * MIB
 """As much more may the same attacks take when they come once more."""
 ALL = "all together"
-FRONT, TASKS = ("portal", "nginx"), "tasks-"
+FRONT, TASKS = ("portal", "nginx"), ("task-workers",)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def memory_goals(run: Run) -> list[Goal]:
     goals = []
     for label, names, peak, growth in (
         ("portal", [name for name in FRONT if name in run.before], PORTAL_PEAK, PORTAL_GROWTH),
-        ("task workers", [name for name in run.before if name.startswith(TASKS)], TASKS_PEAK, TASKS_GROWTH),
+        ("task workers", [name for name in TASKS if name in run.before], TASKS_PEAK, TASKS_GROWTH),
     ):
         before = max(run.before[name] for name in names)
         after = max(run.after.get(name, 0) for name in names)
@@ -145,7 +145,7 @@ def line_of(run: Run, attack: str, label: str) -> str:
     phases = run.of(attack)
     seen = [phase.seen for phase in phases]
     samples = latencies(phases)
-    tasks = [name for name in run.before if name.startswith(TASKS)]
+    tasks = [name for name in TASKS if name in run.before]
     cells = [
         label,
         str(sum(one.asked for one in seen)),

@@ -26,6 +26,7 @@ from tests.bench.full_size.database_file import keep_nodes_ready
 from tests.bench.full_size.rows import user_name
 from tests.bench.full_size.sizes import SEAL_SECRET, UNTIL, InstallationSize
 from tests.bench.page_costs.addresses import BOTH, Address, user_of
+from tests.queue_reports import report_queue
 
 ANSIBLE = Path(__file__).resolve().parents[3] / "ansible"
 
@@ -75,6 +76,7 @@ def filled_portal(
     try:
         make_environment(cluster)
         keep_nodes_ready(cluster)
+        report_queue(cluster)
         cookies, tokens = {}, {}
         for role in BOTH:
             user_id = user_of(size, role)

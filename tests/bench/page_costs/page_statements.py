@@ -3,6 +3,7 @@
 python -m tests.bench.page_costs.page_statements      prints a table and the ratchet of the test
 """
 
+import math
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,9 +11,11 @@ from pathlib import Path
 
 from flask import Flask
 
+from portal.recent_values import RecentValues
+from portal.shared_objects import share_object
 from tests.bench.full_size.database_file import write_rows
 from tests.bench.full_size.sizes import InstallationSize
-from tests.bench.page_costs.addresses import addresses
+from tests.bench.page_costs.addresses import addresses, user_of
 from tests.bench.page_costs.filled_portal import filled_portal, log_warnings_only
 from tests.bench.page_costs.statement_tally import tallied
 
@@ -54,10 +57,16 @@ def read_page_costs(
 def count_statements(
     url: str, folder: Path, size: InstallationSize, app: Flask | None
 ) -> tuple[dict[str, tuple[int, int]], Flask]:
-    """(statements, rows) by page, and the application for the next installation."""
+    """(statements, rows) by page, and the application for the next installation.
+
+    What is the same for everybody is read once a second by a process for all its pages, and is not counted.
+    """
     with filled_portal(url, folder, size, app) as portal, tallied(portal.cluster.store) as tally:
-        counts = {}
+        counts, recent = {}, RecentValues(math.inf)
+        share_object(portal.app, RecentValues, recent)
         for address in addresses(size):
+            portal.get(address)
+            recent.forget(user_of(size, address.role))
             tally.take()
             status = portal.get(address)
             assert status == 200, f"{address}: {address.path}: {status}"

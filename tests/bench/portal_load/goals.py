@@ -56,7 +56,7 @@ GOALS = (
         "P8",
         f"{IDLE_STREAMS} idle streams ≤ 1 % of a core",
         1,
-        median_of("P8", f"{IDLE_STREAMS} idle streams: CPU of portal"),
+        median_of("P8", f"{IDLE_STREAMS} idle streams: CPU of stream"),
         "%",
     ),
     at_most("P15", "≤ 450 MiB PSS", 450, median_of("P15", "memory (PSS) of everything"), "MiB"),

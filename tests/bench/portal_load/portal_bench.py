@@ -43,7 +43,7 @@ def noted_cpu(
     after, later = full.cpu_seconds(), psutil.cpu_times()
     seconds = sum(later[:4]) - sum(clock[:4])
     wall = seconds / psutil.cpu_count()
-    for service in ("portal", "nginx", "scheduler", "redis"):
+    for service in ("portal", "stream", "nginx", "scheduler", "redis"):
         used = 100 * (after[service] - before[service]) / wall
         bench.ledger.value(measure, f"{case}: CPU of {service}", contender, "%", used)
     idle = (later.idle - clock.idle) / seconds

@@ -32,7 +32,8 @@ from tests.installation import ROOT
 MEASURE = "P8"
 TITLE = "Logs that are followed"
 LINES_PER_SECOND = 50
-STREAMS_PER_PERSON = 12
+READERS_PER_PERSON = 11
+"""One less than a person may have streams."""
 IDLE_STREAMS = 1_000
 FIRST_FURTHER_PERSON = 10_001
 """Behind all ids that the installation has given."""
@@ -56,7 +57,7 @@ TAILS = (Tail(1, 200), Tail(50, 4))
 def run(bench: PortalBench) -> None:
     for kind in bench.databases:
         with full_installation(kind, FULL) as full:
-            cookies = cookies_of_many(full, -(-IDLE_STREAMS // STREAMS_PER_PERSON))
+            cookies = cookies_of_many(full, -(-IDLE_STREAMS // READERS_PER_PERSON))
             full.behave(seconds=1e6)
             for tail in TAILS:
                 measure_tail(bench, CONTENDERS[kind], full, tail, cookies)
@@ -99,8 +100,7 @@ def measure_tail(
 
 
 def dealt_out(cookies: Sequence[str], count: int) -> list[str]:
-    """Each person's cookie for at most as many readers as one person may have streams."""
-    return [cookies[number // (STREAMS_PER_PERSON - 1) % len(cookies)] for number in range(count)]
+    return [cookies[number // READERS_PER_PERSON % len(cookies)] for number in range(count)]
 
 
 def start_jobs(full: FullInstallation, count: int) -> dict[int, Path]:
@@ -172,12 +172,12 @@ def sample(delays: list[float], most: int = 2_000) -> list[float]:
 
 @contextmanager
 def noted_memory(bench: PortalBench, case: str, contender: str, full: FullInstallation) -> Iterator[None]:
-    """The portal's memory (PSS) at the beginning, and how much larger it is at the end and at most."""
-    is_over, found = threading.Event(), [full.memory("portal")]
+    """The memory (PSS) of the service of streams at the beginning, and how much larger it is at the end and at most."""
+    is_over, found = threading.Event(), [full.memory("stream")]
 
     def look() -> None:
         while not is_over.wait(MEMORY_PAUSE):
-            found.append(full.memory("portal"))
+            found.append(full.memory("stream"))
 
     thread = threading.Thread(target=look)
     thread.start()
@@ -186,11 +186,11 @@ def noted_memory(bench: PortalBench, case: str, contender: str, full: FullInstal
     finally:
         is_over.set()
         thread.join()
-        found.append(full.memory("portal"))
+        found.append(full.memory("stream"))
     for name, value in (
-        ("portal's memory (PSS) before", found[0]),
-        ("portal's memory (PSS) after", found[-1]),
-        ("portal's memory (PSS) at most", max(found)),
+        ("the stream's memory (PSS) before", found[0]),
+        ("the stream's memory (PSS) after", found[-1]),
+        ("the stream's memory (PSS) at most", max(found)),
     ):
         bench.ledger.value(MEASURE, f"{case}: {name}", contender, "MiB", value / 2**20)
 

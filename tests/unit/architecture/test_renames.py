@@ -14,9 +14,11 @@ import pytest
 
 from cluster.domain.repairs.definition import Repair
 from cluster.event_bus import NullEventBus
+from cluster.portal_paths import STREAM
 from cluster.services.context import Cluster
 from cluster.store.engine import Store
 from portal import create_app
+from portal.live.service import LOG_ROUTE
 from tests.conftest import settings_for
 from worker.__main__ import FOR_A_PERSON, SERVICES
 from worker.commands import admin, repair_commands
@@ -31,14 +33,15 @@ RUN_BY_NAME = re.compile(r"^if __name__ == \"__main__\":", re.M)
 
 
 def addresses() -> set[str]:
-    """Method and rule of each route; building the portal reads no row."""
+    """Method and rule of each route, of the portal and of portal/live; building the portal reads no row."""
     url = "sqlite:////nowhere/groundcrew.db"
     app = create_app(Cluster(Store(url), NullEventBus(), settings_for(url, Path("/nowhere"))), testing=True)
-    return {
+    pages = {
         f"{method} {rule.rule}"
         for rule in app.url_map.iter_rules()
         for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
     }
+    return pages | {f"GET {route}" for route in (STREAM, LOG_ROUTE)}
 
 
 def settings() -> set[str]:
@@ -111,6 +114,7 @@ PUBLIC: dict[str, Callable[[], set[str]]] = {
 HEADLINES = {
     "addresses": "Addresses of pages and REST",
     "settings": "Settings",
+    "commands of groundcrew": "Arguments of groundcrew",
     "variables of make and verbs for a person": "Variables and verbs",
     "keys of repairs": "Keys of a repair's YAML file",
     "words of the broker": "Words of a request to the repair broker",

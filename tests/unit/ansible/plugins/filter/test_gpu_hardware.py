@@ -3,6 +3,7 @@
 import importlib.util
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -55,6 +56,9 @@ def functions(*devices: str, kind: str = "0x030200", vendor: str = "0x10de") -> 
 def test_the_pci_id_decides_the_modules(device: str, model: str, generation: str, flavour: str) -> None:
     assert hardware.gpu_generation(device) == generation, model
     assert hardware.nvidia_flavour(functions(device)) == flavour, model
+    # Every generation that needs the closed modules is older than compute capability 7.5, and no other one is.
+    without_images = hardware.generations_without_images([*functions(device, device), *functions("0x2330")])
+    assert without_images == ([generation] if flavour == "proprietary" else []), model
 
 
 @pytest.mark.parametrize(
@@ -94,6 +98,66 @@ def test_rdma_cards_are_mellanox_network_functions() -> None:
         *functions("0xa2dc", kind="0x080100", vendor="0x15b3"),
     ]
     assert len(hardware.mellanox_cards(pci)) == 2
+
+
+BRIDGE = functions("0x1021", kind="0x020700", vendor="0x15b3")[0] | {"is_switch_bridge": True}
+
+
+@pytest.mark.parametrize(
+    ("pci", "fabric", "nvlink5"),
+    [
+        (functions("0x2330"), False, False),
+        ([*functions("0x2330"), *functions("0x22a3", kind="0x068000")], True, False),
+        ([*functions("0x2901"), BRIDGE], True, True),
+        (functions("0x2901"), True, True),
+        (functions("0x3182"), True, True),
+        (functions("0x2bb5"), False, False),
+    ],
+)
+def test_switches_of_nvlink_5_are_known_although_no_bus_has_them(
+    pci: list[dict[str, Any]], fabric: bool, nvlink5: bool
+) -> None:
+    assert hardware.needs_fabric_manager(pci) is fabric
+    assert hardware.needs_nvlink5(pci) is nvlink5
+    assert BRIDGE not in hardware.mellanox_cards(pci)
+
+
+@pytest.mark.parametrize(
+    ("release", "distribution", "flavour"),
+    [
+        ("6.1.0-50-amd64", "Debian", "amd64"),
+        ("6.1.0-50-cloud-amd64", "Debian", "cloud-amd64"),
+        ("6.12.22+bpo-amd64", "Debian", ""),
+        ("6.8.0-45-generic", "Ubuntu", "generic"),
+        ("6.17.0-14-generic", "Ubuntu", "generic-hwe-24.04"),
+        ("6.8.0-149-lowlatency", "Ubuntu", "lowlatency"),
+        ("6.17.0-1008-nvidia", "Ubuntu", "nvidia-hwe-24.04"),
+        ("6.14.0-1012-aws", "Ubuntu", "aws"),
+        ("6.18.1", "Ubuntu", ""),
+    ],
+)
+def test_the_running_kernel_says_what_its_packages_are_called(
+    release: str, distribution: str, flavour: str
+) -> None:
+    assert hardware.kernel_flavour(release, distribution) == flavour
+
+
+@pytest.mark.parametrize(
+    ("installed", "foreign"),
+    [
+        (["nvidia-utils-580-server", "linux-modules-nvidia-580-server-open-generic"], []),
+        (["nvidia-fabricmanager-580", "nvidia-container-toolkit"], []),
+        (
+            ["nvidia-driver-580-open", "libnvidia-compute-580"],
+            ["libnvidia-compute-580", "nvidia-driver-580-open"],
+        ),
+        (["cuda-drivers", "nvidia-open"], ["cuda-drivers", "nvidia-open"]),
+    ],
+)
+def test_ubuntus_own_driver_stays_apart_from_nvidias_repository(
+    installed: list[str], foreign: list[str]
+) -> None:
+    assert hardware.foreign_driver_packages(installed, "580", "Ubuntu") == foreign
 
 
 @pytest.mark.parametrize(

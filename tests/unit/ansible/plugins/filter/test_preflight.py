@@ -50,8 +50,17 @@ GOOD: dict[str, Any] = {
     "swap_bytes": 0,
     "disk": {"path": "/var/lib", "bytes": 1800 * GIB, "free_bytes": 1500 * GIB},
     "storage": {"path": "/var/lib/groundcrew/storage", "kind": "", "identity": ""},
+    "cpu_flags": ["avx", "avx2", "sse4_2"],
+    "packages": {},
+    "has_run_installer": False,
+    "nvidia_loaded": None,
+    "identity": {"hostname": "m", "machine_id": "1f", "product_uuid": "U1"},
+    "firewalls": [],
+    "rdma_ports": [],
+    "links": ["eth0", "lo"],
     "pci": [],
     "secure_boot": False,
+    "is_key_enrolled": False,
     "interfaces": [{"name": "eth0", "address": "10.0.0.10", "speed_mbps": 25_000, "is_infiniband": False}],
     "listeners": {},
     "resolves": {"deb.debian.org": True},
@@ -65,7 +74,18 @@ OPTIONS: dict[str, Any] = {
     "is_master": True,
     "our_programs": ["nginx"],
     "address": "10.0.0.10",
-    "infiniband_address": "",
+    "portal_port": 443,
+    "masters": 1,
+    "others": {"w1": {"hostname": "w1", "machine_id": "2f", "product_uuid": "U2"}},
+    "ports_between": ["22 (ssh)", "443 (portal, of the master)"],
+    "named_interfaces": {},
+    "kernel_flavour": "amd64",
+    "foreign_driver": [],
+    "foreign_rdma": [],
+    "flavour_problem": "",
+    "old_generations": [],
+    "adopts_driver": False,
+    "rdma_addresses": [],
     "master_address": "10.0.0.10",
     "master_time": 1000.0,
     "master_time_zone": "Asia/Seoul",
@@ -79,6 +99,10 @@ OPTIONS: dict[str, Any] = {
     "storage_kind": "local",
     "master_storage": "nfs4 0 512 7",
 }
+IDENTITY = GOOD["identity"]
+OTHER_HOST = {"hostname": "w1", "machine_id": "2f", "product_uuid": ""}
+INTERFACE = GOOD["interfaces"][0]
+NOBLE = {"id": "ubuntu", "version": "24.04", "name": "Ubuntu 24.04"}
 JAMMY = {"id": "ubuntu", "version": "22.04", "name": "Ubuntu 22.04.5 LTS"}
 
 
@@ -107,7 +131,32 @@ def test_nothing_is_wrong_with_a_good_host() -> None:
         ({"memory_bytes": 2 * GIB}, {}, ("memory", "stop")),
         ({"disk": {"path": "/", "bytes": 20 * GIB, "free_bytes": 4 * GIB}}, {}, ("disk_full", "stop")),
         ({"disk": {"path": "/", "bytes": 200 * GIB, "free_bytes": 99 * GIB}}, {}, ("disk_small", "warn")),
-        ({"swap_bytes": GIB}, {}, ("swap", "warn")),
+        ({"swap_bytes": GIB}, {"has_kubernetes": False}, ("swap", "warn")),
+        ({"swap_bytes": GIB}, {}, ("swap", "stop")),
+        ({"cpus": 1}, {}, ("cpus", "stop")),
+        ({"cpu_flags": ["sse4_2"]}, {}, ("cpu_old", "warn")),
+        ({}, {"masters": 2}, ("masters", "stop")),
+        ({"identity": IDENTITY | {"hostname": "w1"}}, {}, ("same_hostname", "stop")),
+        ({"identity": IDENTITY | {"machine_id": "2f"}}, {}, ("same_machine_id", "stop")),
+        ({"identity": IDENTITY | {"product_uuid": "U2"}}, {}, ("same_product_uuid", "stop")),
+        ({"packages": {"docker-ce": "5:28.0"}}, {}, ("docker", "stop")),
+        ({"firewalls": ["ufw"]}, {}, ("firewall", "warn")),
+        ({}, {"named_interfaces": {"training": ["ens9"]}}, ("interface", "stop")),
+        ({"interfaces": [INTERFACE | {"has_link": False}]}, {}, ("link_down", "warn")),
+        ({"listeners": {"6443": "k3s-server"}}, {"is_master": False}, ("port", "stop")),
+        ({"pci": [GPU], "has_run_installer": True}, {}, ("driver_run", "stop")),
+        ({"pci": [GPU]}, {"foreign_driver": ["nvidia-driver-580-open"]}, ("driver_foreign", "stop")),
+        ({"pci": [GPU]}, {"kernel_flavour": ""}, ("driver_kernel", "stop")),
+        ({"pci": [GPU]}, {"flavour_problem": "Volta needs the proprietary"}, ("gpus", "stop")),
+        ({"pci": [GPU]}, {"old_generations": ["Volta"]}, ("gpus_old", "stop")),
+        ({"pci": [GPU]}, {"is_master": False}, ("gpus_idle", "warn")),
+        ({}, {"rdma_addresses": ["10.0.0.10"]}, ("rdma_address", "stop")),
+        ({}, {"foreign_rdma": ["mlnx-ofed-all"]}, ("rdma_foreign", "stop")),
+        (
+            {"rdma_ports": [{"name": "mlx5_0/1", "state": "INIT", "link_layer": "InfiniBand"}]},
+            {"rdma_addresses": ["10.9.0.10"]},
+            ("rdma_port", "warn"),
+        ),
         ({"resolves": {"deb.debian.org": False}}, {}, ("dns", "stop")),
         ({"listeners": {"443": "apache2"}}, {}, ("port", "stop")),
         ({"peers": {"10.0.0.11": {"answers": False, "problem": "timed out"}}}, {}, ("unreachable", "stop")),
@@ -116,13 +165,12 @@ def test_nothing_is_wrong_with_a_good_host() -> None:
             {"address": "203.0.113.7"},
             ("translation", "stop"),
         ),
-        ({}, {"infiniband_address": "10.0.0.10"}, ("infiniband_address", "stop")),
         ({"interfaces": [GOOD["interfaces"][0] | {"speed_mbps": 1000}]}, {}, ("slow_network", "warn")),
         ({"time": 1060.0}, {}, ("clock", "stop")),
         ({"time_zone": "UTC"}, {}, ("time_zone", "warn")),
         ({"pci": [GPU | {"driver": "nouveau"}]}, {}, ("driver", "warn")),
-        ({"pci": [GPU], "secure_boot": True}, {}, ("secure_boot", "warn")),
-        ({"pci": [NIC]}, {}, ("infiniband_down", "warn")),
+        ({"pci": [GPU], "secure_boot": True}, {}, ("secure_boot", "stop")),
+        ({"pci": [NIC]}, {}, ("rdma_off", "warn")),
     ],
 )
 def test_what_is_wrong_is_named_alone(
@@ -135,7 +183,16 @@ def test_what_is_wrong_is_named_alone(
     ("facts", "options"),
     [
         ({"listeners": {"443": "nginx"}}, {}),
-        ({"listeners": {"443": "apache2"}}, {"is_master": False}),
+        ({"listeners": {"6443": "kube-apiserver"}}, {"our_programs": ["nginx", "kube-apiserver"]}),
+        ({"pci": [GPU], "secure_boot": True, "is_key_enrolled": True}, {}),
+        ({"pci": [GPU], "secure_boot": True, "system": NOBLE, "python": "3.12"}, {}),
+        (
+            {"pci": [GPU], "nvidia_loaded": "570.10", "has_run_installer": True},
+            {"adopts_driver": True, "foreign_driver": ["nvidia-open-570"]},
+        ),
+        ({"firewalls": ["ufw"]}, {"hosts": 1, "others": {}}),
+        ({"identity": IDENTITY | {"product_uuid": ""}}, {"others": {"w1": {**IDENTITY, **OTHER_HOST}}}),
+        ({"has_run_installer": True}, {"foreign_driver": ["nvidia-open-570"]}),
         ({"resolves": {"deb.debian.org": False}}, {"has_bundle": True}),
         ({"time": 1004.0}, {}),
         ({"pci": [GPU]}, {}),
@@ -152,12 +209,12 @@ def test_an_older_ubuntu_hears_that_its_python_is_the_reason() -> None:
 
 
 def test_what_stops_comes_before_what_is_only_said() -> None:
-    assert [level for _, level in verdict({"swap_bytes": GIB, "is_root": False}, {})] == ["stop", "warn"]
+    assert [level for _, level in verdict({"time_zone": "UTC", "is_root": False}, {})] == ["stop", "warn"]
 
 
 def test_the_report_has_a_remedy_under_each_line() -> None:
     lines = PREFLIGHT.preflight_report(
-        PREFLIGHT.preflight_verdict(GOOD | {"swap_bytes": GIB}, OPTIONS), "w1"
+        PREFLIGHT.preflight_verdict(GOOD | {"swap_bytes": GIB}, OPTIONS | {"has_kubernetes": False}), "w1"
     ).splitlines()
     assert lines[0].startswith("w1: note [swap] 1.0 GiB of swap")
     assert lines[1].startswith("    remedy: Turn it off")

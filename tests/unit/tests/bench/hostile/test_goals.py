@@ -8,7 +8,7 @@ from tests.bench.hostile.goals import MIB, Run, goals_of, table_of
 from tests.bench.hostile.normal_users import Seen
 from tests.bench.hostile.phases import Phase
 
-SERVICES = {"portal": 120 * MIB, "tasks-general": 90 * MIB, "tasks-images": 90 * MIB}
+SERVICES = {"portal": 120 * MIB, "task-workers": 90 * MIB}
 USED = {"cpu_seconds": 0.5, "seconds": 5.0, "tallies": {}}
 
 
@@ -56,7 +56,7 @@ def test_one_slow_stretch_without_attackers_excuses_nobody() -> None:
 
 
 def test_memory_that_grows_is_a_goal_missed() -> None:
-    for name, label in (("portal", "portal"), ("tasks-general", "task workers")):
+    for name, label in (("portal", "portal"), ("task-workers", "task workers")):
         more = {**SERVICES, name: 700 * MIB}
         assert len(missed(run_of(seen(0.05), peak=more))) == 1
         assert [label in text for text in missed(run_of(seen(0.05), peak=more, after=more))] == [True, True]

@@ -1,0 +1,64 @@
+"""Bus, driver, agent and fabric manager have to agree; what does not is named with a remedy and a command."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.roles.rendering import own_filters
+
+FINDINGS, REPORT = own_filters()["gpu_findings"], own_filters()["gpu_report"]
+GOOD: dict[str, Any] = {
+    "bus": 2,
+    "smi": ["GPU-1, 580.126.20", "GPU-2, 580.126.20"],
+    "smi_message": "",
+    "offered": [{"uuid": "GPU-1", "is_broken": False}, {"uuid": "GPU-2", "is_broken": False}],
+    "needs_fabric_manager": True,
+    "fabric_manager": "active",
+    "fabric_version": "580.126.20",
+    "is_simulated": False,
+}
+BROKEN = [GOOD["offered"][0], {"uuid": "GPU-2", "is_broken": True}]
+
+
+@pytest.mark.parametrize(
+    ("seen", "causes"),
+    [
+        ({}, []),
+        (
+            {"smi": [], "smi_message": "NVIDIA-SMI has failed\\n"},
+            ["nvidia-smi shows 0: NVIDIA-SMI has failed"],
+        ),
+        ({"smi": GOOD["smi"][:1]}, ["nvidia-smi shows 1"]),
+        ({"offered": BROKEN}, ["the agent offers 1"]),
+        ({"offered": []}, ["the agent offers 0"]),
+        ({"fabric_manager": "failed"}, ["it is failed"]),
+        ({"fabric_manager": ""}, ["it is not there"]),
+        ({"fabric_version": "580.105.08"}, ["580.105.08, the driver 580.126.20"]),
+        ({"fabric_manager": "failed", "needs_fabric_manager": False}, []),
+        ({"bus": 0, "smi": [], "offered": []}, []),
+    ],
+)
+def test_what_does_not_agree_is_named(seen: dict[str, Any], causes: list[str]) -> None:
+    found = FINDINGS(GOOD | seen)
+    assert len(found) == len(causes)
+    for finding, cause in zip(found, causes, strict=True):
+        assert cause in finding["cause"] and finding["remedy"] and finding["command"]
+
+
+@pytest.mark.parametrize(
+    ("seen", "line"),
+    [
+        (
+            {},
+            "w1: 2 GPUs on the bus, in nvidia-smi and offered to jobs; driver 580.126.20, "
+            "fabric manager of the same version",
+        ),
+        ({"bus": 0, "smi": [], "offered": []}, "w1: no GPU"),
+        (
+            {"bus": 0, "smi": [], "is_simulated": True},
+            "w1: 2 GPUs are offered to jobs (simulated: no GPU of this host is real)",
+        ),
+    ],
+)
+def test_the_end_says_what_was_seen_and_what_is_simulated(seen: dict[str, Any], line: str) -> None:
+    assert REPORT(GOOD | seen, "w1") == [line]
