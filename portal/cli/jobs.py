@@ -173,6 +173,8 @@ def job_facts(row: dict[str, Any]) -> dict[str, Any]:
         "Name": row["name"],
         "Workspace": row["workspace"]["name"],
         "Training": row["training"]["name"],
+        "Code version": row.get("code_version"),
+        "Commit": " ".join(map(str, (row.get("commit") or {}).values())),
         "User": row["user"]["name"],
         "Units": row["units"],
         "Dataset": (row.get("dataset") or {}).get("name"),
