@@ -148,8 +148,10 @@ def compare_manifests(before: Sequence[CodeFile], after: Sequence[CodeFile]) -> 
 
 
 def read_editable_text(path: str, content: bytes) -> str:
-    """The text of a file as a form shows it, with plain line ends. Raises Refused on `text` for what a form would change
-    without being asked: no UTF-8, control characters, or line ends of several kinds.
+    """The text of a file as a form shows it, with plain line ends.
+
+    Raises Refused on `text` for what a form would change without being asked: no UTF-8, control characters, or line
+    ends of several kinds.
     """
     if len(content) > LARGEST_EDITED_BYTES:
         raise Refused("text", "code.too_large_to_edit", limit=LARGEST_EDITED_BYTES)

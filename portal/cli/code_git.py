@@ -103,12 +103,11 @@ def pull(client: RestClient, training: str, no_wait: bool) -> None:
     if row["error"] or row["state"] != "finished":
         exit_with((row["error"] or {}).get("sentence") or message("The fetch did not end well."), EXIT_FAILED)
     commit = row["commit"] or {"id": "", "subject": ""}
-    text = (
-        "Version {version}: {commit} {subject}"
-        if row["is_new"]
-        else "Nothing new since version {version}: {commit} {subject}"
-    )
-    click.echo(message(text, version=row["version"], commit=commit["id"][:10], subject=commit["subject"]))
+    about = {"version": row["version"], "commit": commit["id"][:10], "subject": commit["subject"]}
+    if row["is_new"]:
+        click.echo(message("Version {version}: {commit} {subject}", **about))
+    else:
+        click.echo(message("Nothing new since version {version}: {commit} {subject}", **about))
 
 
 def read_source(client: RestClient, training: dict[str, Any]) -> dict[str, Any]:

@@ -165,6 +165,10 @@ def show(client: RestClient, job_ids: tuple[int, ...], output: str | None) -> No
     do_each("job", job_ids, show_job)
 
 
+def describe_commit(commit: dict[str, str] | None) -> str:
+    return f"{commit['id']} {commit['subject']} ({commit['author']})" if commit else ""
+
+
 def job_facts(row: dict[str, Any]) -> dict[str, Any]:
     return {
         "Job": f"job-{row['id']}",
@@ -174,7 +178,7 @@ def job_facts(row: dict[str, Any]) -> dict[str, Any]:
         "Workspace": row["workspace"]["name"],
         "Training": row["training"]["name"],
         "Code version": row.get("code_version"),
-        "Commit": " ".join(map(str, (row.get("commit") or {}).values())),
+        "Commit": describe_commit(row.get("commit")),
         "User": row["user"]["name"],
         "Units": row["units"],
         "Dataset": (row.get("dataset") or {}).get("name"),

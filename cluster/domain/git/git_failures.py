@@ -23,7 +23,7 @@ CAUSES = (
         r"repository .*not found|repository not found|returned error: 404|"
         r"does not appear to be a git repository|project you were looking for could not be found",
     ),
-    ("git.certificate", r"certificate|ssl|gnutls|tls"),
+    ("git.certificate", r"certificate|self.signed"),
     (
         "git.reference_missing",
         r"couldn't find remote ref|not our ref|no such ref|unadvertised object|remote ref .* not found",
@@ -32,7 +32,7 @@ CAUSES = (
     (
         "git.unreachable",
         r"connection (refused|reset|timed out|closed)|failed to connect|couldn't connect|network is unreachable|"
-        r"no route to host|could not resolve|timed out|empty reply|hung up unexpectedly|early eof|"
+        r"no route to host|gnutls|ssl|could not resolve|timed out|empty reply|hung up unexpectedly|early eof|"
         r"could not read from remote repository",
     ),
     (

@@ -62,7 +62,7 @@ def render_source(training_id: int, errors: dict[str, str], status: int = 200) -
 
 @blueprint.post("/trainings/<int:training_id>/code/git")
 def save(training_id: int) -> Response:
-    """`then=fetch` fetches at once. A new key has to be given to the repository first, so the page comes back with it."""
+    """`then=fetch` fetches at once. The page comes back with the public key, which the repository has to be given."""
     cluster, actor = current_cluster(), current_actor()
     try:
         forms.require_known_fields(*FIELDS)
