@@ -264,7 +264,12 @@ class Settings:
     webhook_hosts: tuple[str, ...] = ()
     """Hosts whose webhooks people may name in their profiles, each with or without a port; empty: nobody may."""
     cluster_networks: tuple[IpNetwork, ...] = tuple(map(ip_network, CLUSTER_NETWORKS.split(",")))
-    """Networks in which no webhook of a person is called; the nodes' own addresses are always among them."""
+    """Networks in which no webhook of a person is called and no repository fetched; the nodes' own addresses are always
+    among them."""
+    git_hosts: tuple[str, ...] = ()
+    """Hosts from which code may be fetched although they are this machine or in one of the cluster's networks."""
+    credential_key: str = field(default="", repr=False)
+    """Seals tokens and keys of git sources; known to portal and task workers. Empty: the secret key does."""
     version: str = VERSION
 
     @property
@@ -284,6 +289,10 @@ class Settings:
     @property
     def seal_secret(self) -> str:
         return self.audit_key or self.secret_key
+
+    @property
+    def credential_secret(self) -> str:
+        return self.credential_key or self.secret_key
 
     @property
     def backups(self) -> Path:
@@ -370,6 +379,8 @@ class Settings:
             webhook_secret=(told.required if webhook_url else told.text)("WEBHOOK_SECRET"),
             webhook_hosts=told.hosts("WEBHOOK_HOSTS"),
             cluster_networks=told.networks("CLUSTER_NETWORKS", CLUSTER_NETWORKS),
+            git_hosts=told.hosts("GIT_HOSTS"),
+            credential_key=told.text("CREDENTIAL_KEY"),
         )
         if told.invalid_names:
             raise MissingSettings(told.invalid_names)

@@ -18,6 +18,8 @@ IGNORED_NAMES = frozenset(
 )
 """Folders and files that programs write beside code. They are left out of every upload."""
 IGNORED_ENDINGS = (".pyc", ".pyo")
+LARGEST_EDITED_BYTES = 256 * 1024
+"""Of a file that is edited in the browser."""
 
 
 @dataclass(frozen=True)
@@ -143,3 +145,43 @@ def compare_manifests(before: Sequence[CodeFile], after: Sequence[CodeFile]) -> 
         tuple(sorted(old.keys() - new.keys())),
         tuple(sorted(path for path in new.keys() & old.keys() if new[path] != old[path])),
     )
+
+
+def read_editable_text(path: str, content: bytes) -> str:
+    """The text of a file as a form shows it, with plain line ends.
+
+    Raises Refused on `text` for what a form would change without being asked: no UTF-8, control characters, or line
+    ends of several kinds.
+    """
+    if len(content) > LARGEST_EDITED_BYTES:
+        raise Refused("text", "code.too_large_to_edit", limit=LARGEST_EDITED_BYTES)
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        raise Refused("text", "code.not_editable", file=path) from None
+    plain = text.replace("\r\n", "\n")
+    is_mixed = plain != text and plain.count("\n") != text.count("\r\n")
+    if is_mixed or has_control_character(plain):
+        raise Refused("text", "code.not_editable", file=path)
+    return plain
+
+
+def write_edited_text(text: str, before: bytes) -> bytes:
+    """The content of a file after an edit. Forms send CR LF; the file keeps the line ends that it had.
+
+    Raises Refused on `text`.
+    """
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    if has_control_character(plain):
+        raise Refused("text", "value.control_character")
+    try:
+        content = (plain.replace("\n", "\r\n") if b"\r\n" in before else plain).encode()
+    except UnicodeEncodeError:
+        raise Refused("text", "code.not_utf8") from None
+    if len(content) > LARGEST_EDITED_BYTES:
+        raise Refused("text", "code.too_large_to_edit", limit=LARGEST_EDITED_BYTES)
+    return content
+
+
+def has_control_character(text: str) -> bool:
+    return any(sign < " " and sign not in "\n\t\f" for sign in text)

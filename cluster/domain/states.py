@@ -89,10 +89,20 @@ class CodeState(StrEnum):
 
 
 class CodeSource(StrEnum):
-    """How a version of code arrived. Versions by git and by an editor will be further values."""
+    """How a version of code arrived."""
 
     FILES = "files"
     ARCHIVE = "archive"
+    GIT = "git"
+    EDITOR = "editor"
+
+
+class GitCredential(StrEnum):
+    """How git proves to the server that it may read."""
+
+    NONE = "none"
+    TOKEN = "token"
+    DEPLOY_KEY = "deploy_key"
 
 
 class Visibility(StrEnum):
@@ -112,6 +122,7 @@ class OperationKind(StrEnum):
     DATASET_SAMPLE = "dataset.sample"
     DATASET_DELETE = "dataset.delete"
     CODE_IMPORT = "code.import"
+    CODE_FETCH = "code.fetch"
     REPAIR = "repair"
     BACKUP = "backup"
     NOTICES = "notices"

@@ -62,6 +62,7 @@ def upload_code(
     code: CodeFiles,
     removed: Collection[str] = (),
     base: int | None = None,
+    source: CodeSource = CodeSource.FILES,
 ) -> CodeVersion:
     """A new version beside the old ones, which jobs that name them keep. The owner and managers may.
 
@@ -79,7 +80,7 @@ def upload_code(
         newest = code_versions.read_newest_number(cluster, training.id)
         if base is not None and base != newest:
             break
-        version = try_upload(cluster, actor, training, upload, removed, newest)
+        version = try_upload(cluster, actor, training, upload, removed, newest, source)
         if version is not None:
             cluster.events.publish("trainings", training.id)
             return version
@@ -93,6 +94,7 @@ def try_upload(
     upload: CodeUpload,
     removed: Collection[str],
     newest: int,
+    source: CodeSource = CodeSource.FILES,
 ) -> CodeVersion | None:
     """None if another upload was faster: nothing has been written then."""
     if upload.archive_name:
@@ -108,9 +110,7 @@ def try_upload(
         row = session.get_one(Training, training.id)
         if row.code_version != newest:
             return None
-        version = code_version_rows.new_version(
-            session, actor, row, CodeSource.FILES, newest or None, cluster.clock()
-        )
+        version = code_version_rows.new_version(session, actor, row, source, newest or None, cluster.clock())
         code_version_rows.place_version(session, row, version, staged)
         code_version_rows.add_upload_entry(session, actor, version)
     return version

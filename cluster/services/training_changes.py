@@ -19,7 +19,7 @@ from cluster.services.storage.staged_code import delete_code
 from cluster.services.trainings import LONGEST_DESCRIPTION, add_training_members, load_training
 from cluster.store.audit import add_audit_entry
 from cluster.store.jobs import Job, Sweep
-from cluster.store.trainings import CodeVersion, Training, TrainingMember
+from cluster.store.trainings import CodeVersion, GitSource, Training, TrainingMember
 from cluster.store.users import User
 from cluster.store.workspaces import WorkspaceMember
 
@@ -199,6 +199,7 @@ def delete_training(
                 )
             )
         )
+        session.execute(delete(GitSource).where(GitSource.training_id == training_id))
         training.deleted_at = now
         training.archived_at = training.archived_at or now
         add_audit_entry(

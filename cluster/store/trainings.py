@@ -6,8 +6,9 @@ from typing import Any
 from sqlalchemy import BigInteger, ForeignKey, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from cluster.domain.states import CodeState, TrainingKind, Visibility
+from cluster.domain.states import CodeState, GitCredential, TrainingKind, Visibility
 from cluster.store.base import BaseRow, enum_column
+from cluster.store.operations import Operation
 from cluster.store.sql.name_prefix import BY_CHARACTER
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
@@ -74,7 +75,13 @@ class CodeVersion(BaseRow):
     source: Mapped[str] = mapped_column(String(20))
     """A value of `CodeSource`. The database does not check it, so that a new source needs no migration."""
     origin: Mapped[str] = mapped_column(String(1000), default="")
-    """The user's name of the archive that it was unpacked from. Empty for single files."""
+    """The user's name of the archive that it was unpacked from, or the git source as `git_sources.origin_of` names it.
+    Empty for single files.
+    """
+    commit_id: Mapped[str | None] = mapped_column(String(64))
+    """The commit whose files these are. None for every other source."""
+    commit_author: Mapped[str | None] = mapped_column(String(200))
+    commit_subject: Mapped[str | None] = mapped_column(String(500))
     base: Mapped[int | None]
     """The version whose files it has kept, unless they were replaced or removed. None: it began empty."""
     files: Mapped[int | None]
@@ -88,3 +95,35 @@ class CodeVersion(BaseRow):
     operation_id: Mapped[int | None] = mapped_column(ForeignKey("operations.id"))
     training: Mapped[Training] = relationship()
     creator: Mapped[User] = relationship()
+
+
+class GitSource(BaseRow):
+    """The git repository from which a training's code is fetched, and how the last fetch ended."""
+
+    __tablename__ = "git_sources"
+    __table_args__ = (Index(None, "operation_id"),)
+
+    training_id: Mapped[int] = mapped_column(ForeignKey("trainings.id"), primary_key=True)
+    url: Mapped[str] = mapped_column(String(500))
+    reference: Mapped[str] = mapped_column(String(200), default="")
+    """A branch, a tag or a commit id. Empty for the repository's default branch."""
+    folder: Mapped[str] = mapped_column(String(300), default="")
+    """The folder of the repository that becomes the code. Empty for all of it."""
+    credential: Mapped[GitCredential] = mapped_column(enum_column(GitCredential))
+    user_name: Mapped[str] = mapped_column(String(100), default="")
+    """The name that is sent with a token."""
+    sealed_secret: Mapped[str | None] = mapped_column(String(20_000), deferred=True)
+    """The token or the private key, sealed by `cluster.credential_box`."""
+    public_key: Mapped[str | None] = mapped_column(String(2000))
+    known_hosts: Mapped[str | None] = mapped_column(String(4000))
+    """The server's key, as the first fetch over ssh has seen it. Later fetches accept no other."""
+    set_by: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    set_at: Mapped[datetime]
+    operation_id: Mapped[int | None] = mapped_column(ForeignKey("operations.id"))
+    """The newest fetch."""
+    found_version: Mapped[int | None]
+    """The version that has the commit of the newest successful fetch."""
+    is_found_new: Mapped[bool] = mapped_column(default=False)
+    """Whether that fetch made the version, rather than finding nothing new."""
+    setter: Mapped[User] = relationship()
+    operation: Mapped[Operation | None] = relationship()

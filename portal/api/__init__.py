@@ -24,6 +24,7 @@ from portal.api import (
     trainings,
     workspaces,
 )
+from portal.api.code import git_source
 from portal.api.sweeps import sweeps
 
 FEATURES = (
@@ -38,6 +39,7 @@ FEATURES = (
     workspaces,
     trainings,
     training_code,
+    git_source,
     datasets,
     images,
     notifications,

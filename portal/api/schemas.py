@@ -103,6 +103,14 @@ class DryRunQuery(RequestSchema):
     dry_run = fields.Boolean(load_default=False)
 
 
+class CommitAnswer(ResponseSchema):
+    """The commit whose files a version of code has."""
+
+    id = fields.String(required=True)
+    author = fields.String(required=True)
+    subject = fields.String(required=True)
+
+
 class HeadlineAnswer(ResponseSchema):
     metric = fields.String(required=True)
     value = fields.Float(required=True)
@@ -138,6 +146,9 @@ class JobAnswer(ResponseSchema):
         allow_none=True, metadata={"description": "The job with whose checkpoint it began"}
     )
     code_version = fields.Integer(allow_none=True, metadata={"description": "Null for a built-in model"})
+    commit = fields.Nested(
+        CommitAnswer, allow_none=True, metadata={"description": "Of code from git; lists leave it out"}
+    )
     submitted_at = fields.AwareDateTime()
     dispatched_at = fields.AwareDateTime(allow_none=True)
     started_at = fields.AwareDateTime(allow_none=True)

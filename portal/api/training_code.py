@@ -9,7 +9,8 @@ from marshmallow import fields, validate
 from cluster.services import code_versions, trainings
 from cluster.store.trainings import CodeVersion
 from portal.api.blueprint import describe_sentence
-from portal.api.schemas import IS_ID, RequestSchema, ResponseSchema, Sentence
+from portal.api.code.commits import describe_commit
+from portal.api.schemas import IS_ID, CommitAnswer, RequestSchema, ResponseSchema, Sentence
 from portal.api.trainings import CodeFileBody, blueprint, decode_files
 from portal.presenters.training_code import compare_versions, print_comparison
 from portal.web.file_responses import requested_range, send_file_so_far
@@ -25,6 +26,9 @@ class CodeVersionAnswer(ResponseSchema):
     bytes = fields.Integer(allow_none=True)
     created_by = fields.String(required=True)
     created_at = fields.AwareDateTime(required=True)
+    commit = fields.Nested(
+        CommitAnswer, allow_none=True, metadata={"description": "Null unless it came from git"}
+    )
     error = fields.Nested(Sentence, allow_none=True)
 
 
@@ -76,6 +80,7 @@ def describe_version(version: CodeVersion) -> dict[str, Any]:
         "bytes": version.bytes,
         "created_by": version.creator.name,
         "created_at": version.created_at,
+        "commit": describe_commit(version),
         "error": describe_sentence(version.error_code, version.error_data),
     }
 

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from .client import EXIT_CONFLICT, EXIT_FAILED, EXIT_NOT_FOUND, RestClient, exit_with
+from .code_git import git
 from .messages import message
 from .output import Table, local_datetime, output_option, readable_size, show_table
 from .submission import find_training
@@ -52,6 +53,9 @@ FILES = Table(
 @click.group()
 def code() -> None:
     """The code of a training, in versions."""
+
+
+code.add_command(git)
 
 
 @code.command("list")

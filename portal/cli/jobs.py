@@ -165,6 +165,10 @@ def show(client: RestClient, job_ids: tuple[int, ...], output: str | None) -> No
     do_each("job", job_ids, show_job)
 
 
+def describe_commit(commit: dict[str, str] | None) -> str:
+    return f"{commit['id']} {commit['subject']} ({commit['author']})" if commit else ""
+
+
 def job_facts(row: dict[str, Any]) -> dict[str, Any]:
     return {
         "Job": f"job-{row['id']}",
@@ -173,6 +177,8 @@ def job_facts(row: dict[str, Any]) -> dict[str, Any]:
         "Name": row["name"],
         "Workspace": row["workspace"]["name"],
         "Training": row["training"]["name"],
+        "Code version": row.get("code_version"),
+        "Commit": describe_commit(row.get("commit")),
         "User": row["user"]["name"],
         "Units": row["units"],
         "Dataset": (row.get("dataset") or {}).get("name"),

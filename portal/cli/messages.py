@@ -146,6 +146,28 @@ KOREAN = {
     "Several workspaces have a dataset {name}: write WORKSPACE/{name}.": (
         "{name} 데이터셋이 여러 작업공간에 있습니다. 작업공간/{name} 형식으로 쓰세요."
     ),
+    "Address": "주소",
+    "Branch, tag or commit": "브랜치, 태그, 커밋",
+    "Access": "접근 방법",
+    "Public key": "공개 키",
+    "Key of the server": "서버의 키",
+    "Commit": "커밋",
+    "Author": "작성자",
+    "Subject": "제목",
+    "Folder": "폴더",
+    "Code version": "코드 버전",
+    "A token needs --access token, a key --access deploy_key.": (
+        "토큰에는 --access token, 키에는 --access deploy_key가 필요합니다."
+    ),
+    "op-{id} fetches.": "op-{id}에서 가져오는 중입니다.",
+    "The fetch did not end well.": "코드를 가져오지 못했습니다.",
+    "Version {version}: {commit} {subject}": "버전 {version}: {commit} {subject}",
+    "Nothing new since version {version}: {commit} {subject}": (
+        "버전 {version} 이후 새 커밋이 없습니다: {commit} {subject}"
+    ),
+    "{name} has no git source. Set one: groundcrew code git set": (
+        "{name}: git 원본이 없습니다. groundcrew code git set으로 설정하세요."
+    ),
     "CSV is of a whole month: leave the job out.": "CSV는 한 달 전체입니다: 작업을 빼고 실행하세요.",
 }
 

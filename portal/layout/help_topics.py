@@ -11,6 +11,8 @@ TOPICS = {
     "trainings": "first-training",
     "training_changes": "first-training",
     "training_code": "code",
+    "code_editor": "code",
+    "git_source": "code-from-git",
     "jobs": "jobs",
     "runs": "runs",
     "attention": "failed-jobs",

@@ -12,11 +12,12 @@ from sqlalchemy.exc import OperationalError
 from cluster.domain.errors import Conflict, GroundcrewError
 from cluster.domain.states import OperationKind
 from cluster.services.context import Cluster
+from cluster.services.git.git_fetches import record_fetch_failure
 from cluster.services.operations.lifecycle import claim_operation, fail_claimed_operation
 from cluster.settings import Settings
 from cluster.store.operations import Operation
 from worker.composition import open_cluster
-from worker.tasks import backups, code_imports, datasets, environments, notices, repairs
+from worker.tasks import backups, code_imports, datasets, environments, git_fetches, notices, repairs
 from worker.tasks.operation_lease import lease_kept
 
 log = structlog.get_logger()
@@ -30,6 +31,7 @@ BODIES: dict[str, tuple[TaskBody, FailureRecorder]] = {
     OperationKind.DATASET_SAMPLE: (datasets.run_sample, datasets.record_dataset_failure),
     OperationKind.DATASET_DELETE: (datasets.run_delete, datasets.record_dataset_failure),
     OperationKind.CODE_IMPORT: (code_imports.run_import, code_imports.record_import_failure),
+    OperationKind.CODE_FETCH: (git_fetches.run_fetch, record_fetch_failure),
     OperationKind.BACKUP: (backups.run_backup, fail_claimed_operation),
     OperationKind.NOTICES: (notices.run_notices, fail_claimed_operation),
     OperationKind.REPAIR: (repairs.run_repair, repairs.record_repair_failure),

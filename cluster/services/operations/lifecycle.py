@@ -26,6 +26,7 @@ QUEUE_OF_KIND = {
     OperationKind.DATASET_SAMPLE: TaskQueue.GENERAL,
     OperationKind.DATASET_DELETE: TaskQueue.GENERAL,
     OperationKind.CODE_IMPORT: TaskQueue.GENERAL,
+    OperationKind.CODE_FETCH: TaskQueue.GENERAL,
     OperationKind.REPAIR: TaskQueue.REPAIR,
     OperationKind.BACKUP: TaskQueue.BACKUPS,
     OperationKind.NOTICES: TaskQueue.GENERAL,

@@ -34,6 +34,18 @@ SENTENCES = {
         "{name} has {jobs:jobs} that have not ended. Stop them first, or wait until they have ended."
     ),
     "code.not_base64": "The content of “{file}” is not Base64. Encode it and send it again.",
+    "code.too_large_to_edit": (
+        "Only files of at most {limit:bytes} are edited in the browser. Change it on your computer and upload it."
+    ),
+    "code.not_editable": (
+        "“{file}” is no plain UTF-8 text with one kind of line end, so that an editor could change it "
+        "unasked. Change it on your computer and upload it."
+    ),
+    "code.not_utf8": ("The text has characters that UTF-8 cannot write. Remove them and save again."),
+    "code.nothing_changed": ("This is what version {version} says. Change something, then save."),
+    "code.file_changed_since": (
+        "“{file}” was changed in version {newest} since you began with version {base}. Look at it and save again."
+    ),
 }
 
 TITLES = {

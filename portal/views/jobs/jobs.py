@@ -19,6 +19,7 @@ from cluster.store.jobs import Job
 from portal.i18n.messages import localized_sentence
 from portal.i18n.translate import _
 from portal.presenters import queue_page
+from portal.presenters.code.code_of_job import read_code_of_job
 from portal.presenters.jobs.job_files_tab import read_files_tab
 from portal.presenters.jobs.job_log_tab import read_log_tab
 from portal.presenters.jobs.job_page import read_job_view
@@ -97,6 +98,7 @@ def page(job_id: int) -> Response:
         may_stop=stop_requests.can_stop_job(actor, job) and job.state in LIVE_JOB_STATES,
         may_delete_files=file_deletions.can_delete_files_now(actor, job),
         may_continue=can_continue(job),
+        read_code=partial(read_code_of_job, cluster, actor, job),
         read_tags=partial(chosen_jobs.read_job_tags, cluster, job_id),
         current_url_with=query_params.current_url_with,
     )

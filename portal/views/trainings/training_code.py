@@ -9,6 +9,7 @@ from cluster.services import code_uploads, code_versions, trainings
 from cluster.store.trainings import CodeVersion, Training
 from portal.i18n.translate import _
 from portal.job_files.written_files import archive_files
+from portal.presenters.code.git_source_panel import read_git_source_panel
 from portal.presenters.training_code import compare_versions, files_below, read_code_tab
 from portal.web import forms, query_params, uploads
 from portal.web.file_responses import requested_range, send_file_so_far
@@ -44,6 +45,7 @@ def render_code(training_id: int, errors: dict[str, str], status: int = 200) -> 
         tab=read_code_tab(cluster, training, version, path) if version and is_ready else None,
         is_newest=version is not None and version.number == training.code_version,
         may_upload=code_uploads.can_upload_code(actor, training) and training.archived_at is None,
+        git=read_git_source_panel(cluster, training),
         errors=errors,
         current_url_with=query_params.current_url_with,
     )

@@ -57,6 +57,7 @@ QUERIES = {
     "job_files.download": "?path=rank-0.stdout",
     "api_jobs.FileContent": "?path=rank-0.stdout",
     "training_code.download": "?path=train.py",
+    "code_editor.edit": "?path=train.py",
     "api_trainings.CodeContent": "?path=train.py",
     "api_trainings.CodeComparison": "?before=1&after=1",
 }

@@ -1,0 +1,1 @@
+"""Git sources of trainings: set, fetched by tasks, and the commits that jobs run."""

@@ -1,0 +1,1 @@
+"""Code from git over REST."""

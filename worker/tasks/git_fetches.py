@@ -1,0 +1,57 @@
+"""Fetches a training's code from its git source as an operation."""
+
+import os
+
+from cluster.domain.jobs.unix_ids import LARGEST_ROW_ID
+from cluster.failpoints import external_call
+from cluster.services.context import Cluster
+from cluster.services.git import git_fetches
+from cluster.services.nodes.node_addresses import list_cluster_networks
+from cluster.services.storage.disk_space import require_disk_space
+from cluster.services.storage.staged_code import staged_code
+from cluster.store.operations import Operation
+from worker.git.git_fetch import FetchRules, open_fetch
+from worker.git.git_process import UnixIds
+from worker.tasks.step_progress import StepProgress
+
+WEIGHTS = {"ask_server": 1.0, "fetch_commit": 8.0, "look_through": 1.0}
+
+
+def run_fetch(cluster: Cluster, operation: Operation) -> None:
+    """May run twice: nothing is in its place before the row says so. Raises Refused, Unavailable and Conflict."""
+    reporter = StepProgress(cluster, operation, WEIGHTS)
+    reporter.start()
+    order = git_fetches.read_fetch_order(cluster, operation)
+    require_disk_space(cluster.settings)
+    reporter.report("ask_server", 0.0)
+    with open_fetch(order, fetch_rules(cluster, order.training.workspace_id)) as fetch:
+        with external_call("git_fetches.asked"):
+            found = fetch.find_commit()
+        known = git_fetches.find_fetched_version(cluster, order, found.id)
+        if known is not None:
+            git_fetches.finish_unchanged(cluster, operation, known, fetch.read_known_hosts())
+            return
+        reporter.report("fetch_commit", 0.0, found.id[:12])
+        with external_call("git_fetches.fetched"):
+            commit = fetch.fetch(found)
+        reporter.report("look_through", 0.0)
+        files = fetch.read_files(commit)
+        known_hosts = fetch.read_known_hosts()
+    with staged_code(cluster.settings, order.training.workspace_id, files.items()) as staged:
+        git_fetches.finish_fetch(cluster, operation, order, commit, staged, known_hosts)
+
+
+def fetch_rules(cluster: Cluster, workspace_id: int) -> FetchRules:
+    settings = cluster.settings
+    return FetchRules(
+        settings.git_hosts,
+        list_cluster_networks(cluster),
+        settings.unicode_file_names,
+        confined_ids(cluster, workspace_id) if os.geteuid() == 0 else None,
+    )
+
+
+def confined_ids(cluster: Cluster, workspace_id: int) -> UnixIds:
+    """The workspace's own numbers for programs that touch none of its files, counted from the end of the ranges."""
+    ids, number = cluster.settings.job_ids, LARGEST_ROW_ID - workspace_id
+    return UnixIds(ids.uid_of(number), ids.gid_of(number))
