@@ -22,15 +22,15 @@ class Module:
     def tree(self) -> ast.Module:
         return ast.parse(self.text)
 
-    @property
+    @cached_property
     def name(self) -> str:
         return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
-    @property
+    @cached_property
     def stem(self) -> str:
         return Path(self.path).stem
 
-    @property
+    @cached_property
     def folder(self) -> str:
         return str(Path(self.path).parent)
 

@@ -42,15 +42,16 @@ def render_list(workspace_id: int | None) -> Response:
     workspace = workspace_queries.read_workspace(cluster, actor, workspace_id) if workspace_id else None
     before = query_params.id_param("before")
     archived = query_params.choice_param("shown", ("archived",)) == "archived"
-    rows = trainings.list_trainings(cluster, actor, workspace_id, before, PAGE_LENGTH + 1, archived)
+    found = trainings.list_trainings(cluster, actor, workspace_id, before, PAGE_LENGTH + 1, archived)
+    rows, next_before = query_params.split_page(found, PAGE_LENGTH)
     return render_page_or_fragment(
         "trainings/list.html",
         "trainings/_list.html",
-        rows=list_training_rows(rows[:PAGE_LENGTH], actor.user_id, workspace is None),
+        rows=list_training_rows(rows, actor.user_id, workspace is None),
         count=lambda: trainings.count_trainings(cluster, actor, workspace_id, archived),
         archived=archived,
         workspace=workspace,
-        next_before=rows[PAGE_LENGTH - 1].id if len(rows) > PAGE_LENGTH else None,
+        next_before=next_before,
         current_url_with=query_params.current_url_with,
     )
 
