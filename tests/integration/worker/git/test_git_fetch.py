@@ -56,9 +56,7 @@ def lab(git_server: GitServer) -> Lab:
     work = git_server.root.parent / "work"
     work.mkdir(mode=0o755)
     work.chmod(0o755)
-    rules = FetchRules(
-        [git_server.host], (), False, IDS, GitLimits(seconds=60), git_server.authority, work
-    )
+    rules = FetchRules([git_server.host], (), False, IDS, GitLimits(seconds=60), git_server.authority, work)
     return Lab(git_server, rules)
 
 
@@ -117,7 +115,9 @@ def test_what_is_not_there_is_named(lab: Lab, name: str, reference: str, folder:
     assert lab.refusal(lab.order(name, reference, folder)).code == code
 
 
-@pytest.mark.parametrize("location", ["file:///etc/passwd", "http://127.0.0.1:1/", "https://169.254.169.254/"])
+@pytest.mark.parametrize(
+    "location", ["file:///etc/passwd", "http://127.0.0.1:1/", "https://169.254.169.254/"]
+)
 def test_no_redirect_is_followed(lab: Lab, location: str) -> None:
     (lab.server.root / "location").write_text(location)
     assert lab.refusal(lab.order("redirect")).code == "git.redirected"
@@ -133,7 +133,11 @@ def test_a_redirect_to_a_good_repository_is_not_followed_either(lab: Lab) -> Non
 @pytest.mark.parametrize("name", ["slow", "endless"])
 def test_an_answer_without_end_meets_the_deadline_or_the_limit(lab: Lab, name: str) -> None:
     rules = replace(lab.rules, limits=GitLimits(seconds=3, memory_bytes=256 * MIB))
-    assert lab.refusal(lab.order(name), rules).code in {"git.too_slow", "git.too_large", "git.unsafe_repository"}
+    assert lab.refusal(lab.order(name), rules).code in {
+        "git.too_slow",
+        "git.too_large",
+        "git.unsafe_repository",
+    }
 
 
 def test_a_huge_pack_is_cut_off(lab: Lab) -> None:
