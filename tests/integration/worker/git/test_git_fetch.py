@@ -63,7 +63,7 @@ def lab(git_server: GitServer) -> Lab:
 def test_a_branch_a_tag_a_folder_and_a_commit_are_fetched(lab: Lab) -> None:
     origin = lab.server.make_origin("net")
     first = origin.commit({"train.py": b"1\n", "src/net.py": b"x\n", "src/deep/a.py": b"y\n"}, "First <b>")
-    os.symlink("net.py", origin.path / "src/same.py")
+    (origin.path / "src/same.py").symlink_to("net.py")
     second = origin.commit({"train.py": b"2\n"}, "Second")
     run_git(origin.path, "tag", "-a", "v1", "-m", "one", first)
     run_git(origin.path, "branch", "feature/x", first)
@@ -169,7 +169,7 @@ def test_submodules_and_links_that_leave_the_tree_are_refused(lab: Lab, tmp_path
     for number, target in enumerate(("/etc/passwd", "../../outside", "nothing.py", "folder", "loop")):
         bad = lab.server.make_origin(f"link{number}")
         bad.commit({"train.py": b"1\n", "folder/a.py": b"1\n"})
-        os.symlink(target, bad.path / "loop")
+        (bad.path / "loop").symlink_to(target)
         bad.commit({}, "A link")
         refused = lab.refusal(lab.order(f"link{number}"))
         assert (refused.code, refused.data["target"]) == ("git.link", target)
