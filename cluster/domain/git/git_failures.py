@@ -37,9 +37,11 @@ CAUSES = (
     ),
     (
         "git.unsafe_repository",
-        r"fsck error|error in object|hasdot|invalid index-pack|badly formed|bad object|malformed|corrupt|"
-        r"inflate|index-pack failed|unresolved deltas|protocol error|bad line length|bad band|invalid server response",
+        r"fsck error|error in object|hasdot|badly formed|bad object|malformed|corrupt|"
+        r"inflate|unresolved deltas|protocol error|bad line length|bad band|invalid server response",
     ),
+    # Nothing else is said by git when the limit of file sizes has ended the program that writes the pack.
+    ("git.too_large", r"index-pack (output|failed)"),
 )
 """Code and what git, curl or ssh says then, in lower case; the first that fits counts."""
 OUTSIDE = ("git.unreachable", "git.too_slow")

@@ -60,9 +60,7 @@ class Origin:
 
     def commit_tree(self, tree: bytes, subject: str = "Trouble") -> str:
         """A commit of a tree that git itself would not make."""
-        made = run_git(
-            self.path, "hash-object", "-t", "tree", "-w", "--stdin", "--literally", given=tree
-        )
+        made = run_git(self.path, "hash-object", "-t", "tree", "-w", "--stdin", "--literally", given=tree)
         commit = run_git(self.path, "commit-tree", made, "-m", subject)
         run_git(self.path, "update-ref", "refs/heads/main", commit)
         return commit

@@ -56,16 +56,14 @@ def lab(git_server: GitServer) -> Lab:
     work = git_server.root.parent / "work"
     work.mkdir(mode=0o755)
     work.chmod(0o755)
-    rules = FetchRules(
-        [git_server.host], (), False, IDS, GitLimits(seconds=60), git_server.authority, work
-    )
+    rules = FetchRules([git_server.host], (), False, IDS, GitLimits(seconds=60), git_server.authority, work)
     return Lab(git_server, rules)
 
 
 def test_a_branch_a_tag_a_folder_and_a_commit_are_fetched(lab: Lab) -> None:
     origin = lab.server.make_origin("net")
     first = origin.commit({"train.py": b"1\n", "src/net.py": b"x\n", "src/deep/a.py": b"y\n"}, "First <b>")
-    os.symlink("net.py", origin.path / "src/same.py")
+    (origin.path / "src/same.py").symlink_to("net.py")
     second = origin.commit({"train.py": b"2\n"}, "Second")
     run_git(origin.path, "tag", "-a", "v1", "-m", "one", first)
     run_git(origin.path, "branch", "feature/x", first)
@@ -117,7 +115,9 @@ def test_what_is_not_there_is_named(lab: Lab, name: str, reference: str, folder:
     assert lab.refusal(lab.order(name, reference, folder)).code == code
 
 
-@pytest.mark.parametrize("location", ["file:///etc/passwd", "http://127.0.0.1:1/", "https://169.254.169.254/"])
+@pytest.mark.parametrize(
+    "location", ["file:///etc/passwd", "http://127.0.0.1:1/", "https://169.254.169.254/"]
+)
 def test_no_redirect_is_followed(lab: Lab, location: str) -> None:
     (lab.server.root / "location").write_text(location)
     assert lab.refusal(lab.order("redirect")).code == "git.redirected"
@@ -133,7 +133,11 @@ def test_a_redirect_to_a_good_repository_is_not_followed_either(lab: Lab) -> Non
 @pytest.mark.parametrize("name", ["slow", "endless"])
 def test_an_answer_without_end_meets_the_deadline_or_the_limit(lab: Lab, name: str) -> None:
     rules = replace(lab.rules, limits=GitLimits(seconds=3, memory_bytes=256 * MIB))
-    assert lab.refusal(lab.order(name), rules).code in {"git.too_slow", "git.too_large", "git.unsafe_repository"}
+    assert lab.refusal(lab.order(name), rules).code in {
+        "git.too_slow",
+        "git.too_large",
+        "git.unsafe_repository",
+    }
 
 
 def test_a_huge_pack_is_cut_off(lab: Lab) -> None:
@@ -165,7 +169,7 @@ def test_submodules_and_links_that_leave_the_tree_are_refused(lab: Lab, tmp_path
     for number, target in enumerate(("/etc/passwd", "../../outside", "nothing.py", "folder", "loop")):
         bad = lab.server.make_origin(f"link{number}")
         bad.commit({"train.py": b"1\n", "folder/a.py": b"1\n"})
-        os.symlink(target, bad.path / "loop")
+        (bad.path / "loop").symlink_to(target)
         bad.commit({}, "A link")
         refused = lab.refusal(lab.order(f"link{number}"))
         assert (refused.code, refused.data["target"]) == ("git.link", target)
