@@ -11,6 +11,7 @@ from cluster.services.jobs.file_deletions import MAX_JOBS_PER_REQUEST
 from cluster.services.jobs.runs_table import JobOrder
 from cluster.services.queue.queries import STATES
 from cluster.store.base import LARGEST_ID
+from portal.rendering.compiled_schema import CompiledSchema
 
 IS_ID = validate.Range(1, LARGEST_ID)
 
@@ -20,7 +21,7 @@ class RequestSchema(Schema):
         unknown = RAISE
 
 
-class ResponseSchema(Schema):
+class ResponseSchema(CompiledSchema):
     class Meta:
         unknown = EXCLUDE
 
