@@ -31,6 +31,8 @@ KOREAN = {
     "job-{id} is being stopped.": "job-{id} 작업을 중지하는 중입니다.",
     "sweep-{id} submitted: {jobs} jobs.": "sweep-{id} 스윕을 제출했습니다: 작업 {jobs}건.",
     "sweep-{id} is being stopped.": "sweep-{id} 스윕을 중지하는 중입니다.",
+    "Forget {name} and its units?": "{name} 노드와 그 자원을 지울까요?",
+    "{name} is forgotten.": "{name} 노드를 지웠습니다.",
     "Sweep": "스윕",
     "Unit hours": "단위 시간",
     "Best": "가장 좋은 것",

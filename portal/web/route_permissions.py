@@ -97,6 +97,8 @@ ROUTE_RULES: dict[str, RouteRule] = {
     "nodes.confirm_drain": RouteRule.ADMINISTRATOR,
     "nodes.drain": RouteRule.ADMINISTRATOR,
     "nodes.undrain": RouteRule.ADMINISTRATOR,
+    "nodes.confirm_forget": RouteRule.ADMINISTRATOR,
+    "nodes.forget": RouteRule.ADMINISTRATOR,
     "workspaces.index": RouteRule.SIGNED_IN,
     "workspaces.new": RouteRule.ADMINISTRATOR,
     "workspaces.create": RouteRule.ADMINISTRATOR,

@@ -36,6 +36,7 @@ WORDS = {
     "action.job.held": "Job held",
     "action.job.released": "Job let go",
     "action.job.moved": "Job moved in the queue",
+    "action.node.forgotten": "Node forgotten",
     "action.node.drained": "Node drained",
     "action.node.undrained": "Node opened again",
     "action.operation.retried": "Operation tried again",
