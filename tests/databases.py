@@ -17,7 +17,7 @@ import psutil
 import psycopg
 
 from cluster.store.migrate import upgrade_database
-from cluster.store.roles import DatabaseRoles
+from cluster.store.sql.roles import DatabaseRoles
 from cluster.store.tables import metadata
 
 TEMPLATE = "template_groundcrew"

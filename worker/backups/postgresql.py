@@ -18,7 +18,7 @@ from sqlalchemy.engine import URL
 
 from cluster.domain.errors import Refused, Unavailable
 from cluster.store.engine import Store
-from cluster.store.roles import grant_statements
+from cluster.store.sql.roles import grant_statements
 from worker.backups.database_contents import read_summary
 from worker.backups.errors import BackupBroken, raise_if_disk_full
 from worker.backups.protocols import DatabaseDump
@@ -237,7 +237,7 @@ def clear_scratch(url: URL, scratch: URL) -> None:
             try:
                 connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
             except psycopg.errors.InsufficientPrivilege:
-                # Only a superuser may end the server's own autovacuum by force. Without force the server ends it itself.
+                # Only a superuser may end an autovacuum by force. Without force the server itself ends it.
                 connection.execute(sql.SQL("DROP DATABASE {}").format(name))
             return
     with connect_psycopg(scratch) as connection:

@@ -3,8 +3,8 @@ administrator.
 """
 
 import os
+import pwd
 import secrets
-import shutil
 import signal
 import subprocess
 import sys
@@ -26,7 +26,7 @@ from cluster.services.context import Cluster
 from cluster.services.people.sessions import begin_session
 from cluster.settings import Settings
 from cluster.store.engine import Store
-from cluster.store.roles import services_url
+from cluster.store.sql.roles import services_url
 from cluster.store.users import User
 from worker.backups.errors import BackupBroken
 
@@ -89,7 +89,12 @@ def portal_identity(settings: Settings, folder: Path) -> dict[str, Any]:
     """The arguments by which root starts the portal as the services' user, to whom the folder is given. Else none."""
     if os.geteuid() != 0 or not settings.service_user:
         return {}
-    shutil.chown(folder, settings.service_user, settings.service_user)
+    account = pwd.getpwnam(settings.service_user)
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        os.fchown(opened, account.pw_uid, account.pw_gid)
+    finally:
+        os.close(opened)
     return {"user": settings.service_user, "group": settings.service_user, "extra_groups": []}
 
 

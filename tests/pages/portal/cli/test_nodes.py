@@ -26,3 +26,15 @@ def test_a_node_is_drained_and_opened_again(lab: Lab, run: Run, monkeypatch: pyt
     assert "takes jobs again" in run("node", "undrain", "gpu01").output
     run("node", "undrain", "gpu01", expected=5)
     run("node", "show", "gpu99", expected=4)
+
+
+def test_an_administrator_limits_the_storage_of_a_workspace(
+    lab: Lab, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("workspace", "limit-storage", "vision", "2GiB", expected=3)  # A member may not.
+    token = lab.headers(an_administrator(lab.cluster))["Authorization"].removeprefix("Bearer ")
+    monkeypatch.setenv("GROUNDCREW_TOKEN", token)
+    assert "is saved" in run("workspace", "limit-storage", "vision", "2GiB").output
+    assert "– / 2.0 GiB" in run("workspace", "list").stdout
+    run("workspace", "limit-storage", "vision", "none")
+    assert "– / –" in run("workspace", "list").stdout

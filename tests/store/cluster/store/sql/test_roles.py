@@ -14,7 +14,7 @@ from cluster.services.context import Cluster
 from cluster.store.audit import AuditEntry, AuditSeal, add_audit_entry
 from cluster.store.engine import Store
 from cluster.store.migrate import is_schema_current, upgrade_database
-from cluster.store.roles import grant_statements, quote_name, roles_of_owner, services_url
+from cluster.store.sql.roles import grant_statements, quote_name, roles_of_owner, services_url
 from tests.builders import an_administrator
 from tests.conftest import Clock
 from tests.databases import ROLES
