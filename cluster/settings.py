@@ -139,6 +139,8 @@ class Settings:
     """The name by which the master reports as a node; empty: the first that reported."""
     backups_dir: Path | None = None
     """Where backups of the database are written; None: in the state directory."""
+    owner_database_url: str = field(default="", repr=False)
+    """The database by the role that owns its tables; empty: one role does everything, as with SQLite."""
     audit_key: str = field(default="", repr=False)
     """Seals the audit; known to the services that seal and check. Empty: the secret key does."""
     metrics_token: str = field(default="", repr=False)
@@ -190,6 +192,11 @@ class Settings:
     @property
     def credential_secret(self) -> str:
         return self.credential_key or self.secret_key
+
+    @property
+    def owner_url(self) -> str:
+        """The address by which the database is migrated, dumped and restored."""
+        return self.owner_database_url or self.database_url
 
     @property
     def backups(self) -> Path:
@@ -259,6 +266,7 @@ class Settings:
             repair_broker=told.folder("REPAIR_DOOR"),
             master_node=told.text("MASTER_NODE"),
             backups_dir=told.folder("BACKUPS_DIR"),
+            owner_database_url=told.text("OWNER_DATABASE_URL"),
             audit_key=told.text("AUDIT_KEY"),
             metrics_token=told.text("METRICS_TOKEN"),
             backup_at=told.time_of_day("BACKUP_AT"),

@@ -295,6 +295,8 @@ class WorkspaceAnswer(ResponseSchema):
     ends_on = fields.Date(required=True)
     units = fields.Integer(required=True)
     units_in_use = fields.Integer(required=True)
+    storage_limit_bytes = fields.Integer(allow_none=True)
+    storage_used_bytes = fields.Integer(allow_none=True)
     manager = fields.String(required=True)
 
 

@@ -93,6 +93,7 @@ KOREAN = {
     "Drain {name}?": "{name} 노드를 비울까요?",
     "Nothing was changed.": "바꾼 것이 없습니다.",
     "{name} is being drained.": "{name} 노드를 비우는 중입니다.",
+    "The storage limit of {name} is saved.": "작업공간 {name}의 저장 한도를 저장했습니다.",
     "{name} takes jobs again.": "{name} 노드가 다시 작업을 받습니다.",
     "Free": "빔",
     "Last heartbeat": "마지막 신호",

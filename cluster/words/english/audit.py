@@ -26,6 +26,7 @@ WORDS = {
     "action.workspace.edited": "Workspace edited",
     "action.workspace.ended": "Workspace ended",
     "action.workspace.extended": "Workspace extended",
+    "action.workspace.storage_limited": "Storage limit of a workspace changed",
     "action.dataset.created": "Dataset created",
     "action.dataset.unpacked_again": "Dataset unpacked with Latin names",
     "action.dataset.deleted": "Dataset deleted",
