@@ -25,8 +25,8 @@ from cluster.services.operations.lifecycle import (
     fail_operation,
     finish_operation,
     request_operation,
-    requeue_operation,
 )
+from cluster.services.operations.retries import requeue_operation
 from cluster.services.people.access import (
     dataset_relation,
     load_workspace,

@@ -1,14 +1,9 @@
 """Streams every row of a job's metrics as CSV without holding the file in memory."""
 
 import contextlib
-import threading
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
 
-from flask import Flask
-
-from cluster.domain.errors import Unavailable
 from cluster.files.safe_read import (
     FileMissing,
     FileNotPlain,
@@ -18,53 +13,16 @@ from cluster.files.safe_read import (
 )
 from portal.csv_text import CsvCell, csv_line
 from portal.job_files.attempt_files import AttemptFiles
+from portal.job_files.export_slots import CsvExportSlot, CsvExportSlots
 from portal.job_files.folders import METRICS_FILE
 from portal.job_files.metrics import MAX_METRICS
 from portal.job_files.metrics_cache import MetricsCache
 from portal.job_files.metrics_rows import LARGEST_FILE, MetricsLineReader, MetricsRow, parse_metrics_row
 from portal.job_files.time_slicing import TimeSlicer
-from portal.shared_objects import share_object, shared_object
+from portal.shared_objects import shared_object
 
 HEAD = ("step", "epoch", "time")
 CHUNK_CHARACTERS = 64 * 1024
-EXPORT_SLOTS, EXPORT_SLOTS_PER_PERSON = 16, 2
-"""Of each process: an export holds one of its threads for as long as its reader takes."""
-
-
-def init_app(app: Flask) -> None:
-    share_object(app, CsvExportSlots, CsvExportSlots())
-
-
-class CsvExportSlots:
-    """The number of exports in progress, per person and together."""
-
-    def __init__(self) -> None:
-        self.used_by_person: Counter[int] = Counter()
-        self.lock = threading.Lock()
-
-    def take(self, user_id: int) -> "CsvExportSlot":
-        """Raises Unavailable if the person's slots, or all slots, are taken."""
-        with self.lock:
-            used = self.used_by_person
-            if used[user_id] >= EXPORT_SLOTS_PER_PERSON or used.total() >= EXPORT_SLOTS:
-                raise Unavailable("job.too_many_files")
-            used[user_id] += 1
-            return CsvExportSlot(self, user_id)
-
-
-class CsvExportSlot:
-    """The slot is freed once, at the end of the file or of the request."""
-
-    def __init__(self, slots: CsvExportSlots, user_id: int) -> None:
-        self.slots = slots
-        self.user_id = user_id
-        self.is_taken = True
-
-    def close(self) -> None:
-        with self.slots.lock:
-            if self.is_taken:
-                self.is_taken = False
-                self.slots.used_by_person[self.user_id] -= 1
 
 
 class CsvExport:

@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 from cluster.domain.errors import NotFound
 from cluster.domain.states import OperationKind, OperationState
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
-from cluster.services.operations import lifecycle, queries
+from cluster.services.operations import queries, retries
 from cluster.store.base import LARGEST_ID
 from portal.job_files.log_chunks import read_log_chunk
 from portal.presenters.operation_steps import OPEN_STATES, operation_steps
@@ -48,8 +48,8 @@ def page(operation_id: int) -> ResponseReturnValue:
         steps=operation_steps(operation),
         is_open=operation.state in OPEN_STATES,
         log_tail=read_operation_log_tail(operation_id),
-        may_retry=has_failed and lifecycle.can_retry_operation(current_cluster(), current_actor(), operation),
-        retry_obstacle=lifecycle.read_retry_obstacle(current_cluster(), operation) if has_failed else None,
+        may_retry=has_failed and retries.can_retry_operation(current_cluster(), current_actor(), operation),
+        retry_obstacle=retries.read_retry_obstacle(current_cluster(), operation) if has_failed else None,
     )
 
 
@@ -84,5 +84,5 @@ def log(operation_id: int) -> ResponseReturnValue:
 
 @blueprint.post("/operations/<int:operation_id>/retry")
 def retry(operation_id: int) -> ResponseReturnValue:
-    lifecycle.retry_operation(current_cluster(), current_actor(), operation_id)
+    retries.retry_operation(current_cluster(), current_actor(), operation_id)
     return redirect(url_for("operations.page", operation_id=operation_id), 303)

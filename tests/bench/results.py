@@ -4,11 +4,14 @@ import json
 import statistics
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 DIGITS = 7
+SHARES = (0.5, 0.9, 0.95, 0.99, 1.0)
+"""The percentiles that a summary keeps."""
+OPTIONAL = ("note", "percentiles")
 
 
 @dataclass
@@ -25,6 +28,8 @@ class Series:
     kind: str
     note: str = ""
     repeats: list[list[float]] = field(default_factory=list)
+    percentiles: dict[str, float] = field(default_factory=dict)
+    """By share, of all samples, where only the median of each repeat is kept."""
 
     @property
     def samples(self) -> list[float]:
@@ -46,8 +51,18 @@ class Series:
 
     def percentile(self, share: float) -> float:
         """Over all samples of all repeats; 0.99 is p99."""
+        if self.percentiles:
+            return self.percentiles[str(share)]
         ordered = sorted(self.samples)
         return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+    def summarized(self) -> "Series":
+        """Median, spread and the percentiles of SHARES stay the same; the samples are left out."""
+        if all(len(repeat) <= 1 for repeat in self.repeats):
+            return self
+        percentiles = {str(share): self.percentile(share) for share in SHARES}
+        medians = [[round(median, DIGITS + 1)] for median in self.medians]
+        return replace(self, repeats=medians, percentiles=percentiles)
 
 
 @dataclass
@@ -75,6 +90,7 @@ class Ledger:
     ) -> None:
         """One repeat's samples, in seconds."""
         series = self._series(measure, case, contender, "s", "latency", note)
+        assert not series.percentiles, f"{measure} is forgotten before it is taken again"
         series.repeats.append([round(sample, DIGITS) for sample in seconds])
 
     def _series(self, measure: str, case: str, contender: str, unit: str, kind: str, note: str) -> Series:
@@ -89,14 +105,22 @@ class Ledger:
         self.series = [each for each in self.series if each.measure.partition(",")[0] != measure]
         self.missing = [sentence for sentence in self.missing if not sentence.startswith(f"{measure},")]
 
+    def summarized(self) -> "Ledger":
+        """For a ledger whose reader wants figures and draws no samples."""
+        return replace(self, series=[each.summarized() for each in self.series])
+
     def save(self, path: Path) -> None:
+        """A line for each series."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        whole = {
-            "facts": self.facts,
-            "missing": self.missing,
-            "series": [asdict(each) for each in self.series],
-        }
-        path.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n")
+        facts = json.dumps(self.facts, indent=1, ensure_ascii=False)
+        missing = json.dumps(self.missing, indent=1, ensure_ascii=False)
+        lines = ",\n".join(json.dumps(without_empty(each), ensure_ascii=False) for each in self.series)
+        path.write_text(f'{{\n"facts": {facts},\n"missing": {missing},\n"series": [\n{lines}\n]\n}}\n')
+
+
+def without_empty(series: Series) -> dict[str, Any]:
+    """A note and percentiles that a series does not have are not written."""
+    return {name: value for name, value in asdict(series).items() if value or name not in OPTIONAL}
 
 
 def load(path: Path) -> Ledger:

@@ -16,7 +16,7 @@ from cluster.services.context import Cluster
 from cluster.services.jobs import live_attempts, progress
 from cluster.services.leases import HeldLease
 from cluster.services.storage import folders
-from cluster.services.sweeps import stops
+from cluster.services.sweeps import trouble_stops
 from worker.inside import shim_files, shim_usage
 
 log = structlog.get_logger()
@@ -47,14 +47,14 @@ def watch_sweeps(cluster: Cluster, held: HeldLease) -> int:
 
     A loss that is no number stands in the usage file; a crash was noted when the end was recorded.
     """
-    for watched in stops.list_loss_watches(cluster):
+    for watched in trouble_stops.list_loss_watches(cluster):
         folder = folders.attempt_folder(
             cluster.settings, watched.workspace_id, watched.job_id, watched.attempt
         )
         if read_usage(folder).get("not_finite"):
             log.info("a loss is lost", job=watched.job_id)
-            stops.record_nan_loss(cluster, held, watched.job_id)
-    return stops.stop_marked_sweeps(cluster, held)
+            trouble_stops.record_nan_loss(cluster, held, watched.job_id)
+    return trouble_stops.stop_marked_sweeps(cluster, held)
 
 
 def read_usage(folder: Path) -> dict[str, Any]:

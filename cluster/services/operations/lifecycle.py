@@ -1,5 +1,5 @@
 """The life of an operation's row: it is requested and enqueued, claimed by a task worker under a lease, reports its
-steps, and is finished, failed or retried."""
+steps, and is finished or failed."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -7,18 +7,11 @@ from typing import Any
 from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
-from cluster.domain.errors import Conflict, Forbidden
-from cluster.domain.operation_retries import retry_obstacle
+from cluster.domain.errors import Conflict
 from cluster.domain.people.actor import Actor
-from cluster.domain.people.permissions import ALLOWED_RELATIONS, require_administrator, require_scope
 from cluster.domain.states import OperationKind, OperationState, TaskQueue
 from cluster.services.context import Cluster
-from cluster.services.operations.queries import read_operation
-from cluster.services.operations.subjects import restart_subject
-from cluster.store.audit import add_audit_entry
-from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
-from cluster.store.workspaces import Workspace
 
 QUEUE_OF_KIND = {
     OperationKind.ENVIRONMENT_BUILD: TaskQueue.IMAGES,
@@ -210,66 +203,3 @@ def end_operation(operation: Operation, state: OperationState, now: datetime) ->
     operation.ended_at = now
     operation.lease_until = None
     return operation
-
-
-def can_retry_operation(cluster: Cluster, actor: Actor, operation: Operation) -> bool:
-    """Its requester, the manager of its workspace and administrators may retry it; nobody retries a repair, see
-    `retry_operation`."""
-    if operation.kind == OperationKind.REPAIR:
-        return False
-    if actor.is_administrator or operation.requested_by == actor.user_id:
-        return True
-    if operation.workspace_id is None:
-        return False
-    with cluster.store.read() as session:
-        return session.get_one(Workspace, operation.workspace_id).manager_id == actor.user_id
-
-
-def read_retry_obstacle(cluster: Cluster, operation: Operation) -> str | None:
-    """The code of what makes another try of this operation useless; None if a try may succeed."""
-    with cluster.store.read() as session:
-        return load_retry_obstacle(session, operation)
-
-
-def load_retry_obstacle(session: Session, operation: Operation) -> str | None:
-    is_deleted = False
-    if operation.kind in (OperationKind.DATASET_IMPORT, OperationKind.DATASET_SAMPLE):
-        dataset = session.get(Dataset, operation.subject_id)
-        is_deleted = dataset is None or dataset.deleted_at is not None
-    return retry_obstacle(operation.error_code, is_subject_deleted=is_deleted)
-
-
-def retry_operation(cluster: Cluster, actor: Actor, operation_id: int) -> Operation:
-    """Requests an operation again that failed or was given up. Raises Conflict if it is running or done, and if another
-    try cannot succeed.
-
-    A repair cannot be retried here, because it needs a new request with preview, typed name and drained nodes.
-    """
-    asked = read_operation(cluster, actor, operation_id)
-    if asked.kind == OperationKind.REPAIR:
-        require_administrator(actor)
-        require_scope(actor, "repair")
-        raise Conflict("repair.ask_again")
-    if not can_retry_operation(cluster, actor, asked):
-        raise Forbidden("forbidden.operation.retry", allowed=sorted(ALLOWED_RELATIONS["operation.retry"]))
-    now = cluster.clock()
-    with cluster.store.write() as session:
-        operation = session.get_one(Operation, operation_id, with_for_update=True)
-        if operation.state not in (OperationState.FAILED, OperationState.INTERRUPTED):
-            raise Conflict("operation.not_ended_badly", id=operation_id)
-        if obstacle := load_retry_obstacle(session, operation):
-            raise Conflict(obstacle, id=operation_id)
-        requeue_operation(session, operation, actor, now)
-        add_audit_entry(session, now, actor, "operation.retried", operation_id, kind=operation.kind)
-    enqueue_operation(cluster, operation)
-    return operation
-
-
-def requeue_operation(session: Session, operation: Operation, actor: Actor, now: datetime) -> None:
-    """Requeues the operation for this person. The caller enqueues it after its commit. Raises Conflict for a repair."""
-    operation.state = OperationState.REQUESTED
-    operation.error_code = operation.error_data = operation.started_at = operation.ended_at = None
-    operation.claims = 0
-    operation.enqueued_at = operation.retried_at = now
-    operation.retried_by = actor.name
-    restart_subject(session, operation)

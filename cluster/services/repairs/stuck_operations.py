@@ -6,7 +6,8 @@ from sqlalchemy import select
 
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
-from cluster.services.operations.lifecycle import enqueue_operation, requeue_operation
+from cluster.services.operations.lifecycle import enqueue_operation
+from cluster.services.operations.retries import requeue_operation
 from cluster.services.people.users import service_actor
 from cluster.services.repairs.offline_records import CONSOLE_ADDRESS
 from cluster.services.repairs.repair_runs import requester_of

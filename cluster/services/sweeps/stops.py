@@ -1,10 +1,5 @@
-"""Stops sweeps before their last job has ended: by hand, or because one of their jobs failed or its loss became NaN.
+"""Stops the jobs of a sweep that still live, all at once: a person may ask for it by hand."""
 
-Where a job's end is recorded only the sweep is marked, for that transaction holds the job already; the
-scheduler stops the rest in one of its own, under the lock under which jobs are placed.
-"""
-
-from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import null, select, update
@@ -15,66 +10,14 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import is_allowed, require_permission
 from cluster.domain.states import LIVE_JOB_STATES, DesiredState, JobState
 from cluster.services.context import Cluster
-from cluster.services.jobs import attempts, events
-from cluster.services.leases import HeldLease, check_lease
+from cluster.services.jobs import events
 from cluster.services.notifications.job_events import write_sweep_event
 from cluster.services.people.access import sweep_relation
 from cluster.services.sweeps.queries import count_job_states, load_sweep
 from cluster.store.audit import add_audit_entry
-from cluster.store.jobs import Attempt, Job, Sweep
+from cluster.store.jobs import Job, Sweep
 
 STARTED_STATES = (JobState.STARTING, JobState.RUNNING)
-
-
-@dataclass(frozen=True)
-class LossWatch:
-    """A running job whose sweep stops when a loss becomes NaN."""
-
-    job_id: int
-    workspace_id: int
-    attempt: int
-
-
-LOSS_WATCHES = (
-    select(Job.id, Job.workspace_id, Attempt.number)
-    .join(Attempt, Attempt.job_id == Job.id)
-    .join(Sweep, Sweep.id == Job.sweep_id)
-    .where(Attempt.ended_at.is_(None), Sweep.stop_on_trouble, Sweep.stopped_at.is_(None))
-)
-MARKED = select(Sweep).where(Sweep.stopping).order_by(Sweep.id)
-FIRST_MARKED = select(Sweep.id).where(Sweep.stopping).limit(1)
-"""Built once: every pass of the scheduler runs them."""
-
-
-def list_loss_watches(cluster: Cluster) -> list[LossWatch]:
-    """Living attempts of sweeps that stop on trouble."""
-    with cluster.store.read() as session:
-        return [LossWatch(*row) for row in session.execute(LOSS_WATCHES)]
-
-
-def record_nan_loss(cluster: Cluster, held: HeldLease, job_id: int) -> bool:
-    """The loss of a job that still runs became NaN or infinite. Raises LeaseLost."""
-    now = cluster.clock()
-    with cluster.store.write() as session:
-        check_lease(session, held)
-        sweep_id = session.scalar(select(Job.sweep_id).where(Job.id == job_id))
-        return sweep_id is not None and attempts.mark_sweep_stopped(
-            session, sweep_id, now, "sweep.nan", {"job_id": job_id}
-        )
-
-
-def stop_marked_sweeps(cluster: Cluster, held: HeldLease) -> int:
-    """Stops what still lives of marked sweeps; how many jobs. Looks before it locks. Raises LeaseLost."""
-    with cluster.store.read() as session:
-        if session.scalar(FIRST_MARKED) is None:
-            return 0
-    with cluster.store.write(lock="placement") as session:
-        check_lease(session, held)
-        stopped = sum(
-            stop_remaining_jobs(session, sweep, cluster.clock()) for sweep in session.scalars(MARKED)
-        )
-    events.publish_all_jobs(cluster)
-    return stopped
 
 
 def stop_remaining_jobs(session: Session, sweep: Sweep, now: datetime, by: Actor | None = None) -> int:

@@ -1,6 +1,6 @@
-"""The table and the raw data of one run of the portal's measures, in docs/measurements.
+"""The table of one run of the portal's measures and the figures behind it, in docs/measurements.
 
-python -m tests.bench.portal_load.report docs/measurements      writes the page again from the raw values
+python -m tests.bench.portal_load.report docs/measurements      writes the page again from the figures
 """
 
 import sys
@@ -18,7 +18,7 @@ BY_HAND = "## Before, and what was missed"
 
 def write(ledger: Ledger, folder: Path) -> None:
     """What is written by hand under the last heading stays."""
-    ledger.save(folder / DATA)
+    ledger.summarized().save(folder / DATA)
     page = folder / PAGE
     kept = page.read_text().partition(BY_HAND)[2] if page.exists() else "\n\nNothing is written here yet.\n"
     page.write_text(text_of(ledger) + BY_HAND + kept)
@@ -37,7 +37,8 @@ def head_of(ledger: Ledger) -> str:
     lines = [
         "# The portal at full size",
         "",
-        "Written by `make bench` (tests/bench/portal_load); raw values: [data/portal.json](data/portal.json).",
+        "Written by `make bench` (tests/bench/portal_load); median, lowest and highest of each repeat and "
+        "percentiles: [data/portal.json](data/portal.json).",
         "",
         f"{facts['begun']}, commit {facts['commit']}{', the quick form' if facts['quick'] else ''}. "
         f"{machine['processor']}, {machine['cores']} cores, {machine['memory_bytes'] / 1e9:.0f} GB, "

@@ -6,7 +6,7 @@ from cluster.domain.errors import Conflict
 from cluster.domain.states import CodeState, OperationState, TrainingKind
 from cluster.services import code_imports, trainings
 from cluster.services.context import Cluster
-from cluster.services.operations import lifecycle
+from cluster.services.operations import lifecycle, retries
 from cluster.services.storage import folders
 from cluster.services.storage.staged_code import staged_code
 from cluster.store.operations import Operation
@@ -70,7 +70,7 @@ def test_one_that_nobody_works_on_any_more_is_superseded(case: Case) -> None:
     made = trainings.upload_code(case.cluster, case.actor, case.training.id, [("b.py", b"3")])
     assert (made.number, case.version().error_code) == (3, "code.superseded")
     with pytest.raises(Conflict) as conflict:
-        lifecycle.retry_operation(case.cluster, case.actor, operation.id)
+        retries.retry_operation(case.cluster, case.actor, operation.id)
     assert conflict.value.code == "code.superseded"
     folder = folders.code_folder(case.cluster.settings, case.training.workspace_id, case.training.id, 2)
     assert not folder.exists()

@@ -9,7 +9,7 @@ from cluster.domain.errors import Conflict, Forbidden, NotFound, Refused
 from cluster.domain.states import DatasetKind, DatasetState, JobState
 from cluster.services import datasets
 from cluster.services.context import Cluster
-from cluster.services.operations import lifecycle, queries
+from cluster.services.operations import lifecycle, queries, retries
 from cluster.services.storage import folders
 from cluster.store.datasets import Dataset
 from tests.builders import a_dataset, a_job, a_training, a_user, a_workspace, actor_of
@@ -122,7 +122,7 @@ def test_a_failed_dataset_frees_its_name_and_cannot_take_it_back(cluster: Cluste
     second = datasets.create_upload(cluster, other, workspace.id, "cells", "b.zip", an_archive(cluster))
     assert second.name == first.name
     with pytest.raises(Conflict) as conflict:
-        lifecycle.retry_operation(cluster, actor, first.operation_id or 0)
+        retries.retry_operation(cluster, actor, first.operation_id or 0)
     assert conflict.value.code == "dataset.name_in_use"
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.errors import Unavailable
 from portal.job_files import metrics_csv
-from portal.job_files.metrics_csv import CsvExport, CsvExportSlots
+from portal.job_files.export_slots import CsvExportSlots
+from portal.job_files.metrics_csv import CsvExport
 from portal.job_files.metrics_rows import MetricsLineReader
 from portal.job_files.time_slicing import TimeSlicer
 
@@ -47,16 +47,6 @@ def test_an_export_that_nobody_reads_frees_its_slot_once(file: Path) -> None:
     export.close()
     export.close()
     assert (slots.used_by_person[7], handle.closed) == (0, True)
-
-
-def test_a_person_has_two_slots_and_all_together_sixteen() -> None:
-    slots = CsvExportSlots()
-    held = [slots.take(person) for person in range(8) for _ in range(2)]
-    for person in (0, 99):
-        with pytest.raises(Unavailable, match=r"job\.too_many_files"):
-            slots.take(person)
-    held[0].close()
-    slots.take(0)
 
 
 def test_no_more_rows_are_read_than_the_next_chunk_needs(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

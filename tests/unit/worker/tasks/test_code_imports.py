@@ -13,7 +13,7 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.states import CodeState, OperationState, TrainingKind, Visibility
 from cluster.services import code_versions, trainings
 from cluster.services.context import Cluster
-from cluster.services.operations.lifecycle import retry_operation
+from cluster.services.operations.retries import retry_operation
 from cluster.services.storage import folders
 from cluster.store.operations import Operation
 from cluster.store.trainings import CodeVersion, Training

@@ -9,11 +9,9 @@ from cluster.domain.states import DatasetState, EnvironmentState, OperationState
 from cluster.services import datasets
 from cluster.services.context import Cluster
 from cluster.services.images import environments
-from cluster.services.operations import lifecycle
+from cluster.services.operations import lifecycle, retries
 from cluster.services.operations.stale_operations import requeue_stale_operations
-from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
-from cluster.store.users import User
 from tests.builders import a_user, a_workspace, actor_of, an_administrator
 from tests.conftest import Clock, RecordingBell
 from tests.simultaneous_calls import at_once
@@ -104,11 +102,11 @@ def test_a_failed_build_is_told_and_can_be_asked_for_again(cluster: Cluster) -> 
     assert (failed.error_code, failed.error_data) == ("environment.no_space", {"needed": 10, "free": 2})
     environment = environments.read_default_environment(cluster)
     assert environment is not None and environment.state is EnvironmentState.FAILED
-    lifecycle.retry_operation(cluster, actor, operation_id)
+    retries.retry_operation(cluster, actor, operation_id)
     environment = environments.read_default_environment(cluster)
     assert environment is not None and environment.state is EnvironmentState.BUILDING
     with pytest.raises(Conflict):
-        lifecycle.retry_operation(cluster, actor, operation_id)
+        retries.retry_operation(cluster, actor, operation_id)
 
 
 def test_a_failed_import_is_told_by_the_dataset_too(cluster: Cluster) -> None:
@@ -120,62 +118,6 @@ def test_a_failed_import_is_told_by_the_dataset_too(cluster: Cluster) -> None:
     datasets.fail_import(cluster, dataset.operation_id, fence, "dataset.no_space", {"free": 1})
     found = datasets.read_dataset(cluster, actor_of(manager), dataset.id)
     assert (found.state, found.error_code) == (DatasetState.FAILED, "dataset.no_space")
-    lifecycle.retry_operation(cluster, actor_of(manager), dataset.operation_id)
+    retries.retry_operation(cluster, actor_of(manager), dataset.operation_id)
     again = datasets.read_dataset(cluster, actor_of(manager), dataset.id)
     assert again.state is DatasetState.PREPARING
-
-
-def a_failed_import(cluster: Cluster, maker: User, code: str = "dataset.no_space") -> Dataset:
-    workspace = a_workspace(cluster, members=(maker,))
-    dataset = datasets.create_sample(cluster, actor_of(maker), workspace.id)
-    assert dataset.operation_id is not None
-    fence = claim(cluster, dataset.operation_id).fence
-    datasets.fail_import(cluster, dataset.operation_id, fence, code, {})
-    return dataset
-
-
-def test_a_retry_names_who_asked_for_it_and_begins_anew(cluster: Cluster, clock: Clock) -> None:
-    maker, administrator = a_user(cluster), an_administrator(cluster, "hjkim")
-    operation_id = a_failed_import(cluster, maker).operation_id or 0
-    first = read(cluster, operation_id)
-    clock.move(minutes=25)
-    lifecycle.retry_operation(cluster, actor_of(administrator), operation_id)
-    retried = read(cluster, operation_id)
-    assert (retried.requested_by, retried.requested_at) == (maker.id, first.requested_at)
-    assert (retried.retried_by, retried.retried_at) == ("hjkim", clock.now)
-    assert retried.started_at is None
-    fence = claim(cluster, operation_id).fence
-    datasets.fail_import(cluster, operation_id, fence, "dataset.no_space", {})
-    again = read(cluster, operation_id)
-    assert again.started_at == again.ended_at == clock.now
-
-
-@pytest.mark.parametrize("code", ["archive.link", "archive.unreadable"])
-def test_a_refused_archive_is_not_tried_again(cluster: Cluster, code: str) -> None:
-    maker = a_user(cluster)
-    operation_id = a_failed_import(cluster, maker, code).operation_id or 0
-    assert lifecycle.read_retry_obstacle(cluster, read(cluster, operation_id)) == "operation.same_refusal"
-    with pytest.raises(Conflict) as refused:
-        lifecycle.retry_operation(cluster, actor_of(maker), operation_id)
-    assert refused.value.code == "operation.same_refusal"
-
-
-def test_an_import_whose_dataset_was_deleted_is_not_tried_again(cluster: Cluster) -> None:
-    maker = a_user(cluster)
-    dataset = a_failed_import(cluster, maker)
-    operation_id = dataset.operation_id or 0
-    assert lifecycle.read_retry_obstacle(cluster, read(cluster, operation_id)) is None
-    datasets.delete_dataset(cluster, actor_of(maker), dataset.id)
-    with pytest.raises(Conflict) as refused:
-        lifecycle.retry_operation(cluster, actor_of(maker), operation_id)
-    assert refused.value.code == "operation.subject_deleted"
-
-
-def test_an_interrupted_import_needs_nobody_once_its_dataset_is_deleted(cluster: Cluster) -> None:
-    maker = a_user(cluster)
-    dataset = a_failed_import(cluster, maker)
-    with cluster.store.write() as session:
-        session.get_one(Operation, dataset.operation_id).state = OperationState.INTERRUPTED
-    datasets.delete_dataset(cluster, actor_of(maker), dataset.id)
-    given_up = read(cluster, dataset.operation_id or 0)
-    assert (given_up.state, given_up.error_code) == (OperationState.FAILED, "operation.subject_deleted")

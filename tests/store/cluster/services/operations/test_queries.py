@@ -10,7 +10,7 @@ from cluster.services import datasets
 from cluster.services.alerts.current_alerts import list_alerts
 from cluster.services.context import Cluster
 from cluster.services.images import environments
-from cluster.services.operations import lifecycle, queries
+from cluster.services.operations import queries, retries
 from cluster.services.operations.lifecycle import request_operation
 from tests.builders import a_user, a_workspace, actor_of, an_administrator
 
@@ -37,7 +37,7 @@ def test_operations_of_a_foreign_workspace_do_not_exist(cluster: Cluster) -> Non
     with pytest.raises(NotFound):
         queries.read_operation(cluster, actor_of(stranger), dataset.operation_id)
     with pytest.raises(NotFound):
-        lifecycle.retry_operation(cluster, actor_of(stranger), dataset.operation_id)
+        retries.retry_operation(cluster, actor_of(stranger), dataset.operation_id)
 
 
 def test_open_and_ended_operations_are_listed_apart(cluster: Cluster) -> None:

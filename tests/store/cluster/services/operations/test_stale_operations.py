@@ -5,7 +5,7 @@ from datetime import timedelta
 from cluster.domain.states import OperationState
 from cluster.services.context import Cluster
 from cluster.services.images import environments
-from cluster.services.operations import lifecycle
+from cluster.services.operations import lifecycle, retries
 from cluster.services.operations.stale_operations import MAX_CLAIMS, requeue_stale_operations
 from cluster.store.operations import Operation
 from tests.builders import actor_of, an_administrator
@@ -39,7 +39,7 @@ def test_one_that_is_dropped_again_and_again_waits_for_a_person(cluster: Cluster
         requeue_stale_operations(cluster)
     dropped = read(cluster, operation_id)
     assert (dropped.state, dropped.error_code) == (OperationState.INTERRUPTED, "operation.dropped")
-    lifecycle.retry_operation(cluster, actor_of(an_administrator(cluster)), operation_id)
+    retries.retry_operation(cluster, actor_of(an_administrator(cluster)), operation_id)
     assert claim(cluster, operation_id).fence == MAX_CLAIMS + 1
 
 

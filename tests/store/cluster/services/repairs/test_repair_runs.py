@@ -13,8 +13,7 @@ from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.domain.states import OperationState
 from cluster.services.audit import entries
 from cluster.services.context import Cluster
-from cluster.services.operations import lifecycle, queries
-from cluster.services.operations import lifecycle as operations
+from cluster.services.operations import lifecycle, queries, retries
 from cluster.services.repairs import previews
 from cluster.services.repairs import repair_runs as repairs
 from cluster.services.repairs.reclaimable_files import delete_reclaimable_of_run, list_reclaimable_paths
@@ -155,7 +154,7 @@ def test_a_repair_that_has_ended_is_not_tried_again_by_its_operation(cluster: Cl
     run = ask(cluster, chief)
     ended(cluster, run, RepairVerdict.NOT_VERIFIED)
     with pytest.raises(Conflict) as refused:
-        operations.retry_operation(cluster, chief, run.operation_id or 0)
+        retries.retry_operation(cluster, chief, run.operation_id or 0)
     assert refused.value.code == "repair.ask_again"
 
 
@@ -191,7 +190,7 @@ def test_a_repair_that_was_given_up_is_not_begun_by_its_operation(
     actor = replace(chief, is_administrator=is_administrator, scopes=scopes)
     operation_id = given_up.operation_id or 0
     with pytest.raises(error):
-        operations.retry_operation(cluster, actor, operation_id)
+        retries.retry_operation(cluster, actor, operation_id)
     with cluster.store.read() as session:
         assert session.get_one(Operation, operation_id).state is OperationState.INTERRUPTED
     assert list(entries.list_audit_entries(cluster, chief, action="operation.retried")) == []
