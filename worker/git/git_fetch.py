@@ -7,7 +7,6 @@ git connects to the addresses that were checked.
 import contextlib
 import os
 import secrets
-import shutil
 import socket
 import time
 from collections.abc import Collection, Iterator, Mapping
@@ -24,7 +23,7 @@ from cluster.domain.states import GitCredential
 from cluster.failpoints import external_call
 from cluster.files import safe_files
 from cluster.files.safe_read import read_small_file
-from cluster.services.git.git_fetches import FetchOrder, GitCommit
+from cluster.services.git.fetch_orders import FetchOrder, GitCommit
 from worker.git.git_process import GitLimits, GitProcesses, UnixIds, quote_words, require_usable_git
 
 WORK = Path("/var/tmp")
@@ -239,7 +238,8 @@ def remove_forgotten(work: Path) -> None:
         except FileNotFoundError:
             continue
         if is_old:
-            shutil.rmtree(folder, ignore_errors=True)
+            with safe_files.open_folder_path(work) as parent:
+                safe_files.remove_tree(parent, folder.name)
 
 
 def resolve_addresses(target: GitTarget) -> list[str]:
