@@ -1,150 +1,24 @@
 """Every setting of the installation, read once by the entry points from the environment."""
 
 import os
-import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import time
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import ip_network
 from pathlib import Path
-from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from typing import TypedDict
+from zoneinfo import ZoneInfo
 
-from cluster.domain.backups.schedule import parse_time_of_day
-from cluster.domain.errors import GroundcrewError
 from cluster.domain.executors import ExecutorKind
 from cluster.domain.installation import InstallationKind
-from cluster.domain.jobs.unix_ids import JobUnixIds, is_valid_id_base
+from cluster.domain.jobs.unix_ids import JobUnixIds
 from cluster.domain.states import NotificationChannel
+from cluster.settings_reader import PREFIX, IpNetwork, MissingSettings, SettingsReader
 
 VERSION = "0.1.0"
-PREFIX = "GROUNDCREW_"
-PLACE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.@-]*:)?/[A-Za-z0-9_./-]*")
 CLUSTER_NETWORKS = "10.244.0.0/16,10.96.0.0/12,172.17.0.0/16"
 """Pods and services as site.yml sets them up, and Docker's bridge."""
-IpNetwork = IPv4Network | IPv6Network
-HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[1-9][0-9]{0,4})?")
 MAIL_SCHEMES = ("smtp", "smtp+starttls", "smtps")
-
-
-class MissingSettings(GroundcrewError):
-    """Names every setting that is missing or unusable, all at once."""
-
-    def __init__(self, names: list[str]) -> None:
-        super().__init__("settings.missing", names=names)
-
-
-class SettingsReader:
-    """Reads variables, all without the prefix; collects the names of what is missing or unusable."""
-
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self.environment = environment
-        self.invalid_names: list[str] = []
-
-    def text(self, name: str, default: str = "") -> str:
-        return self.environment.get(PREFIX + name, default)
-
-    def required(self, name: str) -> str:
-        value = self.text(name)
-        if not value:
-            self.invalid_names.append(PREFIX + name)
-        return value
-
-    def required_by(self, name: str, executor: ExecutorKind) -> str:
-        return (self.required if self.text("EXECUTOR") == executor else self.text)(name)
-
-    def number(self, name: str, default: int) -> int:
-        value = self.text(name, str(default))
-        if value.isdigit():
-            return int(value)
-        self.invalid_names.append(PREFIX + name)
-        return default
-
-    def id_base(self, name: str, default: int) -> int:
-        """The first of an installation's numbers of users or workspaces."""
-        value = self.number(name, default)
-        if is_valid_id_base(value):
-            return value
-        self.invalid_names.append(PREFIX + name)
-        return default
-
-    def bytes_or_none(self, name: str) -> int | None:
-        """A number of bytes; None where it is empty."""
-        return self.number(name, 0) if self.text(name) else None
-
-    def choice(self, name: str, default: str, *others: str) -> str:
-        value = self.text(name, default)
-        if value in (default, *others):
-            return value
-        self.invalid_names.append(PREFIX + name)
-        return default
-
-    def export(self, name: str) -> str:
-        """`server:/folder`, as NFS names it."""
-        value = self.text(name)
-        server, between, _ = value.partition(":/")
-        if value and not (server and between):
-            self.invalid_names.append(PREFIX + name)
-        return value
-
-    def folder(self, name: str) -> Path | None:
-        value = self.text(name)
-        return Path(value) if value else None
-
-    def time_of_day(self, name: str) -> time | None:
-        """`HH:MM`; None where it is empty."""
-        value = self.text(name)
-        try:
-            return parse_time_of_day(value) if value else None
-        except ValueError:
-            self.invalid_names.append(PREFIX + name)
-            return None
-
-    def place(self, name: str) -> str:
-        """`user@host:/folder` or `/folder`, as rsync takes it; nothing that it would read as a switch or a shell."""
-        value = self.text(name)
-        if value and not PLACE.fullmatch(value):
-            self.invalid_names.append(PREFIX + name)
-        return value
-
-    def address(self, name: str, schemes: Collection[str]) -> str:
-        """A URL of one of these kinds that names a host; empty where it is empty."""
-        value = self.text(name)
-        try:
-            parts = urlsplit(value)
-            is_good = parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            is_good = False
-        if value and not is_good:
-            self.invalid_names.append(PREFIX + name)
-        return value
-
-    def hosts(self, name: str) -> tuple[str, ...]:
-        """`host` or `host:port`, apart by commas."""
-        values = self.words(name)
-        if not all(HOST.fullmatch(value) for value in values):
-            self.invalid_names.append(PREFIX + name)
-        return tuple(value.lower() for value in values)
-
-    def networks(self, name: str, default: str) -> tuple[IpNetwork, ...]:
-        """`10.20.0.0/16`, apart by commas; the host's part of an address does not count."""
-        try:
-            return tuple(ip_network(value, strict=False) for value in self.words(name, default))
-        except ValueError:
-            self.invalid_names.append(PREFIX + name)
-            return ()
-
-    def words(self, name: str, default: str = "") -> list[str]:
-        """The values apart by commas and blanks."""
-        return self.text(name, default).replace(",", " ").split()
-
-    def zone(self, name: str, default: str) -> str:
-        value = self.text(name, default)
-        try:
-            ZoneInfo(value)
-        except (ZoneInfoNotFoundError, ValueError):
-            self.invalid_names.append(PREFIX + name)
-        return value
 
 
 @dataclass(frozen=True)
@@ -177,6 +51,29 @@ class AgentSettings:
             state_dir=Path(environment[PREFIX + "STATE_DIR"]),
             cpu_slots=int(slots),
         )
+
+
+class NotificationSettings(TypedDict):
+    """By what ways the installation sends messages."""
+
+    mail_url: str
+    mail_from: str
+    webhook_url: str
+    webhook_secret: str
+    webhook_hosts: tuple[str, ...]
+
+
+def read_notification_settings(reader: SettingsReader) -> NotificationSettings:
+    """Mail needs a sender, and a webhook its secret."""
+    mail_url = reader.address("MAIL_URL", MAIL_SCHEMES)
+    webhook_url = reader.address("WEBHOOK_URL", ("http", "https"))
+    return {
+        "mail_url": mail_url,
+        "mail_from": (reader.required if mail_url else reader.text)("MAIL_FROM"),
+        "webhook_url": webhook_url,
+        "webhook_secret": (reader.required if webhook_url else reader.text)("WEBHOOK_SECRET"),
+        "webhook_hosts": reader.hosts("WEBHOOK_HOSTS"),
+    }
 
 
 @dataclass(frozen=True)
@@ -242,6 +139,8 @@ class Settings:
     """The name by which the master reports as a node; empty: the first that reported."""
     backups_dir: Path | None = None
     """Where backups of the database are written; None: in the state directory."""
+    owner_database_url: str = field(default="", repr=False)
+    """The database by the role that owns its tables; empty: one role does everything, as with SQLite."""
     audit_key: str = field(default="", repr=False)
     """Seals the audit; known to the services that seal and check. Empty: the secret key does."""
     metrics_token: str = field(default="", repr=False)
@@ -295,6 +194,11 @@ class Settings:
         return self.credential_key or self.secret_key
 
     @property
+    def owner_url(self) -> str:
+        """The address by which the database is migrated, dumped and restored."""
+        return self.owner_database_url or self.database_url
+
+    @property
     def backups(self) -> Path:
         return self.backups_dir or self.state_dir / "backups"
 
@@ -333,9 +237,7 @@ class Settings:
             docker_socket=told.text("DOCKER_SOCKET", "/var/run/docker.sock"),
             docker_gpus=told.choice("DOCKER_GPUS", "nvidia", "cdi"),
             docker_network=told.choice("DOCKER_NETWORK", "none", "own"),
-            kubeconfig=Path(file)
-            if (file := told.required_by("KUBECONFIG", ExecutorKind.KUBERNETES))
-            else None,
+            kubeconfig=told.folder_required_by("KUBECONFIG", ExecutorKind.KUBERNETES),
             kubernetes_image=told.text("KUBERNETES_IMAGE"),
             kubernetes_storage=told.export("KUBERNETES_STORAGE"),
             horovod_over=told.choice("HOROVOD_OVER", "mpi", "gloo"),
@@ -353,31 +255,25 @@ class Settings:
             memory_overcommit=told.number("MEMORY_OVERCOMMIT", 100),
             job_processes=told.number("JOB_PROCESSES", 4096),
             node_grace_seconds=told.number("NODE_GRACE_SECONDS", 300),
-            dataset_roots=tuple(
-                Path(root) for root in told.text("DATASET_ROOTS", "/data:/mnt:/srv").split(":") if root
-            ),
+            dataset_roots=told.folders("DATASET_ROOTS", "/data:/mnt:/srv"),
             is_behind_proxy=told.choice("BEHIND_PROXY", "no", "yes") == "yes",
             launcher=told.choice("LAUNCHER", "detached", "systemd"),
-            tls_dir=Path(folder_of_tls) if (folder_of_tls := told.text("TLS_DIR")) else None,
-            authority_file=told.folder("AUTHORITY_FILE")
-            or (Path(folder_of_tls, "authority.pem") if folder_of_tls else None),
+            tls_dir=(tls_dir := told.folder("TLS_DIR")),
+            authority_file=told.folder("AUTHORITY_FILE") or (tls_dir and tls_dir / "authority.pem"),
             ansible_programs=told.folder("ANSIBLE_PROGRAMS"),
             service_user=told.text("SERVICE_USER"),
             ansible_dir=told.folder("ANSIBLE_DIR"),
             repair_broker=told.folder("REPAIR_DOOR"),
             master_node=told.text("MASTER_NODE"),
             backups_dir=told.folder("BACKUPS_DIR"),
+            owner_database_url=told.text("OWNER_DATABASE_URL"),
             audit_key=told.text("AUDIT_KEY"),
             metrics_token=told.text("METRICS_TOKEN"),
             backup_at=told.time_of_day("BACKUP_AT"),
             backup_copy=told.place("BACKUP_COPY"),
             before_restore_days=told.number("BEFORE_RESTORE_DAYS", 30),
             etcd_snapshots=told.folder("ETCD_SNAPSHOTS"),
-            mail_url=(mail_url := told.address("MAIL_URL", MAIL_SCHEMES)),
-            mail_from=(told.required if mail_url else told.text)("MAIL_FROM"),
-            webhook_url=(webhook_url := told.address("WEBHOOK_URL", ("http", "https"))),
-            webhook_secret=(told.required if webhook_url else told.text)("WEBHOOK_SECRET"),
-            webhook_hosts=told.hosts("WEBHOOK_HOSTS"),
+            **read_notification_settings(told),
             cluster_networks=told.networks("CLUSTER_NETWORKS", CLUSTER_NETWORKS),
             git_hosts=told.hosts("GIT_HOSTS"),
             credential_key=told.text("CREDENTIAL_KEY"),

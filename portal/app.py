@@ -7,6 +7,7 @@ from flask import Blueprint, Flask
 
 from cluster.portal_paths import form_cookie_name
 from cluster.services.context import Cluster
+from cluster.settings import Settings
 from portal import api, recent_values, views
 from portal.i18n import messages, shown_moments, translate
 from portal.job_files import metrics_cache, metrics_csv
@@ -46,23 +47,8 @@ YEAR_SECONDS = 365 * 24 * 3600
 
 def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     """Build the application. Raises permissions.UndeclaredEndpoint if a route has no rule."""
-    settings = cluster.settings
     app = Flask(__name__.partition(".")[0])
-    is_https = settings.public_url.startswith("https://")
-    app.config.update(
-        SECRET_KEY=settings.secret_key,
-        TESTING=testing,
-        # The small signed cookie with messages for the next page and, before sign-in, the secret of forms (csrf.py);
-        # who is signed in is a row, see sign_in.py.
-        SESSION_COOKIE_NAME=form_cookie_name(settings.port),
-        SESSION_COOKIE_HTTPONLY=True,
-        SESSION_COOKIE_SAMESITE="Lax",
-        SESSION_COOKIE_SECURE=is_https,
-        MAX_CONTENT_LENGTH=settings.upload_limit_bytes,
-        MAX_FORM_MEMORY_SIZE=1024 * 1024,
-        MAX_FORM_PARTS=1000,
-        SEND_FILE_MAX_AGE_DEFAULT=YEAR_SECONDS,
-    )
+    configure_app(app, cluster.settings, testing)
     app.jinja_environment = template_environment.TranslatingEnvironment
     app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True}
     share_object(app, Cluster, cluster)
@@ -107,6 +93,23 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     api.init_app(app)
     route_permissions.require_rule_for_every_route(app)
     return app
+
+
+def configure_app(app: Flask, settings: Settings, testing: bool) -> None:
+    app.config.update(
+        SECRET_KEY=settings.secret_key,
+        TESTING=testing,
+        # The small signed cookie with messages for the next page and, before sign-in, the secret of forms (csrf.py);
+        # who is signed in is a row, see sign_in.py.
+        SESSION_COOKIE_NAME=form_cookie_name(settings.port),
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Lax",
+        SESSION_COOKIE_SECURE=settings.public_url.startswith("https://"),
+        MAX_CONTENT_LENGTH=settings.upload_limit_bytes,
+        MAX_FORM_MEMORY_SIZE=1024 * 1024,
+        MAX_FORM_PARTS=1000,
+        SEND_FILE_MAX_AGE_DEFAULT=YEAR_SECONDS,
+    )
 
 
 def list_blueprints() -> list[Blueprint]:

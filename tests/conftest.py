@@ -22,7 +22,7 @@ from cluster.services.people import credentials
 from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.migrate import upgrade_database
-from tests.databases import PostgresqlMissing, PostgresqlServer, postgresql_server
+from tests.databases import PostgresqlMissing, PostgresqlServer, owner_url, postgresql_server
 from tests.machine.memory_folder import write_to_memory
 from tests.statement_cache import compile_once
 
@@ -160,6 +160,7 @@ def settings_for(url: str, state_dir: Path) -> Settings:
         state_dir=state_dir,
         cache_dir=state_dir / "cache",
         database_url=url,
+        owner_database_url=owner_url(url),
         redis_url=f"unix://{state_dir}/run/redis.sock",
         secret_key="a key for tests only, long enough",
         time_zone="Asia/Seoul",

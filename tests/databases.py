@@ -17,9 +17,17 @@ import psutil
 import psycopg
 
 from cluster.store.migrate import upgrade_database
+from cluster.store.sql.roles import DatabaseRoles
 from cluster.store.tables import metadata
 
 TEMPLATE = "template_groundcrew"
+ROLES = DatabaseRoles("groundcrew")
+"""As `site.yml` makes them. Ours may make databases besides, so that each test has a scratch database of its own."""
+MAKE_ROLES = (
+    f"CREATE ROLE {ROLES.services} LOGIN",
+    f"CREATE ROLE {ROLES.sealer} LOGIN IN ROLE {ROLES.services}",
+    f"CREATE ROLE {ROLES.owner} LOGIN CREATEDB IN ROLE {ROLES.sealer}",
+)
 OWN_NUMBER = "SELECT oid FROM pg_class WHERE relname = 'users'"
 """The server's for one of the tables: copies of the template share it, what was made anew has another."""
 STARTS_WITHIN_SECONDS = 60
@@ -44,8 +52,10 @@ class PostgresqlServer:
         self._start = start
         self.start()
         with self.connect("postgres") as connection:
-            connection.execute(f"CREATE DATABASE {TEMPLATE}")
-        upgrade_database(self.url(TEMPLATE))
+            for statement in MAKE_ROLES:
+                connection.execute(statement)
+            connection.execute(f"CREATE DATABASE {TEMPLATE} OWNER {ROLES.owner}")
+        upgrade_database(self.url(TEMPLATE, ROLES.owner))
         with self.connect(TEMPLATE) as connection:
             self.own_number = connection.execute(OWN_NUMBER).fetchone()
 
@@ -64,8 +74,8 @@ class PostgresqlServer:
         self.process.send_signal(signal.SIGINT)  # "Fast" shutdown: it does not wait for open connections.
         self.process.wait(STARTS_WITHIN_SECONDS)
 
-    def url(self, database: str) -> str:
-        return f"postgresql+psycopg://{self.user}@/{database}?host={self.folder}"
+    def url(self, database: str, role: str = "") -> str:
+        return f"postgresql+psycopg://{role or self.user}@/{database}?host={self.folder}"
 
     def connect(self, database: str) -> psycopg.Connection:
         return psycopg.connect(host=str(self.folder), user=self.user, dbname=database, autocommit=True)
@@ -83,13 +93,15 @@ class PostgresqlServer:
 
     @contextmanager
     def migrated(self) -> Iterator[str]:
-        """The URL of a migrated database without a row. Emptied and used again: making one costs 0.3 s."""
+        """The URL of a migrated database without a row, by the scheduler's role: it may do what every service may,
+        and seal. Emptied and used again: making one costs 0.3 s.
+        """
         name = self.spare.pop() if self.spare else f"test_{uuid.uuid4().hex[:12]}"
         if name not in self.made:
             with self.connect("postgres") as connection:
-                connection.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
+                connection.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE} OWNER {ROLES.owner}")
             self.made.add(name)
-        yield self.url(name)
+        yield self.url(name, ROLES.sealer)
         with self.connect(name) as connection:
             if connection.execute(OWN_NUMBER).fetchone() != self.own_number:
                 return  # A backup was put back: the server writes the same checks in other words then.
@@ -101,6 +113,17 @@ class PostgresqlServer:
             tables = ", ".join(metadata.tables)
             connection.execute(f"TRUNCATE {tables} RESTART IDENTITY")
         self.spare.append(name)
+
+
+def owner_url(url: str) -> str:
+    """The same database by the owner of its tables. Other addresses than of `migrated` stay as they are."""
+    return url.replace(f"//{ROLES.sealer}@", f"//{ROLES.owner}@")
+
+
+def superuser_url(url: str) -> str:
+    """The same database by the role that nothing is refused to."""
+    user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+    return url.replace(f"//{ROLES.sealer}@", f"//{user}@")
 
 
 def find_postgresql() -> Path:

@@ -27,7 +27,7 @@ FOLDERS = ("portal", "cluster", "worker")
 USES = ("compile", "search", "match", "fullmatch", "findall", "finditer", "sub", "split")
 LETTERS = "Aaz_0-./: ,;=@\"'()[]{}<>*\\\t\r\n\x1b\u00e9\ud55c"
 ENDS = "\x00 /"
-CPU_SECONDS = 0.5
+CPU_SECONDS = 0.25
 """A pattern that reads each letter a few times needs milliseconds; one that begins again at each needs minutes."""
 
 

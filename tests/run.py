@@ -18,6 +18,13 @@ ROOT = Path(__file__).resolve().parents[1]
 OUTPUT = ROOT / "tests" / "output"
 COVERAGE_OF_CLUSTER = 95
 
+PREPARATIONS = {
+    "environment": [sys.executable, "-m", "worker.environments", "build"],
+    "image": [sys.executable, "-m", "tests.containers.image"],
+}
+"""The training environment of this machine, and the image of the tests that run containers."""
+REQUIRED = ("environment",)
+
 CHECKS = {
     "ansible-lint": ["python", "-m", "tests.lint"],
     "yamllint": ["yamllint", "--strict", "."],
@@ -35,8 +42,13 @@ def main(arguments: list[str]) -> int:
     OUTPUT.mkdir(exist_ok=True)
     for old in OUTPUT.glob("coverage.*"):
         old.unlink()
-    verdicts = [prepare_environment()] if any(part.trains for part in parts) else []
-    verdicts += [run_part(part, has_long, is_whole) for part in parts]
+    verdicts: list[Verdict] = []
+    preparing = start_preparations() if any(part.trains for part in parts) else {}
+    for part in parts:
+        if part.trains:
+            verdicts += finish_preparations(preparing)
+            preparing = {}
+        verdicts.append(run_part(part, has_long, is_whole))
     if is_whole and set(ALL) <= set(parts):
         verdicts.append(check_coverage())
     if is_whole:
@@ -49,13 +61,34 @@ def run_part(part: Part, has_long: bool, counts_lines: bool) -> Verdict:
     return run_pytest(part, has_long, counts_lines) if part.folders else run_checks()
 
 
-def prepare_environment() -> Verdict:
-    """Minutes on a machine that has none, nothing from then on."""
-    print("\n=== environment: the training environment of this machine", flush=True)
-    started = time.monotonic()
-    command = [sys.executable, "-m", "worker.environments", "build"]
-    green = subprocess.run(command, cwd=ROOT, check=False).returncode == 0
-    return Verdict("environment", int(green), int(not green), 0, time.monotonic() - started)
+def start_preparations() -> "dict[str, subprocess.Popen[bytes]]":
+    """Begins what takes minutes on a machine that has never tested, at low priority beside the parts that need none.
+
+    It takes nothing from then on.
+    """
+    started = {}
+    for name, command in PREPARATIONS.items():
+        with preparation_log(name).open("wb") as output:
+            started[name] = subprocess.Popen(
+                ["nice", "-n", "10", *command], cwd=ROOT, stdout=output, stderr=subprocess.STDOUT
+            )
+    return started
+
+
+def finish_preparations(started: "dict[str, subprocess.Popen[bytes]]") -> list[Verdict]:
+    """The seconds are those that the suite had to wait. Tests say themselves why they run without an image."""
+    verdicts = []
+    for name, process in started.items():
+        print(f"\n=== {name}", flush=True)
+        began = time.monotonic()
+        green = process.wait() == 0 or name not in REQUIRED
+        print(preparation_log(name).read_text(errors="replace"), end="", flush=True)
+        verdicts.append(Verdict(name, int(green), int(not green), 0, time.monotonic() - began))
+    return verdicts
+
+
+def preparation_log(name: str) -> Path:
+    return OUTPUT / f"{name}.log"
 
 
 def run_checks() -> Verdict:

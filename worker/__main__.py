@@ -1,5 +1,5 @@
-"""Runs one process or command of the worker: ``python -m worker scheduler | tasks QUEUE | repairs | repair-door |
-agent | appliance … | audit … | console | upkeep … | …``."""
+"""Runs one process or command of the worker: ``python -m worker scheduler | tasks QUEUE | repairs | backups |
+repair-door | agent | appliance … | audit … | console | upkeep … | …``."""
 
 import gc
 import sys
@@ -13,6 +13,7 @@ SERVICES = {
     "scheduler": "worker.commands.scheduler:main",
     "tasks": "worker.tasks.rq_worker:main",
     "repairs": "worker.tasks.repair_worker:main",
+    "backups": "worker.tasks.backup_worker:main",
     "repair-door": "worker.commands.repair_broker:main",
     "agent": "worker.commands.agent:main",
 }

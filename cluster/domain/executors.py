@@ -22,6 +22,8 @@ class ExecutorCapabilities:
     """Whether jobs use the training environment of their image instead of that of the scheduler's machine."""
     sandboxes_files: bool
     """Whether the shim itself has to hide the installation's files from the program."""
+    shares_host_network: bool
+    """Whether a program has the interfaces of its node, and not a network of its own."""
     is_simulated: bool
     """Whether no real program runs."""
 
@@ -45,6 +47,7 @@ CAPABILITIES: Mapping[ExecutorKind, ExecutorCapabilities] = MappingProxyType(
             needs_image=False,
             has_environment_in_image=False,
             sandboxes_files=True,
+            shares_host_network=True,
             is_simulated=False,
         ),
         ExecutorKind.DOCKER: ExecutorCapabilities(
@@ -53,6 +56,7 @@ CAPABILITIES: Mapping[ExecutorKind, ExecutorCapabilities] = MappingProxyType(
             needs_image=True,
             has_environment_in_image=False,
             sandboxes_files=False,
+            shares_host_network=False,
             is_simulated=False,
         ),
         ExecutorKind.KUBERNETES: ExecutorCapabilities(
@@ -61,6 +65,7 @@ CAPABILITIES: Mapping[ExecutorKind, ExecutorCapabilities] = MappingProxyType(
             needs_image=True,
             has_environment_in_image=True,
             sandboxes_files=False,
+            shares_host_network=False,
             is_simulated=False,
         ),
         ExecutorKind.SIMULATED: ExecutorCapabilities(
@@ -69,6 +74,7 @@ CAPABILITIES: Mapping[ExecutorKind, ExecutorCapabilities] = MappingProxyType(
             needs_image=False,
             has_environment_in_image=False,
             sandboxes_files=False,
+            shares_host_network=False,
             is_simulated=True,
         ),
     }

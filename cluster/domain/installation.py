@@ -5,13 +5,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
+from cluster.domain.states import TaskQueue
+
 
 @dataclass(frozen=True)
 class InstallationCapabilities:
     has_systemd: bool
     """Whether systemd runs the services and each shim. Else the process manager of `make up` does."""
-    polls_repairs: bool
-    """Whether the repair worker finds requests in the rows, because Redis may be what is repaired."""
+    polled_queues: frozenset[TaskQueue]
+    """Queues whose task workers find their operations in the rows instead of Redis: Redis may be what is repaired, and
+    who may write there cannot tell root what to run."""
     may_have_kubernetes: bool
     keeps_old_versions: bool
     """Whether an update keeps the program files of the previous version."""
@@ -39,14 +42,14 @@ CAPABILITIES: Mapping[InstallationKind, InstallationCapabilities] = MappingProxy
     {
         InstallationKind.EMBEDDED: InstallationCapabilities(
             has_systemd=False,
-            polls_repairs=False,
+            polled_queues=frozenset(),
             may_have_kubernetes=False,
             keeps_old_versions=False,
             makes_backups_on_request=False,
         ),
         InstallationKind.SERVERS: InstallationCapabilities(
             has_systemd=True,
-            polls_repairs=True,
+            polled_queues=frozenset({TaskQueue.REPAIR, TaskQueue.BACKUPS}),
             may_have_kubernetes=True,
             keeps_old_versions=True,
             makes_backups_on_request=True,

@@ -9,6 +9,7 @@ from cluster.domain.errors import Refused
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import CodeSource, CodeState, OperationState
 from cluster.services.storage.staged_code import StagedCode
+from cluster.services.storage.workspace_storage import add_stored_bytes
 from cluster.store.audit import add_audit_entry
 from cluster.store.operations import Operation
 from cluster.store.trainings import CodeVersion, Training
@@ -51,6 +52,7 @@ def place_version(session: Session, training: Training, version: CodeVersion, st
     version.manifest = [[file.path, file.size, file.sha256] for file in files]
     version.files, version.bytes = len(files), sum(file.size for file in files)
     training.code_version = version.number
+    add_stored_bytes(session, training.workspace_id, version.bytes)
 
 
 def add_upload_entry(session: Session, actor: Actor, version: CodeVersion) -> None:

@@ -36,6 +36,7 @@ from cluster.services.people.access import (
 from cluster.services.storage import folders
 from cluster.services.storage.disk_space import require_disk_space
 from cluster.services.storage.registered_paths import check_registered_path
+from cluster.services.storage.workspace_storage import add_stored_bytes, require_storage_room
 from cluster.store.audit import add_audit_entry
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import IS_LIVE, Job
@@ -87,6 +88,7 @@ def check_upload(
         workspace = load_workspace(session, actor, workspace_id)
         require_permission("dataset.create", workspace_relation(actor, workspace), workspace_id)
         refusals.check(require_active_workspace, cluster, workspace, "name")
+        refusals.check(require_storage_room, workspace, "archive", size)
         refusals.check(require_free_dataset_name, session, workspace_id, name)
     refusals.raise_all()
     require_disk_space(cluster.settings, size)
@@ -219,6 +221,8 @@ def create_dataset(
             workspace = load_workspace(session, actor, workspace_id)
             require_permission(action, workspace_relation(actor, workspace), workspace_id)
             require_active_workspace(cluster, workspace, "name")
+            if kind is not DatasetKind.PATH:
+                require_storage_room(workspace, "archive" if kind is DatasetKind.UPLOAD else "name")
             replaced = give_up_failed_dataset(session, actor, workspace, name, now)
             dataset = Dataset(
                 workspace_id=workspace.id, name=name, kind=kind, created_by=actor.user_id, created_at=now
@@ -403,6 +407,8 @@ def finish_import(
         dataset = session.get_one(Dataset, operation.subject_id)
         dataset.state = DatasetState.READY
         dataset.files, dataset.bytes = files, size
+        if dataset.kind is not DatasetKind.PATH:
+            add_stored_bytes(session, dataset.workspace_id, size)
         dataset.classes = [list(pair) for pair in classes] if classes else None
         dataset.error_code = dataset.error_data = None
     publish_import_end(cluster, operation_id, dataset.id)

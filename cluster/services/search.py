@@ -14,7 +14,7 @@ from cluster.domain.states import JobState, UserState
 from cluster.services.context import Cluster
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import Job
-from cluster.store.nodes import Node
+from cluster.store.nodes import IS_NODE_KNOWN, Node
 from cluster.store.sql.name_prefix import name_begins_with
 from cluster.store.sql.visibility import (
     can_see_dataset,
@@ -126,7 +126,8 @@ def workspaces_query(actor: Actor, query: SearchQuery) -> Select[*tuple[Any, ...
 
 def nodes_query(query: SearchQuery) -> Select[*tuple[Any, ...]]:
     """Every person sees all nodes."""
-    return select(Node.id, Node.name).where(name_begins_with(Node.name, query)).order_by(Node.name)
+    named = name_begins_with(Node.name, query)
+    return select(Node.id, Node.name).where(named, IS_NODE_KNOWN).order_by(Node.name)
 
 
 def find_people(session: Session, actor: Actor, query: SearchQuery) -> Iterator[SearchHit]:

@@ -55,16 +55,10 @@ def create_training(
     member_names: Sequence[str] = (),
 ) -> Training:
     """Raises Refused on `name`, `description`, `model` and `code` together, or on `members`; NotFound."""
-    refusals, upload = Refusals(), None
+    refusals = Refusals()
     refusals.check(check_training_name, name)
     description = refusals.check(check_text, description, "description", LONGEST_DESCRIPTION) or ""
-    if kind is TrainingKind.BUILT_IN:
-        if model not in BUILT_IN_MODELS:
-            refusals.add(Refused("model", "model.unknown", name=model or "", models=sorted(BUILT_IN_MODELS)))
-        code = ()
-    else:
-        model = None
-        upload = refusals.check(check_first_upload, cluster, code)
+    upload = check_model_or_code(cluster, refusals, kind, model, code)
     refusals.raise_all()
     now = cluster.clock()
     with staged_upload(cluster, workspace_id, upload) as (staged, received):
@@ -78,7 +72,7 @@ def create_training(
                     name=name,
                     description=description,
                     kind=kind,
-                    model=model,
+                    model=model if kind is TrainingKind.BUILT_IN else None,
                     visibility=visibility,
                     owner_id=actor.user_id,
                     code_version=0,
@@ -107,6 +101,17 @@ def create_training(
     if upload is not None:
         delete_orphaned_code(cluster, workspace_id)
     return training
+
+
+def check_model_or_code(
+    cluster: Cluster, refusals: Refusals, kind: TrainingKind, model: str | None, code: CodeFiles
+) -> CodeUpload | None:
+    """The first upload of code of one's own; a built-in model has none."""
+    if kind is not TrainingKind.BUILT_IN:
+        return refusals.check(check_first_upload, cluster, code)
+    if model not in BUILT_IN_MODELS:
+        refusals.add(Refused("model", "model.unknown", name=model or "", models=sorted(BUILT_IN_MODELS)))
+    return None
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 
 from cluster.domain.errors import GroundcrewError
 from cluster.settings import Settings
+from cluster.store.sql.roles import grant_statements
 from cluster.store.sqlite import copy_sqlite, open_sqlite, sqlite_file
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class UpgradeResult:
 
 
 def upgrade_database(settings_or_url: Settings | str, copy_to: Path | None = None) -> UpgradeResult:
-    """Copies an older SQLite database to `copy_to` (default: beside it), then migrates; can be repeated.
+    """Copies an older SQLite database to `copy_to` (default: beside it), then migrates as the owner of the tables; can
+    be repeated. On PostgreSQL each role then has its privileges, also if there was nothing to migrate.
 
     Raises GroundcrewError: `database.too_old` for a revision before the first migration, `database.newer` for one
     that this code does not know, `database.foreign` for tables that no migration of ours has made. The database is
@@ -47,12 +49,13 @@ def upgrade_database(settings_or_url: Settings | str, copy_to: Path | None = Non
     """
     from alembic import command
 
-    url = database_url_of(settings_or_url)
+    url = settings_or_url.owner_url if isinstance(settings_or_url, Settings) else settings_or_url
     engine = open_for_migration(url)
     try:
         before = read_revision(engine)
         head = check_revision(before)
         if before == head:
+            grant_privileges(engine, url)
             return UpgradeResult(before, head)
         copy = None
         if before is not None and engine.dialect.name == "sqlite":
@@ -61,9 +64,21 @@ def upgrade_database(settings_or_url: Settings | str, copy_to: Path | None = Non
             if connection.dialect.name == "postgresql":
                 connection.execute(text("SELECT pg_advisory_xact_lock(hashtext(:lock))"), {"lock": LOCK})
             command.upgrade(alembic_config(connection), "head")
+            for statement in grant_statements(url):
+                connection.execute(text(statement))
         return UpgradeResult(before, head, copy)
     finally:
         engine.dispose()
+
+
+def grant_privileges(engine: Engine, url: str) -> None:
+    statements = grant_statements(url)
+    if not statements:
+        return
+    with engine.begin() as connection:
+        connection.execute(text("SELECT pg_advisory_xact_lock(hashtext(:lock))"), {"lock": LOCK})
+        for statement in statements:
+            connection.execute(text(statement))
 
 
 def check_database(settings_or_url: Settings | str) -> None:

@@ -57,6 +57,10 @@ class Node(BaseRow):
     """
     booted_at: Mapped[datetime | None]
     """When its agent reported another boot id. What was placed there earlier has ended."""
+    forgotten_at: Mapped[datetime | None]
+    """When an administrator had it forgotten. The row stays for the history of its jobs; everything that reads
+    the nodes of the cluster leaves it out. An agent that reports under its name brings it back.
+    """
     created_at: Mapped[datetime]
     units: Mapped[list["Unit"]] = relationship(back_populates="node", order_by="Unit.position")
     drainer: Mapped[User | None] = relationship(foreign_keys=[drained_by])
@@ -67,6 +71,10 @@ class Node(BaseRow):
         self.disk_used_share = disk_used_share(facts)
         self.certificate_ends_at = certificate[0] if certificate else None
         return facts
+
+
+IS_NODE_KNOWN = Node.forgotten_at.is_(None)
+"""The condition of every query that reads the nodes of the cluster."""
 
 
 class Unit(BaseRow):

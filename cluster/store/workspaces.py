@@ -2,7 +2,7 @@
 
 from datetime import date, datetime
 
-from sqlalchemy import CheckConstraint, ForeignKey, String, or_, select
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, String, or_, select
 from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
 from cluster.domain.workspace_terms import Term
@@ -39,6 +39,11 @@ class Workspace(BaseRow):
     """When one of its jobs was last given units. Workspaces with an older turn go first."""
     last_turn_attempt_id: Mapped[int] = mapped_column(default=0, server_default="0")
     """The id of that attempt, which orders two turns of the same moment."""
+    storage_limit_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    """None: only the disk limits what it stores."""
+    storage_used_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    """As it was last measured, and what uploads have added since. None: not measured yet."""
+    storage_measured_at: Mapped[datetime | None]
     manager: Mapped[User] = relationship()
     members: Mapped[list["User"]] = relationship(secondary="workspace_members", order_by="User.name")
 

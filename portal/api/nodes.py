@@ -1,4 +1,4 @@
-"""Nodes over REST: list, show, drain and undrain."""
+"""Nodes over REST: list, show, drain, undrain and forget."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from flask.views import MethodView
 
 from cluster import words
 from cluster.domain.nodes.confinement import list_confinement_gaps
-from cluster.services.nodes import drains, queries, summaries
+from cluster.services.nodes import drains, forgotten_nodes, queries, summaries
 from cluster.services.nodes.drains import JobOnNode
 from portal.api.blueprint import ApiBlueprint
 from portal.api.schemas import DrainBody, KubernetesAnswer, NodeAnswer, NodeList, OneNodeAnswer
@@ -46,6 +46,12 @@ class Kubernetes(MethodView):
 
 @blueprint.route("/<int:node_id>")
 class OneNode(MethodView):
+    @blueprint.response(204)
+    def delete(self, node_id: int) -> None:
+        """Forgets a node that was removed: its units, alerts and token go. Refused while a job holds units there, and
+        while it answers, unless it is drained."""
+        forgotten_nodes.forget_node(current_cluster(), current_actor(), node_id)
+
     @blueprint.response(200, OneNodeAnswer)
     def get(self, node_id: int) -> dict[str, Any]:
         """One node with the jobs that hold units there, and whom a drain would touch."""

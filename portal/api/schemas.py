@@ -11,6 +11,7 @@ from cluster.services.jobs.file_deletions import MAX_JOBS_PER_REQUEST
 from cluster.services.jobs.runs_table import JobOrder
 from cluster.services.queue.queries import STATES
 from cluster.store.base import LARGEST_ID
+from portal.rendering.compiled_schema import CompiledSchema
 
 IS_ID = validate.Range(1, LARGEST_ID)
 
@@ -20,7 +21,7 @@ class RequestSchema(Schema):
         unknown = RAISE
 
 
-class ResponseSchema(Schema):
+class ResponseSchema(CompiledSchema):
     class Meta:
         unknown = EXCLUDE
 
@@ -294,6 +295,8 @@ class WorkspaceAnswer(ResponseSchema):
     ends_on = fields.Date(required=True)
     units = fields.Integer(required=True)
     units_in_use = fields.Integer(required=True)
+    storage_limit_bytes = fields.Integer(allow_none=True)
+    storage_used_bytes = fields.Integer(allow_none=True)
     manager = fields.String(required=True)
 
 

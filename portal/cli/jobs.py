@@ -3,6 +3,7 @@
 import shlex
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -231,17 +232,22 @@ def print_log_chunk(client: RestClient, job_id: int, rank: int, stream: str, off
     return int(answer.headers["X-Log-Next"]), int(answer.headers["X-Log-Size"])
 
 
+def post_each(client: RestClient, job_ids: tuple[int, ...], verb: str, say: Callable[[int], str]) -> None:
+    """Change each job by POST /jobs/{id}/{verb}, and print what `say` says of it."""
+
+    def change(job_id: int) -> None:
+        client.post(f"/jobs/{job_id}/{verb}")
+        click.echo(say(job_id))
+
+    do_each("job", job_ids, change)
+
+
 @job.command()
 @jobs_argument
 @click.pass_obj
 def cancel(client: RestClient, job_ids: tuple[int, ...]) -> None:
     """Stop jobs."""
-
-    def stop(job_id: int) -> None:
-        client.post(f"/jobs/{job_id}/stop")
-        click.echo(message("job-{id} is being stopped.", id=job_id))
-
-    do_each("job", job_ids, stop)
+    post_each(client, job_ids, "stop", lambda job_id: message("job-{id} is being stopped.", id=job_id))
 
 
 @job.command()
@@ -295,12 +301,7 @@ def delete_files(client: RestClient, job_ids: tuple[int, ...], yes: bool) -> Non
 @click.pass_obj
 def hold(client: RestClient, job_ids: tuple[int, ...]) -> None:
     """Keep waiting jobs from starting. For the workspace's manager."""
-
-    def hold_job(job_id: int) -> None:
-        client.post(f"/jobs/{job_id}/hold")
-        click.echo(message("job-{id} is held.", id=job_id))
-
-    do_each("job", job_ids, hold_job)
+    post_each(client, job_ids, "hold", lambda job_id: message("job-{id} is held.", id=job_id))
 
 
 @job.command()
@@ -308,12 +309,7 @@ def hold(client: RestClient, job_ids: tuple[int, ...]) -> None:
 @click.pass_obj
 def release(client: RestClient, job_ids: tuple[int, ...]) -> None:
     """Let held jobs go. For the workspace's manager."""
-
-    def release_job(job_id: int) -> None:
-        client.post(f"/jobs/{job_id}/release")
-        click.echo(message("job-{id} waits again where it stood.", id=job_id))
-
-    do_each("job", job_ids, release_job)
+    post_each(client, job_ids, "release", lambda job_id: message("job-{id} waits again where it stood.", id=job_id))
 
 
 @job.command()

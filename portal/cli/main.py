@@ -3,6 +3,7 @@
 from http.client import HTTPException
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -120,7 +121,27 @@ WORKSPACES = Table(
         "State": lambda row: row["state_word"],
         "Units": lambda row: row["units"],
         "In use": lambda row: row["units_in_use"],
+        "Storage": lambda row: describe_storage(row),
         "Term": lambda row: f"{row['starts_on']} – {row['ends_on']}",
         "Manager": lambda row: row["manager"],
     },
 )
+
+
+def describe_storage(row: dict[str, Any]) -> str:
+    sizes = (row["storage_used_bytes"], row["storage_limit_bytes"])
+    return " / ".join("–" if size is None else f"{size / 1024**3:.1f} GiB" for size in sizes)
+
+
+@workspace.command("limit-storage")
+@click.argument("name")
+@click.argument("size")
+@click.pass_obj
+def limit_storage(client: RestClient, name: str, size: str) -> None:
+    """Limit what a workspace may store: 500GiB, 2TiB, or none. For administrators."""
+    from .submission import parse_size
+    from .trainings import find_workspace
+
+    body = {"limit_bytes": None if size == "none" else parse_size(size)}
+    client.post(f"/workspaces/{find_workspace(client, name)}/storage-limit", body)
+    click.echo(message("The storage limit of {name} is saved.", name=name))

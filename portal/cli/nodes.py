@@ -1,4 +1,4 @@
-"""`groundcrew node …`: list, show, drain, undrain; `groundcrew nodes` and `hosts` are the list."""
+"""`groundcrew node …`: list, show, drain, undrain, forget; `groundcrew nodes` and `hosts` are the list."""
 
 from typing import Any
 
@@ -94,3 +94,16 @@ def undrain(client: RestClient, name: str) -> None:
     """Open a drained node again."""
     client.post(f"/nodes/{fetch_node(client, name)['id']}/undrain")
     click.echo(message("{name} takes jobs again.", name=name))
+
+
+@node.command()
+@click.argument("name")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.pass_obj
+def forget(client: RestClient, name: str, yes: bool) -> None:
+    """Forget a node that was removed. A job that runs there keeps it."""
+    row = fetch_node(client, name)
+    if not yes and not click.confirm(message("Forget {name} and its units?", name=name)):
+        exit_with(message("Nothing was changed."), EXIT_USAGE)
+    client.delete(f"/nodes/{row['id']}")
+    click.echo(message("{name} is forgotten.", name=name))

@@ -1,11 +1,14 @@
 """Reads when the log files of an attempt grew (control/log_times, which worker/inside/shim_log_times.py writes)."""
 
+import os
+import threading
 from bisect import bisect_left, bisect_right
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cluster.files.safe_read import read_small_file
+from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath, read_small_file
 
 FILE = "log_times"
 LARGEST_FILE = 1024 * 1024
@@ -34,6 +37,12 @@ class FileTimes:
         """When the byte was there, up to a second late. None if it was written after the last entry."""
         place = bisect_right(self.sizes, offset)
         return self.times[place] if place < len(self.times) else None
+
+    def entries_within(self, begin: int, end: int) -> list[tuple[int, float]]:
+        """Sizes and times that give each byte from `begin` until before `end` its time, as far as it is known."""
+        first = bisect_right(self.sizes, begin)
+        last = bisect_left(self.sizes, end, first)
+        return list(zip(self.sizes[first : last + 1], self.times[first : last + 1], strict=True))
 
     def size_before(self, time: float) -> int:
         """The bytes that were written before `time`."""
@@ -69,3 +78,33 @@ def parse_log_times(content: bytes) -> AttemptLogTimes:
         if 0 < time < LATEST_TIME and 0 < size < LARGEST_SIZE:
             files.setdefault(words[1], FileTimes()).add(size, time)
     return AttemptLogTimes(files)
+
+
+class LogTimesCache:
+    """Log times of the attempts that were read last, so that readers of a log do not parse the same file again."""
+
+    MOST_FILES = 32
+
+    def __init__(self) -> None:
+        self.parsed: OrderedDict[tuple[int, int], tuple[tuple[int, int], AttemptLogTimes]] = OrderedDict()
+        self.lock = threading.Lock()
+
+    def read(self, root: Path, *control: str) -> AttemptLogTimes:
+        """Files are identified by device and inode, and read again once their size or time of change differs."""
+        try:
+            with open_file_beneath(root, *control, FILE) as file:
+                status = os.fstat(file.fileno())
+                identity, version = (status.st_dev, status.st_ino), (status.st_size, status.st_mtime_ns)
+                with self.lock:
+                    kept = self.parsed.get(identity)
+                if kept is not None and kept[0] == version:
+                    return kept[1]
+                times = parse_log_times(file.read(LARGEST_FILE) if status.st_size <= LARGEST_FILE else b"")
+        except (FileMissing, FileNotPlain):
+            return AttemptLogTimes({})
+        with self.lock:
+            self.parsed[identity] = version, times
+            self.parsed.move_to_end(identity)
+            while len(self.parsed) > self.MOST_FILES:
+                self.parsed.popitem(last=False)
+        return times

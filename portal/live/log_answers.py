@@ -7,8 +7,9 @@ from cluster.domain.errors import NotFound, Refused
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from cluster.services.jobs.queries import JobAttempt
 from portal.job_files import log_chunks
-from portal.job_files.folders import out_path_parts
+from portal.job_files.folders import control_path_parts, out_path_parts
 from portal.job_files.line_counter import LineCounter
+from portal.job_files.log_times import LogTimesCache
 from portal.live.requests import Answer, Request
 
 MAX_OFFSET_DIGITS = 15
@@ -22,6 +23,8 @@ class ChunkRequest:
     offset: int
     limit: int
     attempt: int | None
+    times_from: int | None = None
+    """The byte from which on times are wanted; a later one than the chunk's first means that one. None: no times."""
 
 
 def parse_chunk_request(request: Request) -> ChunkRequest:
@@ -39,6 +42,7 @@ def parse_chunk_request(request: Request) -> ChunkRequest:
         parse_byte_offset(request.query.get("offset", "0")),
         log_chunks.CHUNK_BYTES if limit is None else limit,
         request.id_param("attempt"),
+        parse_byte_offset(request.query["times"]) if "times" in request.query else None,
     )
 
 
@@ -49,12 +53,16 @@ def parse_byte_offset(text: str) -> int:
     return int(text)
 
 
-def answer_chunk(root: Path, newest: JobAttempt, wanted: ChunkRequest, line_counter: LineCounter) -> Answer:
+def answer_chunk(
+    root: Path, newest: JobAttempt, wanted: ChunkRequest, line_counter: LineCounter, log_times: LogTimesCache
+) -> Answer:
     """At most 256 KiB of the file as it is. Raises NotFound for an attempt that never was.
 
     X-Log-Start and X-Log-Next are the bytes' place, X-Log-EOF is 1 where the file ends there, X-Log-Line is
     the number of the first line where it is quick to count. What is no UTF-8 the reader's decoder replaces:
     changed bytes would no longer fit their offsets. What is no plain file is empty: the page says so beside it.
+    If times are wanted, X-Log-Times bytes come before the chunk: lines of a size and the second (Unix time) by which
+    the file had grown to it.
     """
     number = newest.number if wanted.attempt is None else wanted.attempt
     if number > newest.number or wanted.attempt == 0:
@@ -74,4 +82,11 @@ def answer_chunk(root: Path, newest: JobAttempt, wanted: ChunkRequest, line_coun
     }
     if line is not None:
         headers["X-Log-Line"] = str(line + 1)
-    return Answer(body=chunk.data, headers=headers)
+    times = b""
+    if wanted.times_from is not None:
+        control = control_path_parts(newest.workspace_id, newest.job_id, number)
+        known = log_times.read(root, *control).of_file(wanted.name)
+        entries = known.entries_within(min(max(0, wanted.times_from), chunk.start), chunk.next)
+        times = b"".join(b"%d %d\n" % entry for entry in entries)
+        headers["X-Log-Times"] = str(len(times))
+    return Answer(body=times + chunk.data, headers=headers)

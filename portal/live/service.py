@@ -24,6 +24,7 @@ from cluster.services.context import Cluster
 from cluster.services.people.sessions import SignedInPerson
 from cluster.store.base import LARGEST_ID
 from portal.job_files.line_counter import LineCounter
+from portal.job_files.log_times import LogTimesCache
 from portal.live.client_limits import ClientLimits, TooManyRequests
 from portal.live.event_hub import EventHub, read_missed_events
 from portal.live.event_stream import StreamEnd, Tab, WatchedJob
@@ -94,6 +95,7 @@ class LiveService:
         self.slots = StreamSlots()
         self.limits = ClientLimits()
         self.line_counter = LineCounter()
+        self.log_times = LogTimesCache()
         self.missed_events = connect_redis(cluster.settings.redis_url)
         self.file_threads = ThreadPoolExecutor(FILE_THREADS, "files")
         self.loop: asyncio.AbstractEventLoop | None = None
@@ -202,7 +204,7 @@ class LiveService:
             wanted, root = parse_chunk_request(request), self.cluster.settings.storage_dir
             loop = asyncio.get_running_loop()
             answer = await loop.run_in_executor(
-                self.file_threads, answer_chunk, root, newest, wanted, self.line_counter
+                self.file_threads, answer_chunk, root, newest, wanted, self.line_counter, self.log_times
             )
         line.facts["status"] = answer.status
         return answer

@@ -40,10 +40,17 @@ class NodeProblem:
 def init_app(app: Flask) -> None:
     app.add_template_global(problem_of_node)
     app.add_template_global(may_drain)
+    app.add_template_global(may_forget)
 
 
 def may_drain() -> bool:
     return current_actor().is_administrator
+
+
+def may_forget(node: NodeSummary) -> bool:
+    """Offered to administrators where it may be granted: drained, or silent."""
+    is_out = node.node.draining_since is not None
+    return may_drain() and (is_out or node.state in (NodeState.UNREACHABLE, NodeState.LOST))
 
 
 def problem_of_node(node: NodeSummary) -> NodeProblem | None:

@@ -67,6 +67,15 @@ class VersionComparison:
     files: Sequence[FileDifference]
     left_out: int
 
+    @property
+    def lines(self) -> list[str]:
+        """Those of all files that could be compared."""
+        return [line for file in self.files for line in file.lines or ()]
+
+    @property
+    def uncompared(self) -> list[str]:
+        return [file.path for file in self.files if file.lines is None]
+
 
 def read_code_tab(cluster: Cluster, training: Training, version: CodeVersion, path: str) -> CodeTab:
     """Raises NotFound."""
@@ -119,7 +128,25 @@ def files_below(manifest: Sequence[CodeFile], folder: str) -> list[tuple[str, ..
 
 def compare_versions(cluster: Cluster, training: Training, before: int, after: int) -> VersionComparison:
     """The files that differ, each as a unified diff, as far as they are text and short. Raises NotFound."""
-    manifests = [code_versions.read_manifest(cluster, training, number) for number in (before, after)]
+    versions = (training, before), (training, after)
+    return compare_files(
+        cluster, versions, [code_versions.read_manifest(cluster, *version) for version in versions]
+    )
+
+
+def compare_code(
+    cluster: Cluster, before: tuple[Training, int], after: tuple[Training, int]
+) -> VersionComparison:
+    """The same for versions of any two trainings; one that is lost has no files."""
+    versions = before, after
+    return compare_files(
+        cluster, versions, [code_versions.read_base(cluster, *version) for version in versions]
+    )
+
+
+def compare_files(
+    cluster: Cluster, versions: Sequence[tuple[Training, int]], manifests: Sequence[list[CodeFile]]
+) -> VersionComparison:
     difference = compare_manifests(*manifests)
     kinds = dict.fromkeys(difference.added, "added")
     kinds |= dict.fromkeys(difference.removed, "removed")
@@ -128,8 +155,8 @@ def compare_versions(cluster: Cluster, training: Training, before: int, after: i
     left, files = SHOWN_LINES, []
     for path in sorted(kinds)[:COMPARED_FILES]:
         texts = [
-            read_compared_lines(cluster, training, number, path, known.get(path))
-            for number, known in zip((before, after), sizes, strict=True)
+            read_compared_lines(cluster, *version, path, known.get(path))
+            for version, known in zip(versions, sizes, strict=True)
         ]
         lines = None if None in texts or left <= 0 else list(diff_lines(texts[0] or [], texts[1] or [], path))
         lines = lines if lines is not None and len(lines) <= left else None
@@ -145,12 +172,15 @@ def diff_lines(before: Sequence[str], after: Sequence[str], path: str) -> Iterat
 def read_compared_lines(
     cluster: Cluster, training: Training, number: int, path: str, size: int | None
 ) -> list[str] | None:
-    """No lines of a file that the version lacks; None for one that is too long or no text."""
+    """No lines of a file that the version lacks; None for one that is too long, no text or gone from the storage."""
     if size is None:
         return []
     if size > COMPARED_BYTES:
         return None
-    content = code_versions.read_code_content(cluster.settings, training, number, path)
+    try:
+        content = code_versions.read_code_content(cluster.settings, training, number, path)
+    except NotFound:
+        return None
     if b"\0" in content:
         return None
     lines = content.decode("utf-8", "replace").splitlines()

@@ -7,6 +7,7 @@ from cluster.services import datasets, trainings
 from cluster.services.jobs import queries
 from cluster.services.jobs.queries import JobLine
 from cluster.services.people.access import can_change_workspace
+from cluster.services.storage.workspace_storage import storage_of
 from cluster.services.workspaces.queries import read_units_in_use_of
 from cluster.store.trainings import Training
 from cluster.store.workspaces import Workspace
@@ -32,6 +33,7 @@ def read_home_values(workspace: Workspace) -> dict[str, object]:
     shown_trainings = trainings.list_trainings(cluster, actor, workspace.id)
     return {
         "state": state_now(workspace),
+        "storage": storage_of(workspace),
         "used": used,
         "mine": sum(job.units for job in holding if job.user_id == actor.user_id),
         "my_jobs": sum(job.user_id == actor.user_id for job in holding),

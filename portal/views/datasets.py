@@ -45,14 +45,15 @@ def render_list(workspace_id: int | None) -> Response:
     cluster, actor = current_cluster(), current_actor()
     workspace = workspace_queries.read_workspace(cluster, actor, workspace_id) if workspace_id else None
     before = query_params.id_param("before")
-    rows = datasets.list_datasets(cluster, actor, workspace_id, before, PAGE_LENGTH + 1)
+    found = datasets.list_datasets(cluster, actor, workspace_id, before, PAGE_LENGTH + 1)
+    rows, next_before = query_params.split_page(found, PAGE_LENGTH)
     return render_page_or_fragment(
         "datasets/list.html",
         "datasets/_list.html",
-        rows=dataset_list.list_dataset_rows(rows[:PAGE_LENGTH], actor.user_id, workspace is None),
+        rows=dataset_list.list_dataset_rows(rows, actor.user_id, workspace is None),
         count=lambda: datasets.count_datasets(cluster, actor, workspace_id),
         workspace=workspace,
-        next_before=rows[PAGE_LENGTH - 1].id if len(rows) > PAGE_LENGTH else None,
+        next_before=next_before,
         current_url_with=query_params.current_url_with,
     )
 

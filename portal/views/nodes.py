@@ -1,4 +1,4 @@
-"""Node pages: list or map by state and name, show units and jobs, drain and undrain."""
+"""Node pages: list or map by state and name, show units and jobs, drain, undrain and forget."""
 
 from contextlib import suppress
 
@@ -7,9 +7,10 @@ from flask.typing import ResponseReturnValue
 
 from cluster.domain.errors import Conflict, Refused
 from cluster.domain.nodes.confinement import ConfinementGap, list_confinement_gaps
+from cluster.domain.nodes.node_networks import purposes_of
 from cluster.domain.states import NodeState
-from cluster.services.nodes import drains, queries, summaries, totals
-from portal.i18n.translate import localized_number
+from cluster.services.nodes import drains, forgotten_nodes, queries, summaries, totals
+from portal.i18n.translate import _, localized_number
 from portal.presenters.alerts import executor_alert_lines
 from portal.presenters.node_list import count_states, list_node_rows, node_look, units_in_words
 from portal.presenters.node_map import draw_node_map
@@ -114,9 +115,36 @@ def undrain(node_id: int) -> ResponseReturnValue:
     return redirect(url_for("nodes.page", node_id=node_id), 303)
 
 
+@blueprint.get("/nodes/<int:node_id>/forget")
+def confirm_forget(node_id: int) -> ResponseReturnValue:
+    return render_forget(node_id, None)
+
+
+def render_forget(node_id: int, conflict: Conflict | None) -> str:
+    """`conflict` is why it was refused."""
+    node = queries.read_node(current_cluster(), current_actor(), node_id)
+    return render_template("nodes/forget.html", node=node, units_text=units_in_words(node), conflict=conflict)
+
+
+@blueprint.post("/nodes/<int:node_id>/forget")
+def forget(node_id: int) -> ResponseReturnValue:
+    try:
+        forgotten_nodes.forget_node(current_cluster(), current_actor(), node_id)
+    except Conflict as conflict:
+        return render_forget(node_id, conflict), 409
+    return redirect(url_for("nodes.index"), 303)
+
+
 @blueprint.app_template_global("confinement_gaps_of")
 def weaknesses_of(node: queries.NodeSummary) -> tuple[ConfinementGap, ...]:
     return list_confinement_gaps(node.confinement_features or {})
+
+
+@blueprint.app_template_global("interface_purposes")
+def interface_purposes(node: queries.NodeSummary, interface: str) -> str:
+    """`management, training`; a dash where the installer said nothing of it."""
+    names = {"management": _("management"), "training": _("training"), "infiniband": "InfiniBand"}
+    return ", ".join(names[purpose] for purpose in purposes_of(node.facts, interface)) or "–"
 
 
 @blueprint.app_template_global("link_speed")

@@ -1,6 +1,7 @@
 """Parses the query parameters of a page (filters, tabs, page positions) and builds links that change some of them."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol, TypeVar
 from urllib.parse import quote, urlencode
 
 from flask import request
@@ -9,6 +10,14 @@ from cluster.domain.errors import Refused
 from cluster.store.base import LARGEST_ID
 
 MAX_DIGITS = 12
+
+
+class NumberedRow(Protocol):
+    @property
+    def id(self) -> int: ...
+
+
+Row = TypeVar("Row", bound=NumberedRow)
 
 
 def choice_param(name: str, allowed: Collection[str], default: str = "") -> str:
@@ -29,6 +38,15 @@ def text_param(name: str, longest: int = 100) -> str:
 def id_param(name: str) -> int | None:
     """A row's id or a count; None where the address does not say. Raises Refused."""
     return parse_id(request.args, name)
+
+
+def split_page(rows: Sequence[Row], length: int) -> tuple[Sequence[Row], int | None]:
+    """The page's rows, and the id behind which the next page goes on; None for the last page.
+
+    `rows` has one row more than the page if another page follows.
+    """
+    page = rows[:length]
+    return page, page[-1].id if len(rows) > length else None
 
 
 def parse_id(values: Mapping[str, str], name: str) -> int | None:

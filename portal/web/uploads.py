@@ -10,6 +10,7 @@ from flask import Request, current_app, g, request
 from werkzeug.datastructures import FileStorage
 
 from cluster.services.storage import disk_space, folders, orphaned_files
+from cluster.services.storage.workspace_storage import require_storage_room
 from cluster.services.workspaces import queries
 from cluster.settings import Settings
 from portal.web import slow_uploads
@@ -68,11 +69,14 @@ class PortalRequest(Request):
         filename: str | None = None,
         content_length: int | None = None,
     ) -> IO[bytes]:
-        """Checks the permission before the first byte of an archive is written. Raises NotFound or Forbidden."""
+        """Checks permission and storage before the first byte of an archive is written. Raises NotFound, Forbidden,
+        Refused.
+        """
         if self.endpoint != ARCHIVE_ENDPOINT or not filename:
             return super()._get_file_stream(total_content_length, content_type, filename, content_length)
         values: dict[str, Any] = self.view_args or {}
-        queries.read_workspace(current_cluster(), current_actor(), values["workspace_id"])
+        workspace = queries.read_workspace(current_cluster(), current_actor(), values["workspace_id"])
+        require_storage_room(workspace, "archive", total_content_length or 0)
         orphaned_files.delete_orphaned_archives(current_cluster())
         folder = folders.incoming_folder(current_cluster().settings)
         settings = current_cluster().settings

@@ -202,12 +202,12 @@ def put_rows_back(tables: list[str]) -> None:
     ]
     # An agent that was heard of so long ago would be given up.
     back.append("update public.nodes set heartbeat_at = now();")
-    ask("alter role groundcrew nologin")
+    ask("alter role groundcrew nologin; alter role groundcrew_sealer nologin")
     try:
-        ask("select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = 'groundcrew'")
+        ask("select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename like 'groundcrew%'")
         ask(f"begin; set local session_replication_role = replica; {' '.join(back)} commit;")
     finally:
-        ask("alter role groundcrew login")
+        ask("alter role groundcrew login; alter role groundcrew_sealer login")
 
 
 def clear(stage: Stage, tables: list[str]) -> str:

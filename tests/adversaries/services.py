@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from cluster.domain.states import OperationKind
 from cluster.event_bus import connect_redis
 from cluster.files.checkpoints import list_checkpoints
 from cluster.gc_freeze import freeze_startup_objects
@@ -21,7 +22,7 @@ from cluster.services.storage import staged_code
 from cluster.settings import Settings
 from worker.commands import repair_commands
 from worker.composition import open_cluster
-from worker.tasks.repair_worker import list_claimable_repairs
+from worker.tasks.claimable_operations import list_claimable_operations
 from worker.tasks.rq_worker import make_rq_worker
 from worker.tasks.run import run_operation
 
@@ -43,7 +44,7 @@ def run_tasks(settings: Settings, asked: dict[str, Any]) -> None:
 def run_repairs(settings: Settings, asked: dict[str, Any]) -> None:
     """As the task worker of repairs does, which looks at the rows alone."""
     cluster = open_cluster(settings)
-    waiting = list_claimable_repairs(cluster)
+    waiting = list_claimable_operations(cluster, OperationKind.REPAIR)
     cluster.store.close()
     for number in waiting:
         run_operation(number)

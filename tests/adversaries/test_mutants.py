@@ -1,4 +1,7 @@
-"""The adversaries can fail: with a protection taken away, the move that it is for is seen by the same looks."""
+"""The adversaries can fail: with a protection taken away, the move that it is for is seen by the same looks.
+
+One mutant that needs no second try stands for the others; those are long.
+"""
 
 import os
 from pathlib import Path
@@ -11,10 +14,15 @@ from tests.adversaries.passes import play
 from tests.adversaries.stage import SERVER, SERVICE, Services, a_stage
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be led astray")
+ALWAYS = "code_is_read_with_the_rights_of_root"
+CASES = [
+    pytest.param(mutant, id=str(mutant), marks=[] if str(mutant) == ALWAYS else [pytest.mark.long])
+    for mutant in MUTANTS
+]
 MOVES = {"job": job_moves.MOVES, "service": service_moves.MOVES}
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+@pytest.mark.parametrize("mutant", CASES)
 def test_a_protection_that_is_missing_is_seen(
     mutant: Mutant,
     migrated_file: Path,

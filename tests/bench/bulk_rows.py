@@ -1,6 +1,7 @@
 """Many rows at once, written by the database itself: a queue of 100,000 waiting jobs takes seconds."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, delete, func, insert, literal, select, text, update
@@ -10,6 +11,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from cluster.domain.states import LIVE_JOB_STATES, DesiredState, JobState, Launcher, TrainingKind, Visibility
 from cluster.services.context import Cluster
+from cluster.store.engine import Store
 from cluster.store.jobs import Attempt, Job, JobEvent, Sweep, job_shape
 from cluster.store.leases import IdempotentAnswer
 from cluster.store.nodes import Allocation
@@ -17,6 +19,7 @@ from cluster.store.queue import QueueExplanation
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from tests.builders import a_workspace, first_positions
+from tests.databases import owner_url
 
 NAME = "filled"
 CHUNK = 5_000
@@ -131,13 +134,13 @@ def first_lines() -> tuple[list[Any], Select[Any]]:
 def gather_statistics(cluster: Cluster) -> None:
     """What the database's own housekeeping would do within a minute."""
     statement = "ANALYZE" if cluster.store.is_sqlite else "VACUUM ANALYZE"
-    with cluster.store.engine.connect() as connection:
+    with closing(Store(owner_url(cluster.store.address))) as owner, owner.engine.connect() as connection:
         connection.execution_options(isolation_level="AUTOCOMMIT").execute(text(statement))
 
 
 def clear(cluster: Cluster) -> None:
     """No job, attempt or history is left; nothing may run."""
-    with cluster.store.write() as session:
+    with closing(Store(owner_url(cluster.store.address))) as owner, owner.write() as session:
         if cluster.store.is_sqlite:
             for table in OF_A_JOB:
                 session.execute(delete(table))

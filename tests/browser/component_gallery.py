@@ -32,6 +32,8 @@ from tests.conftest import settings_for
 
 NOW = datetime(2026, 11, 20, 5, 6, tzinfo=UTC)
 
+FIRST_SECOND = 1795132800
+
 
 @dataclass
 class Tape:
@@ -129,16 +131,28 @@ def add_files(app: Flask, tape: Tape) -> None:
         start = max(0, len(tape.log) + offset) if offset < 0 else min(offset, len(tape.log))
         body = bytes(tape.log[start : start + limit])
         end = start + len(body)
+        times = log_times(bytes(tape.log), min(start, request.args.get("times", 0, int)), end)
         return Response(
-            body,
+            times + body,
             mimetype="text/plain",
             headers={
                 "X-Log-Start": start,
                 "X-Log-Next": end,
                 "X-Log-EOF": "1" if end == len(tape.log) else "0",
+                "X-Log-Times": len(times),
                 "X-Log-Line": tape.log.count(b"\n", 0, start) + 1,
             },
         )
+
+
+def log_times(log: bytes, begin: int, end: int) -> bytes:
+    """One line a second from 2026-11-20 00:00:00 UTC; the last line's time is recorded when another one follows."""
+    entries, size = [], 0
+    for number, line in enumerate(log.split(b"\n")[:-2]):
+        size += len(line) + 1
+        if begin < size and size - len(line) <= end:
+            entries.append(b"%d %d\n" % (size, FIRST_SECOND + number))
+    return b"".join(entries)
 
 
 def add_stream(app: Flask) -> None:

@@ -10,9 +10,9 @@ import logging
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -26,6 +26,9 @@ from cluster.store.users import User
 from tests.browser import component_gallery
 from tests.browser.page_checks import Watch
 from tests.conftest import IS_CI
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 PageIn = Callable[..., Page]
 LOCALES = {"ko": "ko-KR", "en": "en-US"}
@@ -183,11 +186,28 @@ def signed_in(cluster: Cluster, person: User, url: str) -> StorageState:
     return {"cookies": [cookie], "origins": []}  # type: ignore[typeddict-item]
 
 
+def with_closed_files(app: Flask) -> WSGIApplication:
+    """The application, whose static files are closed before they are sent.
+
+    The server of this process leaves one open if the browser goes on to another page meanwhile, and the warning about
+    it would fail whichever test runs then.
+    """
+
+    def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        parts: Any = app.wsgi_app(environ, start_response)
+        if not environ["PATH_INFO"].startswith("/static/"):
+            return parts
+        with closing(parts):
+            return [b"".join(parts)]
+
+    return answer
+
+
 @contextmanager
 def served(app: Flask) -> Iterator[str]:
     """The address at which this process serves the application meanwhile."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    server = make_server("127.0.0.1", 0, app, threaded=True)
+    server = make_server("127.0.0.1", 0, with_closed_files(app), threaded=True)
     server.daemon_threads = True  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -84,6 +84,33 @@ def assert_fits(page: Page) -> None:
     )
 
 
+CUT = """() => {
+  const cut = [];
+  const say = (element, what) => cut.push(`${what}: ${element.outerHTML.slice(0, 160).replace(/\\s+/g, " ")}`);
+  const hides = (style, axis) => ["hidden", "clip"].includes(style[`overflow${axis}`]);
+  for (const element of document.body.querySelectorAll("*")) {
+    const style = getComputedStyle(element);
+    if (element.closest("svg, canvas, .uplot, .hidden-word, .skip, dialog:not([open])")) continue;
+    if (element.clientWidth < 2 || element.clientHeight < 2 || style.visibility === "hidden") continue;
+    const wide = element.scrollWidth > element.clientWidth + 1, high = element.scrollHeight > element.clientHeight + 2;
+    if (wide && hides(style, "X") && style.textOverflow !== "ellipsis") say(element, "cut at the right");
+    if (high && hides(style, "Y") && style.textOverflow !== "ellipsis") say(element, "cut below");
+    if (wide && ["auto", "scroll"].includes(style.overflowX) && !style.backgroundAttachment.includes("local"))
+      say(element, "scrolls sideways without a sign");
+    if (wide && style.overflowX === "visible" && element.matches(".btn, .pill, .tag, .segments > *, th, td"))
+      say(element, "sticks out");
+  }
+  return cut;
+}"""
+"""An ellipsis is a sign, and so is a shadow at the edge (CSS: a background that is attached to what scrolls)."""
+
+
+def assert_nothing_cut(page: Page) -> None:
+    """No text ends at an edge without a sign; names what does."""
+    cut = page.evaluate(CUT)
+    assert not cut, f"{page.url} at {page.viewport_size}:\n" + "\n".join(cut[:12])
+
+
 def take_screen(page: Page, name: str) -> Path:
     """A picture of the whole page in tests/output/screens, to be looked at."""
     SCREENS.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from tests.browser.page_checks import OF_COLOURS, RULES, assert_accessible, assert_fits
+from tests.browser.page_checks import OF_COLOURS, RULES, assert_accessible, assert_fits, assert_nothing_cut
 
 PICTURES = Path(__file__).parents[2] / "docs" / "screenshots"
 TAKES_PICTURES = os.environ.get("GROUNDCREW_SCREENSHOTS") == "1"
@@ -30,8 +31,18 @@ class Shown:
     is_long: bool = False
     """Whether what it shows is made where the long cases are played."""
 
-    def marked(self, *values: str) -> Any:
-        return pytest.param(*values, marks=[pytest.mark.long] if self.is_long or "ko" in values else [])
+
+LANGUAGES, THEMES, WIDTHS = ("en", "ko"), ("light", "dark"), (390, 1024, 1440)
+DRESSES = (
+    ("en", "light", 1440),
+    ("ko", "dark", 390),
+    ("en", "dark", 1024),
+    ("ko", "light", 1024),
+    ("en", "light", 390),
+    ("ko", "dark", 1440),
+)
+"""Any two of language, theme and width are seen together in one of these."""
+DESK = WIDTHS[-1]
 
 
 PAGES = {
@@ -176,6 +187,14 @@ SETTLED = """() => !document.querySelector(".htmx-request")
   && [...document.querySelectorAll("#estimate")].every((panel) => panel.querySelector(".estimate-say"))"""
 
 
+def dealt_dresses() -> list[Any]:
+    """(page, language, theme, width): each page in one dress, and neighbours, which are alike, in different ones."""
+    return [
+        pytest.param(name, *DRESSES[number % len(DRESSES)], marks=[pytest.mark.long] if shown.is_long else [])
+        for number, (name, shown) in enumerate(PAGES.items())
+    ]
+
+
 def open_settled(page: Page, path: str, status: int = 200) -> None:
     """Opens the page and waits for what scripts still bring."""
     answer = page.goto(path)
@@ -191,14 +210,20 @@ def look_at(page: Page, name: str, path: str, language: str, status: int = 200) 
 
 
 def show(page: Page, name: str, language: str) -> None:
-    """The open page in the light and in the dark; pictures only where they are wanted."""
+    """The open page in the light and in the dark; pictures of the desk's width only, where they are wanted."""
+    is_desk = page.viewport_size is not None and page.viewport_size["width"] == DESK
     for theme, rules in (("light", RULES), ("dark", OF_COLOURS)):
         page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
-        expect(page.locator("html")).to_have_attribute("data-bs-theme", theme)
-        assert_fits(page)
-        assert_accessible(page, rules)
-        if TAKES_PICTURES and (language == "en" or name in PAGES and PAGES[name].is_main):
+        check_dress(page, theme, rules)
+        if TAKES_PICTURES and is_desk and (language == "en" or name in PAGES and PAGES[name].is_main):
             take_picture(page, f"{name}.{language}.{theme}")
+
+
+def check_dress(page: Page, theme: str, rules: Sequence[str]) -> None:
+    expect(page.locator("html")).to_have_attribute("data-bs-theme", theme)
+    assert_fits(page)
+    assert_nothing_cut(page)
+    assert_accessible(page, rules)
 
 
 def take_picture(page: Page, name: str, height: int | None = None) -> None:

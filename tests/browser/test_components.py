@@ -144,6 +144,27 @@ def test_the_log_is_searched(page_in: PageIn) -> None:
     expect(page.locator("[data-found]")).to_have_text("2 / 20")
 
 
+def test_lines_of_the_log_have_times_and_can_be_filtered_by_level(page_in: PageIn, tape: Tape) -> None:
+    page = page_in("en")
+    settled(page, "/job?tab=log")
+    expect(page.locator("#L399 > time")).to_have_text("09:06:38")
+    expect(page.locator("#L400 > time")).to_have_text("")
+    tape.log += b"RuntimeError: no\nlast\n"
+    expect(page.locator("#L400 > time")).to_have_text("09:06:39")
+    expect(page.locator("#L401 > time")).to_have_attribute("title", "2026-11-20 09:06:40")
+    page.get_by_label("Lines", exact=True).select_option("errors")
+    expect(page.locator("#L400")).to_be_hidden()
+    expect(page.locator("#L401")).to_be_visible()
+    expect(page.locator("#L61")).to_be_hidden()
+    expect(page.locator("[data-count]")).to_have_text("2 of the last 402 lines")
+    page.get_by_label("Lines", exact=True).select_option("warnings")
+    expect(page.locator("#L61")).to_be_visible()
+    take_screen(page, "log-warnings.en")
+    page.reload()
+    expect(page.locator("#L61")).to_be_visible()
+    expect(page.locator("#L400")).to_be_hidden()
+
+
 def test_a_long_log_is_read_backwards_in_pieces(page_in: PageIn, tape: Tape) -> None:
     tape.log += b"".join(b"line %d\n" % number for number in range(30_000))
     page = page_in("en")

@@ -145,8 +145,8 @@ def test_a_live_page_says_that_nobody_is_signed_in(job_form: Page, office: Offic
 def test_a_form_that_was_sent_too_late_is_not_lost(page_in: PageIn, office: Office, javascript: bool) -> None:
     page = page_in(state=office.state(office.jisoo), javascript=javascript)
     page.route(
-        re.compile("/sign-in/again"), lambda route: route.abort()
-    )  # the page never notices that the session has ended
+        re.compile("/sign-in/again"), lambda _route: None
+    )  # The page never learns that the session has ended.
     page.goto(f"/workspaces/{office.workspace.id}/edit")
     page.fill("#description", "two\nlines")
     office.end_sessions()

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from cluster.services.context import Cluster
 from portal import create_app
+from tests.browser import straight_paths
 from tests.browser.conftest import PageIn
 from tests.browser.journey import (
     OWN_CODE,
@@ -26,9 +28,23 @@ from tests.browser.journey import (
     sign_in,
     type_secret,
 )
-from tests.browser.page_checks import assert_accessible, assert_fits
-from tests.browser.page_list import NO_PAGES, PAGES, SHOWN_ONCE, look_at, open_settled, show
+from tests.browser.page_checks import RULES
+from tests.browser.page_list import (
+    DRESSES,
+    LANGUAGES,
+    NO_PAGES,
+    PAGES,
+    SHOWN_ONCE,
+    THEMES,
+    WIDTHS,
+    check_dress,
+    dealt_dresses,
+    look_at,
+    open_settled,
+    show,
+)
 from tests.browser.repair_pages import RepairPages
+from tests.browser.straight_paths import Walk
 from tests.installation import an_installation
 
 LONG_MS = 60_000
@@ -46,6 +62,12 @@ def journey() -> Iterator[Journey]:
         yield Journey(installation, secret[1])
 
 
+@pytest.fixture(scope="module")
+def walks() -> dict[str, Walk]:
+    """The straight paths that the steps so far have walked."""
+    return {}
+
+
 @pytest.fixture
 def base_url(journey: Journey) -> str:
     return journey.url
@@ -57,12 +79,14 @@ def test_the_first_page_of_an_installation(page_in: PageIn, language: str) -> No
     look_at(page, "first-administrator", "/first-administrator", language)
 
 
-def test_the_secret_of_the_terminal_makes_the_first_administrator(page_in: PageIn, journey: Journey) -> None:
+def test_the_secret_of_the_terminal_makes_the_first_administrator(
+    page_in: PageIn, journey: Journey, walks: dict[str, Walk]
+) -> None:
     page = page_in()
     type_secret(page, "0000-0000-0000-0000", "hjkim")
     expect(page.get_by_role("alert").or_(page.locator(".problem")).first).to_be_visible()
-    type_secret(page, journey.secret, "hjkim")
-    expect(page.get_by_role("link", name="hjkim")).to_be_visible()
+    walks["administrator"] = Walk(page)
+    straight_paths.become_administrator(walks["administrator"], journey.secret, "hjkim", PASSWORD)
     page.get_by_role("button", name="Sign out").click()
     sign_in(page, "hjkim")
     expect(page.get_by_role("heading", level=1)).to_have_text("Dashboard")
@@ -71,9 +95,7 @@ def test_the_secret_of_the_terminal_makes_the_first_administrator(page_in: PageI
 
 def test_a_user_comes_in_by_a_link_that_works_once(page_in: PageIn, journey: Journey) -> None:
     page = page_in(state=journey.state("hjkim"))
-    journey.made["link"] = make_user(page, "jiwoo", "Jiwoo Park").removeprefix(f"{journey.url}/link/")
     link = make_user(page, "minji", "Minji Lee")
-    show(page, "user-link", "en")
     page.get_by_role("link", name="I have sent it").click()
     journey.keep("user", page)
     hers = page_in()
@@ -87,24 +109,29 @@ def test_a_user_comes_in_by_a_link_that_works_once(page_in: PageIn, journey: Jou
     assert again and again.status == 404
 
 
-def test_a_workspace_gets_both_units(page_in: PageIn, journey: Journey) -> None:
+def test_a_workspace_gets_both_units(page_in: PageIn, journey: Journey, walks: dict[str, Walk]) -> None:
     page = page_in(state=journey.state("hjkim"))
-    page.goto("/workspaces/new")
-    fill(page, {"name": "vision-lab", "units": "2", "manager": "minji"})
-    page.get_by_role("button", name="Make workspace").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("vision-lab")
+    walks["workspace"] = Walk(page)
+    straight_paths.make_workspace(walks["workspace"], "vision-lab", 2, "minji")
     journey.keep("workspace", page)
 
 
-def test_an_uploaded_archive_becomes_a_dataset(page_in: PageIn, journey: Journey) -> None:
+def test_one_form_invites_a_person_into_a_workspace(
+    page_in: PageIn, journey: Journey, walks: dict[str, Walk]
+) -> None:
+    page = page_in(state=journey.state("hjkim"))
+    walks["invitation"] = Walk(page)
+    link = straight_paths.invite(walks["invitation"], "jiwoo", "Jiwoo Park", "vision-lab")
+    journey.made["link"] = link.removeprefix(f"{journey.url}/link/")
+    show(page, "user-link", "en")
+
+
+def test_an_uploaded_archive_becomes_a_dataset(
+    page_in: PageIn, journey: Journey, walks: dict[str, Walk]
+) -> None:
     page = page_in(state=journey.state("minji"))
-    page.goto(journey.path("/workspaces/{workspace}/datasets/new"))
-    page.locator("#archive").set_input_files(
-        {"name": "shapes.zip", "mimeType": "application/zip", "buffer": archive_of_shapes()}
-    )
-    fill(page, {"name": "shapes"})
-    page.get_by_role("button", name="Upload").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("shapes")
+    walks["upload"] = Walk(page)
+    straight_paths.upload_dataset(walks["upload"], "shapes", archive_of_shapes())
     journey.keep("dataset", page)
     # The page follows the import by itself.
     expect(page.get_by_text("300 images")).to_be_visible(timeout=LONG_MS)
@@ -112,33 +139,40 @@ def test_an_uploaded_archive_becomes_a_dataset(page_in: PageIn, journey: Journey
         expect(page.get_by_role("region", name="Images by class")).to_contain_text(shape)
 
 
-def test_trainings_of_both_kinds_are_made(page_in: PageIn, journey: Journey) -> None:
+def test_a_training_of_a_built_in_model_is_made(
+    page_in: PageIn, journey: Journey, walks: dict[str, Walk]
+) -> None:
     page = page_in(state=journey.state("minji"))
-    page.goto(journey.path("/workspaces/{workspace}/trainings/new"))
-    fill(page, {"name": "shapes-lenet"})
-    page.get_by_role("button", name="Make training").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("shapes-lenet")
+    walks["built-in"] = Walk(page)
+    straight_paths.make_built_in_training(walks["built-in"], "shapes-lenet")
     journey.keep("lenet", page)
-    page.goto(journey.path("/workspaces/{workspace}/trainings/new?kind=advanced"))
-    page.locator("#code").set_input_files(OWN_CODE)
-    fill(page, {"name": "noisy-descent"})
-    page.get_by_role("button", name="Make training").click()
+
+
+def test_own_code_is_a_running_job(page_in: PageIn, journey: Journey, walks: dict[str, Walk]) -> None:
+    page = page_in(state=journey.state("minji"))
+    values = {"name": "descent-long", "arguments": "6000", "launcher": "plain", "units": "1"}
+    walks["own code"] = Walk(page)
+    straight_paths.run_own_code(walks["own code"], "noisy-descent", OWN_CODE, values)
+    journey.keep("running", page)
+    expect(page.locator(".pill")).to_have_text("Running", timeout=LONG_MS)
+    page.get_by_role("link", name="noisy-descent").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("noisy-descent")
     journey.keep("own", page)
 
 
-def test_two_jobs_run_and_the_third_starts_by_itself_when_one_ends(page_in: PageIn, journey: Journey) -> None:
+def test_two_jobs_run_and_the_third_starts_by_itself_when_one_ends(
+    page_in: PageIn, journey: Journey, walks: dict[str, Walk]
+) -> None:
     page = page_in(state=journey.state("minji"))
     own, lenet = int(journey.path("{own}")), int(journey.path("{lenet}"))
     script = {"script": OWN_CODE.name, "launcher": "plain", "units": "1"}
-    make_job(page, own, {"name": "descent-long", "arguments": "6000", **script})
-    journey.keep("running", page)
-    expect(page.locator(".pill")).to_have_text("Running", timeout=LONG_MS)
     make_job(page, own, {"name": "descent-short", "arguments": "100", "time_limit": "5m", **script})
     journey.keep("short", page)
     expect(page.locator(".pill")).to_have_text("Running", timeout=LONG_MS)
     third = page_in(state=journey.state("minji"))
-    make_job(third, lenet, {"name": "shapes-1", "units": "1", "variables.epochs": "4"})
+    walks["job"] = Walk(third)
+    values = {"name": "shapes-1", "units": "1", "variables.epochs": "4"}
+    straight_paths.start_job_of(walks["job"], lenet, values)
     journey.keep("finished", third)
     third.evaluate("() => window.neverLeft = true")
 
@@ -165,15 +199,21 @@ def test_two_jobs_run_and_the_third_starts_by_itself_when_one_ends(page_in: Page
     assert third.evaluate("() => window.neverLeft")
 
 
-def test_several_values_become_a_sweep_that_is_compared(page_in: PageIn, journey: Journey) -> None:
+def test_several_values_become_a_sweep_that_is_compared(
+    page_in: PageIn, journey: Journey, walks: dict[str, Walk]
+) -> None:
     """On the one unit that the long job leaves free: one after the other."""
     page = page_in(state=journey.state("minji"))
-    page.goto(journey.path("/trainings/{own}/jobs/new"))
-    script = {"script": OWN_CODE.name, "launcher": "plain", "units": "1", "arguments": "{steps}"}
-    fill(page, {"name": "descent", "values": "steps = 4, 8", **script})
-    expect(page.locator("#estimate")).to_contain_text("descent-steps=8")
-    page.get_by_role("button", name="Make 2 jobs").click()
-    expect(page).to_have_url(re.compile(r"/sweeps/\d+$"))
+    workspace = int(journey.path("{workspace}"))
+    values = {
+        "name": "descent",
+        "values": "steps = 4, 8",
+        "arguments": "{steps}",
+        "launcher": "plain",
+        "units": "1",
+    }
+    walks["sweep"] = Walk(page)
+    straight_paths.start_sweep(walks["sweep"], workspace, "noisy-descent", 2, values)
     journey.keep("sweep", page)
     expect(page.locator("#job-head")).to_contain_text("2 of 2 ended", timeout=LONG_MS)
     expect(page.get_by_role("columnheader", name="steps")).to_be_visible()
@@ -204,7 +244,26 @@ def log_and_graph_grow(page: Page, journey: Journey) -> None:
     page.goto(journey.path("/jobs/{short}"))
 
 
-def test_every_form_works_without_scripts(page_in: PageIn, journey: Journey) -> None:
+def test_a_new_version_of_the_code_is_run(page_in: PageIn, journey: Journey, walks: dict[str, Walk]) -> None:
+    page = page_in(state=journey.state("minji"))
+    walks["version"] = Walk(page)
+    code = OWN_CODE.read_bytes().replace(b"descended", b"arrived")
+    script = {"name": OWN_CODE.name, "mimeType": "text/x-python", "buffer": code}
+    straight_paths.run_new_version(
+        walks["version"],
+        int(journey.path("{own}")),
+        script,
+        {"arguments": "4", "launcher": "plain", "units": "1"},
+    )
+    expect(page.locator(".pill")).to_have_text("Finished", timeout=LONG_MS)
+
+
+def test_a_token_for_the_command_is_made(page_in: PageIn, journey: Journey, walks: dict[str, Walk]) -> None:
+    walks["token"] = Walk(page_in(state=journey.state("minji")))
+    assert straight_paths.make_token(walks["token"], "laptop").startswith("gc_")
+
+
+def test_every_form_works_without_scripts(page_in: PageIn, journey: Journey, walks: dict[str, Walk]) -> None:
     """Sign in, a workspace, a dataset, a training, a job, and stopping it."""
     page = page_in(javascript=False)
     sign_in(page, "hjkim")
@@ -213,9 +272,19 @@ def test_every_form_works_without_scripts(page_in: PageIn, journey: Journey) -> 
     page.get_by_role("button", name="Make workspace").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("next-year")
 
-    page.goto(journey.path("/workspaces/{workspace}/datasets/new?way=sample"))
-    page.get_by_role("button", name="Make sample digits").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("digits")
+    page = page_in(javascript=False)
+    walks["no scripts"] = Walk(page)
+    straight_paths.sign_in_without_scripts(walks["no scripts"], "minji", PASSWORD)
+    expect(page.locator("#script")).to_have_value(OWN_CODE.name)
+    fill(page, {"units": "3"})
+    page.get_by_role("button", name="Check").click()
+    expect(page.get_by_role("alert")).to_contain_text("2")
+    straight_paths.start_job(walks["no scripts"], {"units": "2", "arguments": "6000"})
+    expect(page.locator(".pill")).to_have_text("Waiting")
+    journey.keep("waiting", page)
+
+    walks["sample"] = Walk(page)
+    straight_paths.make_sample_digits(walks["sample"], int(journey.path("{workspace}")))
     page.goto(journey.path("/workspaces/{workspace}/datasets/new"))
     page.locator("#archive").set_input_files(
         {"name": "again.zip", "mimeType": "application/zip", "buffer": archive_of_shapes()}
@@ -229,24 +298,19 @@ def test_every_form_works_without_scripts(page_in: PageIn, journey: Journey) -> 
     page.get_by_role("button", name="Make training").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("without-scripts")
 
-    page.goto(journey.path("/trainings/{own}/jobs/new"))
-    fill(page, {"script": OWN_CODE.name, "arguments": "6000", "units": "3"})
-    page.get_by_role("button", name="Check").click()
-    expect(page.get_by_role("alert")).to_contain_text("2")
-    fill(page, {"units": "2"})
-    page.get_by_role("button", name="Make 1 job").click()
-    expect(page.locator(".pill")).to_have_text("Waiting")
-    journey.keep("waiting", page)
-
     page.goto(journey.path("/trainings/{own}/jobs/new?before={running}"))
     fill(page, {"arguments": "5000"})
     page.get_by_role("button", name="Make 1 job").click()
     expect(page.locator(".pill")).to_have_text(re.compile("Waiting|Starting|Running"))
     journey.keep("stopped", page)
-    page.get_by_role("link", name="Stop").click()
-    page.get_by_role("button", name=journey.path("Stop job-{stopped}")).click()
+    walks["stop"] = Walk(page)
+    straight_paths.stop_job(walks["stop"], int(journey.path("{stopped}")))
     page.goto(journey.path("/jobs/{stopped}"))
     expect(page.locator(".pill")).to_have_text(re.compile("Stopp(ing|ed)"))
+
+
+def test_no_straight_path_is_longer_than_it_was_in_the_first_trial(walks: dict[str, Walk]) -> None:
+    straight_paths.check_walks(walks, straight_paths.TABLE.read_text())
 
 
 @pytest.mark.long
@@ -258,25 +322,35 @@ def test_a_repair_is_clicked_and_shows_itself_until_its_verdict(page_in: PageIn,
     journey.made["repair"] = run
 
 
-SEEN = [page.marked(language, name) for language in ("en", "ko") for name, page in PAGES.items()]
-"""Every page in English; in Korean those that everybody comes by, on a phone. `make test-all` looks at all in both."""
+@pytest.mark.parametrize(("name", "language", "theme", "width"), dealt_dresses())
+def test_everybody_can_use_every_page(
+    visit: PageIn, journey: Journey, name: str, language: str, theme: str, width: int
+) -> None:
+    """Each page in one dress; `make test-all` looks at it in all of them."""
+    page = visit(PAGES[name].who, language, width=width, state=journey.state(PAGES[name].who))
+    page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+    open_settled(page, journey.path(PAGES[name].path), PAGES[name].status)
+    expect(page.locator("html")).to_have_attribute("lang", language)
+    check_dress(page, theme, RULES)
 
 
-@pytest.mark.parametrize(("language", "name"), SEEN)
-def test_everybody_can_use_every_page(visit: PageIn, journey: Journey, language: str, name: str) -> None:
+@pytest.mark.long
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_is_whole_in_every_dress(
+    visit: PageIn, journey: Journey, name: str, language: str, width: int
+) -> None:
     """In the light, and after dusk: the system turns dark while the page is open."""
     who = PAGES[name].who
-    page = visit(who, language, state=journey.state(who))
+    page = visit(who, language, width=width, state=journey.state(who))
     look_at(page, name, journey.path(PAGES[name].path), language, PAGES[name].status)
 
 
-@pytest.mark.parametrize("name", [page.marked(name) for name, page in PAGES.items() if page.is_main])
-def test_a_phone_needs_no_sideways_scrolling(visit: PageIn, journey: Journey, name: str) -> None:
-    who = PAGES[name].who
-    page = visit(who, "ko", width=390, height=844, state=journey.state(who))
-    open_settled(page, journey.path(PAGES[name].path), PAGES[name].status)
-    assert_fits(page)
-    assert_accessible(page)
+def test_any_two_of_language_theme_and_width_are_seen_together() -> None:
+    for one, other in ((LANGUAGES, THEMES), (LANGUAGES, WIDTHS), (THEMES, WIDTHS)):
+        assert all(any({*pair} <= {*dress} for dress in DRESSES) for pair in product(one, other))
+    assert len(DRESSES) < len(PAGES)
 
 
 def test_no_page_is_forgotten(light_cluster: Cluster) -> None:

@@ -1,13 +1,16 @@
-"""Changes the audit as somebody with the database's own password would."""
+"""Changes the audit as somebody to whom the database refuses nothing would."""
+
+from contextlib import closing
 
 from sqlalchemy import text
 
 from cluster.store.engine import Store
+from tests.databases import superuser_url
 
 
 def tamper(store: Store, *statements: str) -> None:
     """Triggers off first."""
-    with store.write() as session:
+    with closing(Store(superuser_url(store.address))) as unrefused, unrefused.write() as session:
         if store.is_sqlite:
             for table in ("audit_entries", "audit_seals"):
                 for kind in ("update", "delete", "replace"):

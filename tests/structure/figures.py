@@ -13,6 +13,7 @@ from tests.structure.source import ROOT, Module, Source
 
 MOST_MODULES = 20
 MOST_IMPORTS = 15
+MOST_FUNCTION_LINES = 60
 SHORT_LINES = 60
 CATALOGUES = ("cluster/words/english",)
 """Folders of word tables: one file per topic, however many there are."""
@@ -39,6 +40,8 @@ class Figures:
     untested: list[str]
     fragments: list[str]
     """Modules shorter than SHORT_LINES with one importer, in the same folder."""
+    long_functions: dict[str, int]
+    """`path:name` of each function with more than MOST_FUNCTION_LINES lines, and its lines."""
 
 
 def measure(source: Source) -> Figures:
@@ -57,6 +60,7 @@ def measure(source: Source) -> Figures:
         testable=len(testable),
         untested=untested,
         fragments=find_fragments(source),
+        long_functions=find_long_functions(source),
     )
 
 
@@ -219,6 +223,16 @@ def find_fragments(source: Source) -> list[str]:
     ]
 
 
+def find_long_functions(source: Source) -> dict[str, int]:
+    """From the line of `def` to the last line, its docstring included; decorators do not count."""
+    lines = {
+        f"{module.path}:{node.name}": (node.end_lineno or node.lineno) - node.lineno + 1
+        for module in source.modules
+        for node in module.functions
+    }
+    return {place: count for place, count in lines.items() if count > MOST_FUNCTION_LINES}
+
+
 def describe(figures: Figures) -> str:
     share = 100 * len(figures.many_imports) / figures.modules
     same_path = 100 * figures.tested / figures.testable
@@ -238,6 +252,8 @@ def describe(figures: Figures) -> str:
         *(f"    without: {path}" for path in figures.untested),
         f"fragments (one importer beside, < {SHORT_LINES} lines)   {len(figures.fragments)}",
         *(f"    {path}" for path in figures.fragments),
+        f"functions with more than {MOST_FUNCTION_LINES} lines            {len(figures.long_functions)}",
+        *(f"    {place}: {count}" for place, count in figures.long_functions.items()),
     ]
     return "\n".join(lines)
 

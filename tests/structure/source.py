@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,15 +22,15 @@ class Module:
     def tree(self) -> ast.Module:
         return ast.parse(self.text)
 
-    @property
+    @cached_property
     def name(self) -> str:
         return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
-    @property
+    @cached_property
     def stem(self) -> str:
         return Path(self.path).stem
 
-    @property
+    @cached_property
     def folder(self) -> str:
         return str(Path(self.path).parent)
 
@@ -44,6 +44,13 @@ class Module:
             node
             for node in self.tree.body
             if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        ]
+
+    @cached_property
+    def functions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+        """Methods and functions inside of functions too."""
+        return [
+            node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         ]
 
     @cached_property
@@ -62,9 +69,15 @@ class Source:
         flat = [module for module in self.modules if module.folder.startswith("worker/inside")]
         self.flat = {module.stem: module for module in flat}
         """Modules that run from one flat folder import each other by their bare names."""
+        self.imports: dict[str, list[tuple[Module, str | None]]] = {}
 
-    def imported(self, module: Module) -> Iterator[tuple[Module, str | None]]:
+    def imported(self, module: Module) -> list[tuple[Module, str | None]]:
         """Each module of the product that `module` imports, with the name that it takes from it (None: itself)."""
+        if module.path not in self.imports:
+            self.imports[module.path] = list(self.resolve_imports(module))
+        return self.imports[module.path]
+
+    def resolve_imports(self, module: Module) -> Iterator[tuple[Module, str | None]]:
         for statement in module.import_statements:
             if isinstance(statement, ast.Import):
                 for alias in statement.names:
@@ -90,6 +103,12 @@ class Source:
             return statement.module or ""
         parts = module.path.removesuffix(".py").split("/")[: -statement.level]
         return ".".join([*parts, *([statement.module] if statement.module else [])])
+
+
+@cache
+def read_source() -> Source:
+    """Read and parse this checkout once in each process, however many tests look at it."""
+    return Source()
 
 
 def read_modules(root: Path) -> Iterator[Module]:

@@ -1,5 +1,6 @@
 """Reads this machine's name, boot id, system, processors, memory, disk and network interfaces."""
 
+import json
 import os
 import platform
 import socket
@@ -13,6 +14,8 @@ from cluster.services.storage.disk_space import read_disk_usage
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 INFINIBAND = Path("/sys/class/infiniband")
 NETWORK = Path("/sys/class/net")
+INTERFACE_PURPOSES = Path("/etc/groundcrew/agent/interfaces.json")
+"""Written by the role `agent`."""
 
 
 def read_host_name() -> str:
@@ -66,6 +69,15 @@ def read_interfaces() -> list[dict[str, Any]]:
                 }
             )
     return found
+
+
+def read_interface_purposes(path: Path = INTERFACE_PURPOSES) -> dict[str, list[str]]:
+    """The interfaces by purpose that the installer wrote; empty where it wrote none that can be read."""
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def is_container_end(name: str, network: Path = NETWORK) -> bool:

@@ -33,7 +33,7 @@ def open_backup_database(settings: Settings) -> BackupDatabase:
         # Importing its driver takes long, so it is imported only where it is used.
         from worker.backups.postgresql import PostgresqlDatabase
 
-        return PostgresqlDatabase(make_url(settings.database_url))
+        return PostgresqlDatabase(make_url(settings.owner_url))
     return SqliteDatabase(settings)
 
 

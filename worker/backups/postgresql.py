@@ -18,6 +18,7 @@ from sqlalchemy.engine import URL
 
 from cluster.domain.errors import Refused, Unavailable
 from cluster.store.engine import Store
+from cluster.store.sql.roles import grant_statements
 from worker.backups.database_contents import read_summary
 from worker.backups.errors import BackupBroken, raise_if_disk_full
 from worker.backups.protocols import DatabaseDump
@@ -52,7 +53,7 @@ class PostgresqlScratch:
 
     def load(self, text: IO[bytes]) -> None:
         pieces = iter(partial(text.read, PIECE), b"") if self.is_to_stay else make_tables_unlogged(text)
-        problem = load_sql(self.address, pieces)
+        problem = load_sql(self.address, chain(pieces, grant_text(self.address)))
         if problem:
             raise_if_disk_full(problem)
             raise BackupBroken("broken.unreadable", said=problem)
@@ -125,7 +126,7 @@ class PostgresqlDatabase:
         with connect_psycopg(self.url) as connection:
             gone = [statement.as_bytes(connection) + b";\n" for statement in drop_statements(connection)]
         with PostgresqlDatabase(scratch.address).open_dump() as reading:
-            problem = load_sql(self.url, chain(gone, reading.pieces))
+            problem = load_sql(self.url, chain(gone, reading.pieces, grant_text(self.url)))
         if problem:
             raise Unavailable("restore.not_taken", problem=problem)
         return None
@@ -196,6 +197,11 @@ def load_sql(url: URL, pieces: Iterable[bytes]) -> str:
     return "" if code == 0 else said[-LAST_WORDS:] or f"psql ended with exit code {code}"
 
 
+def grant_text(url: URL) -> Iterator[bytes]:
+    """The privileges of the roles, because a dump contains none."""
+    yield from (f"{statement};\n".encode() for statement in grant_statements(url))
+
+
 def make_tables_unlogged(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Makes the tables of a drill unlogged, so that loading them does not delay other writers by the server's log."""
     is_row = False
@@ -228,7 +234,11 @@ def clear_scratch(url: URL, scratch: URL) -> None:
             return
         if can_create_database(connection):
             name = sql.Identifier(str(scratch.database))
-            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+            try:
+                connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+            except psycopg.errors.InsufficientPrivilege:
+                # Only a superuser may end an autovacuum by force. Without force the server itself ends it.
+                connection.execute(sql.SQL("DROP DATABASE {}").format(name))
             return
     with connect_psycopg(scratch) as connection:
         for statement in drop_statements(connection):

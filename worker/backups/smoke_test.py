@@ -1,6 +1,9 @@
-"""Start a portal on the restored scratch database and open four pages as an administrator."""
+"""Start a portal on the restored scratch database, as the services' role and user, and open four pages as an
+administrator.
+"""
 
 import os
+import pwd
 import secrets
 import signal
 import subprocess
@@ -11,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import httpx
 from sqlalchemy import select
@@ -22,6 +26,7 @@ from cluster.services.context import Cluster
 from cluster.services.people.sessions import begin_session
 from cluster.settings import Settings
 from cluster.store.engine import Store
+from cluster.store.sql.roles import services_url
 from cluster.store.users import User
 from worker.backups.errors import BackupBroken
 
@@ -64,6 +69,7 @@ def run_scratch_portal(settings: Settings, url: str, folder: Path) -> Iterator[h
         log.open("w+") as words,
         subprocess.Popen(
             command,
+            **portal_identity(settings, folder),
             env=portal_variables(settings, url, folder),
             stdin=subprocess.DEVNULL,
             stdout=words,
@@ -79,12 +85,25 @@ def run_scratch_portal(settings: Settings, url: str, folder: Path) -> Iterator[h
             stop_portal(portal)
 
 
+def portal_identity(settings: Settings, folder: Path) -> dict[str, Any]:
+    """The arguments by which root starts the portal as the services' user, to whom the folder is given. Else none."""
+    if os.geteuid() != 0 or not settings.service_user:
+        return {}
+    account = pwd.getpwnam(settings.service_user)
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        os.fchown(opened, account.pw_uid, account.pw_gid)
+    finally:
+        os.close(opened)
+    return {"user": settings.service_user, "group": settings.service_user, "extra_groups": []}
+
+
 def portal_variables(settings: Settings, url: str, folder: Path) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LANG") if name in os.environ}
     return kept | {
         "GROUNDCREW_STATE_DIR": str(folder),
         "GROUNDCREW_CACHE_DIR": str(folder),
-        "GROUNDCREW_DATABASE_URL": url,
+        "GROUNDCREW_DATABASE_URL": services_url(url),
         "GROUNDCREW_REDIS_URL": f"unix://{folder}/no-redis.sock",
         "GROUNDCREW_PORT": str(settings.port),
         "GROUNDCREW_SECRET_KEY": secrets.token_urlsafe(32),

@@ -226,9 +226,11 @@ def check_signature(folder: Path, manifest: bytes, trusted: str | None) -> str:
 def find_strangers(folder: Path) -> Iterator[BundleSentence]:
     """Yields a sentence for each path that somebody else than root, or than who checks, may change or replace."""
     owners = {0, os.geteuid()}
-    for path in [*reversed(folder.parents), folder, *sorted(folder.rglob("*"))]:
+    # A link on the way is named in the first, and where it leads in the second.
+    above = sorted({*folder.parents, *folder.resolve().parents})
+    for path in [*above, folder, *sorted(folder.resolve().rglob("*"))]:
         status = path.lstat()
-        is_above = path in folder.parents
+        is_above = path in above
         # In a folder with the sticky bit nobody replaces what belongs to others.
         is_open = status.st_mode & 0o022 and not (is_above and status.st_mode & stat.S_ISVTX)
         if status.st_uid not in owners:

@@ -13,15 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from cluster import words
-from cluster.domain.errors import GroundcrewError
+from cluster.domain.errors import Conflict, GroundcrewError
 from cluster.domain.states import EnvironmentState
 from cluster.services.images.default_images import record_images
 from cluster.services.images.environments import read_default_environment
+from cluster.services.nodes.forgotten_nodes import forget_node_by_name
 from cluster.services.nodes.node_tokens import create_node_token, is_node_token_valid, revoke_node_token
 from cluster.services.people.first_administrator import (
     issue_first_administrator_secret,
     needs_first_administrator,
 )
+from cluster.services.people.users import service_actor
 from cluster.settings import Settings
 from cluster.store.migrate import upgrade_database
 from worker.adapters.job_runtime import install_runtime, runtime_folder
@@ -100,9 +102,20 @@ def ensure_node_token(settings: Settings, chosen: argparse.Namespace) -> Command
     return {"changed": True, "token": create_node_token(cluster, chosen.name, has_executor)}
 
 
-def revoke_node(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
-    """Revokes the node's token."""
-    return {"changed": revoke_node_token(open_cluster(settings), chosen.name)}
+def forget_host(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
+    """Forgets the node and its token.
+
+    With --stopped its agent has just been stopped, so that its last heartbeat does not count; if jobs still hold
+    units there, its token alone is revoked, and the node is given up like any silent one.
+    """
+    cluster = open_cluster(settings)
+    try:
+        is_known = forget_node_by_name(cluster, service_actor(cluster), chosen.name, chosen.stopped)
+    except Conflict:
+        if not chosen.stopped:
+            raise
+        is_known = False
+    return {"changed": revoke_node_token(cluster, chosen.name) or is_known}
 
 
 def drain_host(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
@@ -123,7 +136,7 @@ COMMANDS = {
     "first-administrator": issue_administrator_secret,
     "certificates": ensure_certificates,
     "node-token": ensure_node_token,
-    "forget-node": revoke_node,
+    "forget-node": forget_host,
     "drain": drain_host,
     "undrain": undrain_host,
 }
@@ -140,6 +153,8 @@ def main(arguments: list[str]) -> int:
             each.add_argument("name")
         if verb == "node-token":
             each.add_argument("--executor", action="store_true", help="jobs can be started there")
+        if verb == "forget-node":
+            each.add_argument("--stopped", action="store_true", help="its agent has just been stopped")
         if verb == "drain":
             each.add_argument("--at-most", type=int, default=3600, help="seconds to wait for running jobs")
         if verb == "images":

@@ -19,6 +19,7 @@ from sqlalchemy.exc import DBAPIError
 
 from cluster.domain.kubernetes.suggested_repairs import CERTIFICATES_FACT
 from cluster.domain.nodes.gpu_minors import MINORS_FACT
+from cluster.domain.nodes.node_networks import PURPOSES_FACT
 from cluster.domain.states import UnitKind, UnitState
 from cluster.files.atomic import write_atomically
 from cluster.gc_freeze import freeze_startup_objects
@@ -83,6 +84,8 @@ def read_node_facts(storage: Path, gpus: GpuInventory) -> dict[str, Any]:
     facts = host.read_facts(storage) | {
         key: value for key, value in (("driver", gpus.driver), ("fabric", host.read_fabric())) if value
     }
+    if purposes := host.read_interface_purposes():
+        facts[PURPOSES_FACT] = purposes
     if ends := read_expiry_dates():
         facts[CERTIFICATES_FACT] = ends
     if minors := {gpu.uuid: gpu.minor for gpu in gpus.gpus if gpu.minor is not None}:

@@ -13,7 +13,7 @@ from cluster.domain.errors import Conflict
 from cluster.services.context import Cluster
 from cluster.services.nodes.drains import drain_node, read_drain_effect, undrain_node
 from cluster.services.people.users import service_actor
-from cluster.store.nodes import Node
+from cluster.store.nodes import IS_NODE_KNOWN, Node
 
 REBOOT_REASON = "The installer starts this host anew"
 POLL_SECONDS = 2
@@ -57,4 +57,4 @@ def undrain_after_reboot(cluster: Cluster, name: str) -> bool:
 
 def find_node_by_name(cluster: Cluster, name: str) -> Node | None:
     with cluster.store.read() as session:
-        return session.scalar(select(Node).where(Node.name == name))
+        return session.scalar(select(Node).where(Node.name == name, IS_NODE_KNOWN))

@@ -4,6 +4,7 @@ import xmlrpc.client
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from cluster.domain.states import TaskQueue
 from cluster.settings import Settings
 from worker.adapters.health_probes import database_problem, portal_status, redis_problem
 from worker.bootstrap.paths import CLONE, InstallationPaths
@@ -69,7 +70,8 @@ def describe_status(stand: InstallationStatus, settings: Settings) -> Iterator[s
 
 def has_no_task_worker(stand: InstallationStatus, settings: Settings) -> bool:
     """Whether no task worker takes repairs. On servers the repair worker polls the rows and needs no Redis."""
-    return bool(stand.redis_error) and not settings.installation_kind.capabilities.polls_repairs
+    polled = settings.installation_kind.capabilities.polled_queues
+    return bool(stand.redis_error) and TaskQueue.REPAIR not in polled
 
 
 def describe_limits(stand: InstallationStatus, settings: Settings) -> Iterator[str]:

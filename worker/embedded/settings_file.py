@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cluster.files.atomic import UNFINISHED, write_atomically
-from cluster.settings import MissingSettings, Settings
+from cluster.settings import Settings
+from cluster.settings_reader import MissingSettings
 from worker.bootstrap.paths import InstallationPaths, find_installation_paths
 from worker.bootstrap.terminal import exit_with_error
 

@@ -19,7 +19,8 @@ import psutil
 from cluster import words
 from cluster.domain.errors import GroundcrewError
 from cluster.portal_paths import HEALTH
-from cluster.settings import MissingSettings, Settings
+from cluster.settings import Settings
+from cluster.settings_reader import MissingSettings
 from cluster.store.migrate import check_database, upgrade_database
 from worker.adapters.job_runtime import install_runtime
 from worker.adapters.portal_certificates import ensure_authority, ensure_certificate

@@ -94,6 +94,12 @@ def rank_positions(counts: List[int], index: int) -> List[Dict[str, str]]:
     return found
 
 
+def own_interface(interfaces: str, folder: str = "/sys/class/net") -> str:
+    """The first of the gang's interfaces that is here: hosts may name theirs differently, and Gloo takes one."""
+    names = interfaces.split(",")
+    return next((name for name in names if os.path.exists(os.path.join(folder, name))), names[0])
+
+
 def start_gloo(counts: List[int], index: int, address: str, interface: str, rank: List[str]) -> int:
     if index == 0:
         server = ThreadingHTTPServer(("", PORT), RendezvousHandler)
@@ -101,7 +107,7 @@ def start_gloo(counts: List[int], index: int, address: str, interface: str, rank
     shared = {
         "HOROVOD_CONTROLLER": "gloo",
         "HOROVOD_CPU_OPERATIONS": "gloo",
-        "HOROVOD_GLOO_IFACE": interface,
+        "HOROVOD_GLOO_IFACE": own_interface(interface),
         "HOROVOD_GLOO_RENDEZVOUS_ADDR": wait_for_address(address),
         "HOROVOD_GLOO_RENDEZVOUS_PORT": str(PORT),
         "HOROVOD_HOSTNAME": "%s-%d" % (address, index),
@@ -138,7 +144,7 @@ def start_torchrun(counts: List[int], index: int, address: str, interface: str, 
     words = [sys.executable, "-m", "torch.distributed.run", "--nnodes", str(len(counts))]
     words += ["--node-rank", str(index), "--nproc-per-node", str(counts[index])]
     words += ["--master-addr", address, "--master-port", str(PORT), "--no-python"]
-    environment = dict(os.environ, NCCL_SOCKET_IFNAME=interface, GLOO_SOCKET_IFNAME=interface)
+    environment = dict(os.environ, NCCL_SOCKET_IFNAME=interface, GLOO_SOCKET_IFNAME=own_interface(interface))
     os.execve(sys.executable, words + rank, environment)
 
 

@@ -24,6 +24,7 @@ class PeriodicWork(StrEnum):
     WORKSPACE_FOLDERS = auto()
     EXPIRY = auto()
     FILE_DELETIONS = auto()
+    WORKSPACE_SIZES = auto()
     WHOLE_QUEUE = auto()
     QUEUE_TOTALS = auto()
     PROGRESS = auto()
@@ -44,6 +45,7 @@ PERIODS: Mapping[PeriodicWork, float] = MappingProxyType(
         PeriodicWork.WORKSPACE_FOLDERS: 1.0,  # Also if the event of a new workspace was lost.
         PeriodicWork.EXPIRY: 1.0,
         PeriodicWork.FILE_DELETIONS: 1.0,
+        PeriodicWork.WORKSPACE_SIZES: 5.0,  # A measurement itself begins every 300 s.
         PeriodicWork.WHOLE_QUEUE: 1.0,  # While events come so fast that no pass is without one.
         PeriodicWork.QUEUE_TOTALS: 10.0,
         PeriodicWork.PROGRESS: 5.0,

@@ -14,6 +14,7 @@ from worker.scheduling.cadence import PeriodicWork
 from worker.scheduling.clock_watch import ClockWatch
 from worker.scheduling.node_watch import NodeWatch
 from worker.scheduling.usage import watch_progress
+from worker.scheduling.workspace_sizes import WorkspaceSizes
 
 Work = Callable[[HeldLease], object]
 
@@ -24,6 +25,7 @@ def periodic_work(cluster: Cluster, clocks: ClockWatch, nodes: NodeWatch) -> Map
         PeriodicWork.EXPIRY: partial(expire_leases_and_nodes, cluster, clocks, nodes),
         PeriodicWork.QUEUE_TOTALS: partial(refresh_queue_totals, cluster),
         PeriodicWork.PROGRESS: partial(watch_progress, cluster),
+        PeriodicWork.WORKSPACE_SIZES: WorkspaceSizes(cluster).advance,
         PeriodicWork.OFFLINE_REPAIRS: lambda held: record_keeping.import_offline_repairs(cluster),
         PeriodicWork.AUDIT_SEALS: lambda held: record_keeping.seal_access_log(cluster),
         PeriodicWork.NIGHTLY_BACKUP: partial(record_keeping.request_backup, cluster, clocks),

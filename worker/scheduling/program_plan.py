@@ -5,6 +5,7 @@ from pathlib import Path
 
 from cluster.domain.jobs import launch
 from cluster.domain.jobs.resume_points import ResumePoint
+from cluster.domain.nodes import node_networks
 from cluster.domain.states import Launcher, TrainingKind
 from cluster.services.storage import folders
 from cluster.settings import Settings
@@ -101,10 +102,19 @@ def program_variables(settings: Settings, attempt: Attempt, paths: ProgramPaths)
     variables |= read_environment_variables(paths.environment)
     if paths.checkpoints is not None:
         variables["GROUNDCREW_RESUME"] = paths.checkpoints
+    if job.units > 1 and settings.executor.capabilities.shares_host_network:
+        variables |= node_networks.network_variables(job_interfaces(settings, attempt))
     if allocated_gpus(attempt) and not settings.executor.capabilities.is_local:
         # The node chooses which of its GPUs they are: all that the program sees are its own.
         del variables["CUDA_VISIBLE_DEVICES"]
     return variables
+
+
+def job_interfaces(settings: Settings, attempt: Attempt) -> tuple[str, ...]:
+    """Over which the ranks of the attempt meet."""
+    facts = {unit.node.name: unit.node.facts for unit in allocated_units(attempt)}
+    shares_host_network = settings.executor.capabilities.shares_host_network
+    return node_networks.rank_interfaces([*facts.values()], shares_host_network)
 
 
 def choose_gang_launch(
@@ -119,12 +129,15 @@ def choose_gang_launch(
     if settings.executor.capabilities.is_local or len(by_node) < 2:
         return GangKind.NONE, plan
     workdir = f"{job_folders.out}/work" if paths.code else job_folders.out
+    interfaces = job_interfaces(settings, attempt)
     if job.launcher is Launcher.HOROVOD and settings.horovod_over == "mpi":
-        return GangKind.MPI, launch.mpi_launch_plan(plan, python, job_folders.runtime, workdir, names)
+        return GangKind.MPI, launch.mpi_launch_plan(
+            plan, python, job_folders.runtime, workdir, names, interfaces
+        )
     pods = launch.units_per_pod([units for _, units in by_node])
     name = object_names.run_name(job.id, attempt.number)
     return GangKind.INDEXED, launch.pod_launch_plan(
-        plan, job.launcher, python, job_folders.runtime, pods, f"{name}-0.{name}"
+        plan, job.launcher, python, job_folders.runtime, pods, f"{name}-0.{name}", interfaces
     )
 
 

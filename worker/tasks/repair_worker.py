@@ -7,21 +7,18 @@ import threading
 import time
 
 import structlog
-from sqlalchemy import or_, select
 from sqlalchemy.exc import DBAPIError
 
-from cluster.domain.states import OperationKind, OperationState
+from cluster.domain.states import OperationKind
 from cluster.services.context import Cluster
-from cluster.services.operations.stale_operations import MAX_CLAIMS
 from cluster.services.repairs.offline_records import import_offline_records
 from cluster.settings import Settings
-from cluster.store.operations import Operation
 from worker.composition import open_cluster
+from worker.tasks.claimable_operations import list_claimable_operations
 from worker.tasks.run import run_operation
 
 log = structlog.get_logger()
 POLL_SECONDS = 0.25
-DATABASE_RETRY_SECONDS = 1.0
 IMPORT_SECONDS = 10.0
 
 
@@ -31,7 +28,7 @@ def main(arguments: list[str]) -> int:
     read_at = float("-inf")
     while True:
         at_work = {number: thread for number, thread in at_work.items() if thread.is_alive()}
-        for number in list_claimable_repairs(cluster):
+        for number in list_claimable_operations(cluster, OperationKind.REPAIR):
             if number not in at_work:
                 at_work[number] = start_operation_thread(number)
         if time.monotonic() - read_at >= IMPORT_SECONDS:
@@ -54,20 +51,3 @@ def start_operation_thread(number: int) -> threading.Thread:
     thread = threading.Thread(target=run_operation, args=(number,), name=f"operation-{number}", daemon=True)
     thread.start()
     return thread
-
-
-def list_claimable_repairs(cluster: Cluster) -> list[int]:
-    """Ids of repairs that nobody holds; none while the database is away, of which a repair may be the reason."""
-    silent = (Operation.state == OperationState.RUNNING) & (Operation.lease_until < cluster.clock())
-    query = select(Operation.id).where(
-        Operation.kind == OperationKind.REPAIR,
-        or_(Operation.state == OperationState.REQUESTED, silent),
-        Operation.claims < MAX_CLAIMS,
-    )
-    try:
-        with cluster.store.read() as session:
-            return list(session.scalars(query.order_by(Operation.id)))
-    except DBAPIError as error:
-        log.warning("the database is away", error=str(error.orig))
-        time.sleep(DATABASE_RETRY_SECONDS)
-        return []

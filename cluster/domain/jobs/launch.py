@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cluster.domain.jobs.attempts import GIVE_UP_PENDING_AFTER
+from cluster.domain.nodes.node_networks import POD_INTERFACE
 from cluster.domain.states import Launcher, UnitKind
 
 RANK_SCRIPT = "shim_rank.py"
@@ -19,8 +20,6 @@ worker/environments/default/image.toml.
 """
 SSH_DEADLINE_SECONDS = round(GIVE_UP_PENDING_AFTER.total_seconds())
 """Seconds in which each worker has to answer, which are as many as any start may take."""
-POD_INTERFACE = "eth0"
-"""The only interface of a pod besides loopback. RDMA cards need rights that pods of workspaces do not have."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +62,20 @@ def units_per_pod(units_by_node: Sequence[int]) -> tuple[int, ...]:
 
 
 def mpi_launch_plan(
-    plan: LaunchPlan, interpreter: str, runtime: str, folder: str, names: Sequence[str]
+    plan: LaunchPlan,
+    interpreter: str,
+    runtime: str,
+    folder: str,
+    names: Sequence[str],
+    interfaces: Sequence[str] = (POD_INTERFACE,),
 ) -> LaunchPlan:
     """Horovod over Open MPI between pods. The hosts come from the MPI operator, ranks start by ssh, and `names` are
-    passed to every rank.
+    passed to every rank. The ranks meet over `interfaces`.
 
     The operator sets variables in its launcher's environment. They are given as options here, because a job's program
     gets no variable of the pod (mpi-operator v0.7.0, pkg/controller/mpi_job_controller.go).
     """
+    shared = ",".join(interfaces)
     switches = {
         "orte_keep_fqdn_hostnames": "true",
         "plm_rsh_args": "-o ConnectionAttempts=10",
@@ -80,8 +85,8 @@ def mpi_launch_plan(
         "btl_vader_single_copy_mechanism": "none",
         # A rank that waits yields the processor, because a pod may have fewer processors than ranks.
         "mpi_yield_when_idle": "true",
-        "btl_tcp_if_include": POD_INTERFACE,
-        "oob_tcp_if_include": POD_INTERFACE,
+        "btl_tcp_if_include": shared,
+        "oob_tcp_if_include": shared,
     }
     hostfile = "/etc/mpi/hostfile"
     wait = (str(SSH_PORT), str(SSH_DEADLINE_SECONDS))
@@ -89,19 +94,26 @@ def mpi_launch_plan(
     mpirun = ["mpirun", "--hostfile", hostfile, "-np", str(plan.ranks), "--bind-to", "none"]
     for name, value in switches.items():
         mpirun += ["--mca", name, value]
-    for name in (*names, f"NCCL_SOCKET_IFNAME={POD_INTERFACE}"):
+    for name in (*names, f"NCCL_SOCKET_IFNAME={shared}"):
         mpirun += ["-x", name]
     rank = remote_rank_command(plan, interpreter, runtime)
     return LaunchPlan((*gang, *mpirun, "--wdir", folder, *rank), plan.program, plan.ranks)
 
 
 def pod_launch_plan(
-    plan: LaunchPlan, launcher: Launcher, interpreter: str, runtime: str, pods: Sequence[int], address: str
+    plan: LaunchPlan,
+    launcher: Launcher,
+    interpreter: str,
+    runtime: str,
+    pods: Sequence[int],
+    address: str,
+    interfaces: Sequence[str] = (POD_INTERFACE,),
 ) -> LaunchPlan:
-    """Between pods that know their number: Horovod over Gloo, torchrun, or the program once in each pod."""
+    """Between pods that know their number: Horovod over Gloo, torchrun, or the program once in each pod. They meet over
+    `interfaces`."""
     way = {Launcher.HOROVOD: "gloo", Launcher.TORCHRUN: "torchrun"}.get(launcher, "plain")
     counts = ",".join(map(str, pods))
-    gang = (interpreter, f"{runtime}/{GANG_SCRIPT}", way, counts, address, POD_INTERFACE, "--")
+    gang = (interpreter, f"{runtime}/{GANG_SCRIPT}", way, counts, address, ",".join(interfaces), "--")
     rank = remote_rank_command(plan, interpreter, runtime)
     return LaunchPlan((*gang, *rank), plan.program, plan.ranks)
 

@@ -1,11 +1,11 @@
 """Decide the state of a node from its heartbeats, when a silent node counts as lost, and its fate since a placement."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from cluster.domain.errors import Refused
+from cluster.domain.errors import Conflict, Refused
 from cluster.domain.jobs.attempts import NodeFate
 from cluster.domain.names import check_text
 from cluster.domain.states import NodeState
@@ -99,6 +99,26 @@ def worst_fate(fates: Iterable[NodeFate]) -> NodeFate:
 def is_node_gone(fate: NodeFate) -> bool:
     """Nothing that was placed there before counts as running any more, even where nobody could look."""
     return fate in (NodeFate.LOST, NodeFate.REBOOTED)
+
+
+def check_can_be_forgotten(
+    name: str,
+    node: HasNodeSignals,
+    job_ids: Sequence[int],
+    is_master: bool,
+    now: datetime,
+    is_stopped: bool = False,
+) -> None:
+    """Raises Conflict for the master, for a node with jobs, and for one that answers and is neither drained nor
+    stopped just now."""
+    if is_master:
+        raise Conflict("node.forget_master", node=name)
+    if job_ids:
+        jobs = ", ".join(f"job-{job_id}" for job_id in job_ids)
+        raise Conflict("node.forget_jobs_run", node=name, jobs=jobs)
+    is_answering = node_state_of(node, now) in (NodeState.READY, NodeState.NO_EXECUTOR)
+    if is_answering and node.draining_since is None and not is_stopped:
+        raise Conflict("node.forget_answers", node=name)
 
 
 def check_drain_reason(text: str) -> str:

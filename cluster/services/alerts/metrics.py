@@ -29,7 +29,7 @@ from cluster.services.kubernetes.status import KUBERNETES_STATUS_FACT
 from cluster.services.storage.disk_space import read_disk_usage
 from cluster.store.facts import InstallationFact
 from cluster.store.jobs import IS_LIVE, Job
-from cluster.store.nodes import Allocation, Node, Unit
+from cluster.store.nodes import IS_NODE_KNOWN, Allocation, Node, Unit
 from cluster.store.operations import Operation
 from cluster.store.queue import QueueTotal
 
@@ -82,7 +82,9 @@ def read_metrics(cluster: Cluster) -> ClusterMetrics:
                 )
             )
         }
-        nodes = {node.id: node_state_of(node, now) for node in session.scalars(select(Node))}
+        nodes = {
+            node.id: node_state_of(node, now) for node in session.scalars(select(Node).where(IS_NODE_KNOWN))
+        }
         jobs, units = count_jobs(session), count_units(session, nodes)
         operations = count_operations(session)
         oldest = read_oldest_submission(session, Job.held_at.is_(None))

@@ -35,6 +35,7 @@ from cluster.services.images.gpu_support import read_job_environment
 from cluster.services.images.libraries import lacks_torch
 from cluster.services.jobs.queries import load_job
 from cluster.services.people.access import require_active_workspace
+from cluster.services.storage.workspace_storage import require_storage_room
 from cluster.store.audit import AuditEntry, audit_entry_columns
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import Job, JobEvent, first_position, job_shape
@@ -203,6 +204,7 @@ def check_submission(
     training, person, is_member, is_named, kind, largest = found
     require_permission("job.submit", submitter_relation(actor, training, is_member, is_named), training_id)
     require_active_workspace(cluster, training.workspace, "training")
+    require_storage_room(training.workspace, "training")
     check_training(session, training, request)
     request = replace(request, name=request.name or training.name)
     kind = kind or UnitKind.GPU

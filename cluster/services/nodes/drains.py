@@ -79,7 +79,7 @@ def undrain_node(cluster: Cluster, actor: Actor, node_id: int) -> Node:
 
 def load_node(session: Session, node_id: int) -> Node:
     node = session.get(Node, node_id)
-    if node is None:
+    if node is None or node.forgotten_at is not None:
         raise NotFound("node", node_id)
     return node
 

@@ -49,6 +49,7 @@ def record_heartbeat(
         # A boot in the future was seen by a clock that has been set since: whatever began after it would seem older.
         if node.boot_id != boot_id or (node.booted_at is not None and node.booted_at > now):
             node.boot_id, node.booted_at = boot_id, now
+        node.forgotten_at = None
         node.has_executor = has_executor
         node.heartbeat_at = now
         node.facts = dict(facts)

@@ -6,13 +6,13 @@ from sqlalchemy import select
 
 from cluster.domain.notifications.webhook_targets import IpNetwork
 from cluster.services.context import Cluster
-from cluster.store.nodes import Node
+from cluster.store.nodes import IS_NODE_KNOWN, Node
 
 
 def list_cluster_networks(cluster: Cluster) -> tuple[IpNetwork, ...]:
     """The networks of the settings, and each address that a node has reported as a network of its own."""
     with cluster.store.read() as session:
-        facts = session.scalars(select(Node.facts)).all()
+        facts = session.scalars(select(Node.facts).where(IS_NODE_KNOWN)).all()
     reported = {
         str(address).partition("%")[0]
         for each in facts

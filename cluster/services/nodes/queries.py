@@ -18,7 +18,7 @@ from cluster.services.context import Cluster
 from cluster.services.kubernetes.status import load_kubernetes_status, node_closed_reason
 from cluster.services.nodes.confinement import load_confinement_features
 from cluster.store.jobs import Attempt, Job
-from cluster.store.nodes import Allocation, Node, Unit
+from cluster.store.nodes import IS_NODE_KNOWN, Allocation, Node, Unit
 from cluster.store.sql.visibility import can_see_job
 from cluster.store.users import User
 
@@ -40,9 +40,11 @@ class NodeColumns(NamedTuple):
     """The name of the administrator who drained it."""
 
 
-NODES: Select[*tuple[Any, ...]] = select(
-    *(getattr(Node, name) for name in NodeColumns._fields[:-1]), User.name.label("drainer")
-).outerjoin(User, User.id == Node.drained_by)
+NODES: Select[*tuple[Any, ...]] = (
+    select(*(getattr(Node, name) for name in NodeColumns._fields[:-1]), User.name.label("drainer"))
+    .outerjoin(User, User.id == Node.drained_by)
+    .where(IS_NODE_KNOWN)
+)
 
 
 class UnitColumns(NamedTuple):
@@ -283,7 +285,7 @@ class NodeNameAndState:
 def list_node_states(cluster: Cluster) -> list[NodeNameAndState]:
     """All nodes by name, without facts, units and holders."""
     signals = (Node.heartbeat_at, Node.has_executor, Node.draining_since, Node.lost_at, Node.booted_at)
-    query = select(Node.id, Node.name, *signals).order_by(Node.name)
+    query = select(Node.id, Node.name, *signals).where(IS_NODE_KNOWN).order_by(Node.name)
     now = cluster.clock()
     with cluster.store.read() as session:
         rows = session.execute(query).all()
@@ -296,7 +298,7 @@ def find_node_ids(cluster: Cluster, names: Collection[str]) -> dict[str, int]:
         return {}
     lower_name = func.lower(Node.name)
     with cluster.store.read() as session:
-        rows = session.execute(select(lower_name, Node.id).where(lower_name.in_(names)))
+        rows = session.execute(select(lower_name, Node.id).where(lower_name.in_(names), IS_NODE_KNOWN))
         return {row[0]: row[1] for row in rows}
 
 

@@ -13,7 +13,7 @@ from cluster.services.context import Cluster
 from cluster.services.kubernetes.status import load_kubernetes_status
 from cluster.services.nodes.queries import NodeView, list_nodes
 from cluster.store.jobs import Attempt, Job
-from cluster.store.nodes import Allocation, Node, Unit
+from cluster.store.nodes import IS_NODE_KNOWN, Allocation, Node, Unit
 from cluster.store.sql.node_state import is_kept_out, node_state_column
 from cluster.store.sql.visibility import can_see_job
 from cluster.store.workspaces import Workspace
@@ -257,7 +257,7 @@ def list_node_uses(cluster: Cluster, node_filter: NodeFilter, limit: int) -> lis
 
 
 def is_shown(node_filter: NodeFilter, now: datetime) -> ColumnElement[bool]:
-    conditions: list[ColumnElement[bool]] = [true()]
+    conditions: list[ColumnElement[bool]] = [IS_NODE_KNOWN]
     if node_filter.name:
         conditions.append(Node.name.icontains(node_filter.name, autoescape=True))
     if node_filter.state is not None:

@@ -58,11 +58,10 @@ def request_operation(
 
 
 def enqueue_operation(cluster: Cluster, operation: Operation) -> None:
-    """Enqueues the operation in Redis and publishes the change. Repairs on servers are not enqueued: their task
-    worker polls the rows, because Redis may be what is repaired.
+    """Enqueues the operation in Redis and publishes the change. Repairs and backups on servers are not enqueued: their
+    task workers poll the rows.
     """
-    polls_repairs = cluster.settings.installation_kind.capabilities.polls_repairs
-    if operation.queue is not TaskQueue.REPAIR or not polls_repairs:
+    if operation.queue not in cluster.settings.installation_kind.capabilities.polled_queues:
         cluster.events.enqueue(operation.queue.value, operation.id)
     cluster.events.publish("operations", operation.id)
 

@@ -26,7 +26,7 @@ from cluster.services.placement.past_durations import (
 )
 from cluster.services.placement.queue_heads import JOBS, WORKSPACES
 from cluster.store.jobs import Attempt, Job
-from cluster.store.nodes import Allocation, Node, Unit
+from cluster.store.nodes import IS_NODE_KNOWN, Allocation, Node, Unit
 from cluster.store.workspaces import Workspace
 
 WORKSPACE_COLUMNS = (
@@ -42,16 +42,20 @@ WORKSPACE_COLUMNS = (
 
 
 Columns = Row[*tuple[Any, ...]]
-NODES = select(
-    Node.id,
-    Node.name,
-    Node.fabric,
-    Node.heartbeat_at,
-    Node.has_executor,
-    Node.draining_since,
-    Node.lost_at,
-    Node.booted_at,
-).order_by(Node.id)
+NODES = (
+    select(
+        Node.id,
+        Node.name,
+        Node.fabric,
+        Node.heartbeat_at,
+        Node.has_executor,
+        Node.draining_since,
+        Node.lost_at,
+        Node.booted_at,
+    )
+    .where(IS_NODE_KNOWN)
+    .order_by(Node.id)
+)
 HOLDS_UNIT = and_(Allocation.unit_id == Unit.id, Allocation.ended_at.is_(None))
 UNITS = (
     select(Unit.node_id, Unit.id, Unit.kind, Unit.island, Allocation.id)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from sqlalchemy import func, literal, select, tuple_
+from sqlalchemy import CTE, ScalarSelect, func, literal, select, tuple_
 from sqlalchemy.orm import Session
 
 from cluster.domain.queue.explanations import WaitingExplanation
@@ -157,14 +157,30 @@ def count_ahead(
 ) -> dict[int, JobsAhead]:
     """Jobs of the line before each, held ones left out.
 
-    Of two that are asked for in one line only those between them are counted for the second. `fronts` are jobs
-    that the scheduler has found to start next: who has started, is held or was overtaken since is next no more, and
-    the first of the line stands for it.
+    `fronts` are jobs that the scheduler has found to start next: who has started, is held or was overtaken since is
+    next no more, and the first of the line stands for it.
     """
     if not job_ids:
         return {}
+    asked = select_places({*job_ids, *fronts})
+    columns = (asked.c.id, asked.c.workspace_id, asked.c.is_queued, count_between(asked), find_first(asked))
+    in_order = select(*columns).order_by(asked.c.workspace_id, asked.c.position, asked.c.id)
+    found: dict[int, JobsAhead] = {}
+    workspace_id, number, next_job = None, 0, None
+    for job_id, job_workspace_id, is_in_line, step, first_job in session.execute(in_order):
+        if job_workspace_id != workspace_id:
+            workspace_id, number, next_job = job_workspace_id, 0, first_job
+        number = min(number + step, MAX_AHEAD_COUNTED + 1)
+        found[job_id] = JobsAhead(number, next_job if number else None)
+        if is_in_line and job_id in fronts:
+            next_job = job_id
+    return found
+
+
+def select_places(job_ids: Collection[int]) -> CTE:
+    """Where each job stands in its line, and where the one of them stands that is the last before it."""
     place = (JOBS.c.position, JOBS.c.id)
-    asked = (
+    return (
         select(
             JOBS.c.id,
             JOBS.c.workspace_id,
@@ -175,27 +191,35 @@ def count_ahead(
             .label("last_position"),
             func.lag(JOBS.c.id).over(partition_by=JOBS.c.workspace_id, order_by=place).label("last_id"),
         )
-        .where(JOBS.c.id.in_({*job_ids, *fronts}))
+        .where(JOBS.c.id.in_(job_ids))
         .cte("asked")
     )
+
+
+def count_between(asked: CTE) -> ScalarSelect[int]:
+    """Of two that are asked for in one line only the jobs between them are counted for the second."""
     before = JOBS.alias("before")
     here = tuple_(before.c.position, before.c.id)
+    last = tuple_(func.coalesce(asked.c.last_position, -(1 << 62)), func.coalesce(asked.c.last_id, 0))
     between = (
         select(literal(1))
         .where(
             is_queued(before),
             before.c.workspace_id == asked.c.workspace_id,
             here < tuple_(asked.c.position, asked.c.id),
-            here
-            >= tuple_(func.coalesce(asked.c.last_position, -(1 << 62)), func.coalesce(asked.c.last_id, 0)),
+            here >= last,
         )
         .limit(MAX_AHEAD_COUNTED + 1)
         .correlate(asked)
         .subquery()
     )
-    count = select(func.count()).select_from(between).scalar_subquery()
+    return select(func.count()).select_from(between).scalar_subquery()
+
+
+def find_first(asked: CTE) -> ScalarSelect[int]:
+    """The first job of each line."""
     line = JOBS.alias("line")
-    first = (
+    return (
         select(line.c.id)
         .where(is_queued(line), line.c.workspace_id == asked.c.workspace_id)
         .order_by(line.c.position, line.c.id)
@@ -203,19 +227,6 @@ def count_ahead(
         .correlate(asked)
         .scalar_subquery()
     )
-    query = select(asked.c.id, asked.c.workspace_id, asked.c.is_queued, count, first).order_by(
-        asked.c.workspace_id, asked.c.position, asked.c.id
-    )
-    found: dict[int, JobsAhead] = {}
-    workspace_id, number, next_job = None, 0, None
-    for job_id, job_workspace_id, is_in_line, step, first_job in session.execute(query):
-        if job_workspace_id != workspace_id:
-            workspace_id, number, next_job = job_workspace_id, 0, first_job
-        number = min(number + step, MAX_AHEAD_COUNTED + 1)
-        found[job_id] = JobsAhead(number, next_job if number else None)
-        if is_in_line and job_id in fronts:
-            next_job = job_id
-    return found
 
 
 def read_user_names(session: Session, user_ids: set[int]) -> dict[int | None, str]:

@@ -22,7 +22,7 @@ from cluster.services.context import Cluster
 from cluster.services.repairs.catalogue import CatalogueEntry, find_catalogue_entry, list_offered_repairs
 from cluster.services.repairs.reclaimable_files import ReclaimablePath, list_reclaimable_paths
 from cluster.store.jobs import Attempt, Job
-from cluster.store.nodes import Allocation, Node, Unit
+from cluster.store.nodes import IS_NODE_KNOWN, Allocation, Node, Unit
 from cluster.store.operations import Operation
 from cluster.store.repairs import RepairLock, RepairRun
 
@@ -202,7 +202,7 @@ def list_running_operations(session: Session) -> list[Operation]:
 
 def read_master_host(session: Session) -> str:
     """The master's name: the first node that reported. Before any has, it is `master`."""
-    return session.scalar(select(Node.name).order_by(Node.id).limit(1)) or MASTER
+    return session.scalar(select(Node.name).where(IS_NODE_KNOWN).order_by(Node.id).limit(1)) or MASTER
 
 
 def master_target(cluster: Cluster, session: Session) -> RepairTarget:
@@ -213,7 +213,8 @@ def master_target(cluster: Cluster, session: Session) -> RepairTarget:
 def list_node_targets(cluster: Cluster, session: Session) -> list[RepairTarget]:
     """Every node by its name. The one that is the master has the master's key."""
     master = cluster.settings.master_node or read_master_host(session)
-    rows = session.execute(select(Node.id, Node.name).where(Node.simulated.is_(False)).order_by(Node.name))
+    real = select(Node.id, Node.name).where(Node.simulated.is_(False), IS_NODE_KNOWN)
+    rows = session.execute(real.order_by(Node.name))
     return [
         RepairTarget(MASTER if name == master else f"node-{number}", name, number) for number, name in rows
     ]

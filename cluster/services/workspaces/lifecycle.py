@@ -1,8 +1,8 @@
 """Creates, edits, ends and extends workspaces. The units of overlapping terms never exceed the cluster."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 from sqlalchemy import select
@@ -126,8 +126,7 @@ def edit_workspace(
         if relation is not Relation.ADMINISTRATOR:
             if (name, manager_name, new) != (workspace.name, workspace.manager.name, old):
                 require_permission("workspace.change_quota", relation, workspace_id)
-            if workspace_state(workspace, now, cluster.settings.zone) is WorkspaceState.EXPIRED:
-                require_active_workspace(cluster, workspace, "workspace")
+            require_unexpired_workspace(cluster, workspace, now)
         if name != workspace.name:
             refusals.check(check_workspace_name, name)
             refusals.check(require_free_name, session, name)
@@ -145,17 +144,18 @@ def edit_workspace(
         workspace.description = workspace.description if description is None else description
         workspace.name, workspace.manager, workspace.members = name, manager, members
         workspace.starts_on, workspace.ends_on, workspace.units = new.starts_on, new.ends_on, new.units
-        changes: dict[str, Any] = {
-            key: [before[key], value]
-            for key, value in audit_data_of(workspace).items()
-            if value != before[key]
-        }
-        if changes:
+        if changes := audit_changes(before, workspace):
             # A change of members alone changes no column, but it is a new version.
             flag_modified(workspace, "name")
             add_audit_entry(session, now, actor, "workspace.edited", workspace.id, **changes)
     cluster.events.publish("workspaces", workspace_id)
     return workspace
+
+
+def require_unexpired_workspace(cluster: Cluster, workspace: Workspace, now: datetime) -> None:
+    """A workspace that has not begun may be edited. Raises Refused once its last day has passed."""
+    if workspace_state(workspace, now, cluster.settings.zone) is WorkspaceState.EXPIRED:
+        require_active_workspace(cluster, workspace, "workspace")
 
 
 def check_term_change(cluster: Cluster, session: Session, workspace: Workspace, new: Term) -> None:
@@ -166,6 +166,13 @@ def check_term_change(cluster: Cluster, session: Session, workspace: Workspace, 
     is_within = new.starts_on >= old.starts_on and new.ends_on <= old.ends_on
     if not (is_within and 0 <= new.units <= old.units):
         require_units(cluster, session, new, workspace.id)
+
+
+def audit_changes(before: Mapping[str, Any], workspace: Workspace) -> dict[str, list[Any]]:
+    """By field the value before and the value now, of those that differ."""
+    return {
+        key: [before[key], value] for key, value in audit_data_of(workspace).items() if value != before[key]
+    }
 
 
 def audit_data_of(workspace: Workspace) -> dict[str, Any]:

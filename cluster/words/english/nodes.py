@@ -3,6 +3,9 @@
 SENTENCES = {
     "node.reason_missing": "Say why: whoever finds the node closed later wants to know.",
     "node.jobs_still_run": "{node} is closed, and jobs {jobs} still run there.",
+    "node.forget_master": "{node} is the master, which cannot be forgotten.",
+    "node.forget_jobs_run": "{node} cannot be forgotten: units there are held by {jobs}.",
+    "node.forget_answers": "{node} cannot be forgotten: it is open and its agent answers.",
     "node.not_draining": "{node} is not being drained.",
     "confinement.whole": (
         "Everything is enforced: a job has limits of memory and processes, its own devices and its own /tmp. "
@@ -44,6 +47,11 @@ NEEDS_CGROUPS = (
 NEEDS_MOUNTS = "Root needs CAP_SYS_ADMIN to mount; a container needs to be privileged."
 
 HINTS = {
+    "node.forget_master": "Another machine becomes the master with its backup; see the howto of backups.",
+    "node.forget_jobs_run": (
+        "Stop them or wait for their end. Those of a dead node are taken from it once the node is lost."
+    ),
+    "node.forget_answers": "Drain it first, or stop its agent.",
     "node.jobs_still_run": "Stop these jobs or wait for their end, then run the same command again.",
     "confinement.unknown": "Look into the scheduler's log; it is asked again every 15 minutes.",
     "confinement.without_root": (

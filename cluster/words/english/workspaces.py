@@ -25,10 +25,25 @@ SENTENCES = {
     "workspace.unknown": "There is no such workspace. Choose from the list.",
     "workspace.changed": "Somebody changed the workspace meanwhile. Look at what changed, then save.",
     "workspace.no_folder_yet": "The files of workspace {workspace} have no folder yet: the scheduler makes it.",
+    "storage.over_limit": (
+        "Workspace {workspace} stores {used:bytes} of the {limit:bytes} that it may: nothing is added and no job "
+        "starts there."
+    ),
+    "storage.no_room": (
+        "This takes {needed:bytes}, but workspace {workspace} stores {used:bytes} of the {limit:bytes} that it may."
+    ),
+    "storage.limit_out_of_range": "The limit is between {least:bytes} and {most:bytes}, or empty for none.",
+    "storage.limit_unreadable": "“{text}” is no size. Write it as 500 GiB or 2 TiB.",
     "workspace.ended": "Workspace {workspace} has ended already.",
 }
 
 HINTS = {
+    "storage.over_limit": (
+        "Delete datasets or files of ended jobs that nobody needs, or ask an administrator for a higher limit."
+    ),
+    "storage.no_room": (
+        "Delete datasets or files of ended jobs that nobody needs, or ask an administrator for a higher limit."
+    ),
     "workspace.no_folder_yet": (
         "Try again in a moment. If it stays so, look whether the scheduler runs, and at its log."
     ),
@@ -36,6 +51,7 @@ HINTS = {
 
 TITLES = {
     "term": "This term is not possible",
+    "storage": "The workspace's storage is limited",
     "workspace": "The workspace does not allow this",
 }
 

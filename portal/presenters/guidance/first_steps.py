@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from flask import url_for
 from markupsafe import Markup
 
+from cluster.domain.states import TrainingKind
 from cluster.services.first_steps import (
     InstallationSteps,
     ResearcherSteps,
@@ -103,7 +104,10 @@ def researcher_steps(steps: ResearcherSteps) -> list[FirstStep]:
         ),
         FirstStep(
             _("Make a training"),
-            _("A built-in model such as LeNet, or your own code."),
+            template_gettext(
+                "A built-in model such as LeNet, or %(own_code)s.",
+                own_code=own_code_link(steps.workspace_id),
+            ),
             steps.training_id is not None,
             url_for("trainings.new", workspace_id=steps.workspace_id),
             _("New training"),
@@ -118,6 +122,11 @@ def researcher_steps(steps: ResearcherSteps) -> list[FirstStep]:
             _("New job"),
         ),
     ]
+
+
+def own_code_link(workspace_id: int) -> Markup:
+    href = url_for("trainings.new", workspace_id=workspace_id, kind=TrainingKind.ADVANCED.value)
+    return Markup('<a href="{}">{}</a>').format(href, _("your own code"))
 
 
 def mark_next(steps: Sequence[FirstStep]) -> list[FirstStep]:

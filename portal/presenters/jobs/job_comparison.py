@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from cluster.cached_property import unlocked_cached_property
 from cluster.domain.jobs.metric_names import is_input, is_lower_better
@@ -13,9 +12,9 @@ from cluster.domain.sweeps.comparison import PREFERRED_METRICS
 from cluster.services.context import Cluster
 from cluster.store.jobs import Job
 from portal.job_files.attempt_files import AttemptFiles
-from portal.job_files.code_difference import CodeDiff, CodeVersionFolder, compare_code
 from portal.job_files.metric_curves import MAX_COMPARED_JOBS
 from portal.job_files.metrics import JobMetrics
+from portal.presenters.training_code import VersionComparison, compare_code
 
 MAX_JOBS = 20
 MAX_CHARTS = 8
@@ -36,7 +35,7 @@ class CodePair:
     """The code of one job beside that of the first one."""
 
     job: Job
-    difference: CodeDiff
+    difference: VersionComparison
 
 
 @dataclass(frozen=True)
@@ -125,16 +124,20 @@ class JobComparison:
 
     def code_pairs(self) -> list[CodePair]:
         """Beside the code of the first job with code: each other version once."""
-        root = self.cluster.settings.storage_dir
-        return list(compare_versions(root, [job for job in self.jobs if job.code_version > 0]))
+        return list(pair_versions(self.cluster, [job for job in self.jobs if job.code_version > 0]))
 
 
-def compare_versions(root: Path, jobs: Iterable[Job]) -> Iterable[CodePair]:
-    seen: list[CodeVersionFolder] = []
+def pair_versions(cluster: Cluster, jobs: Iterable[Job]) -> Iterable[CodePair]:
+    first: Job | None = None
+    seen: set[tuple[int, int]] = set()
     for job in jobs:
-        folder = CodeVersionFolder(job.workspace_id, job.training_id, job.code_version)
-        if folder in seen:
+        if (job.training_id, job.code_version) in seen:
             continue
-        if seen:
-            yield CodePair(job, compare_code(root, seen[0], folder))
-        seen.append(folder)
+        seen.add((job.training_id, job.code_version))
+        if first is None:
+            first = job
+            continue
+        difference = compare_code(
+            cluster, (first.training, first.code_version), (job.training, job.code_version)
+        )
+        yield CodePair(job, difference)

@@ -8,17 +8,18 @@ from cluster import portal_paths
 from cluster.domain.jobs.failures.failure_symptoms import match_failure_symptom
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from portal.i18n.messages import localized_sentence
+from portal.i18n.reader_zone import request_zone
 from portal.i18n.translate import _
-from portal.job_files import log_chunks, log_search
+from portal.job_files import log_search
 from portal.job_files.log_chunks import KINDS, LAUNCHER_LOG, log_file_name
 from portal.job_files.metrics_cache import MetricsCache
 from portal.presenters.jobs.failed_attempt import rank_words
 from portal.presenters.jobs.job_page import JobView
 from portal.presenters.jobs.merged_log_view import ALL_RANKS, BOTH_STREAMS, MergedView, read_merged_view
+from portal.presenters.jobs.shown_log_lines import ShownLogLine, read_last_lines, read_level
 from portal.shared_objects import shared_object
 from portal.web import query_params
 
-TAIL = 64 * 1024
 LONGEST_QUERY = 200
 
 
@@ -41,7 +42,8 @@ class LogTab:
     ranks: list[tuple[str, str]]
     rank: str
     kind: str
-    tail: str
+    lines: list[ShownLogLine]
+    """The last lines of the one log that is shown."""
     first_problem: PinnedProblem | None
     query: str
     search_result: log_search.LogSearchResult | None
@@ -49,6 +51,10 @@ class LogTab:
     """The command line as a person would write it. Empty before the start."""
     merged: MergedView | None = None
     """Several logs in one. None if one is shown."""
+    level: str = ""
+    """Which lines are shown: all, `warnings` (and errors) or `errors`."""
+    zone: str = ""
+    """The reader's time zone."""
 
 
 def read_rank() -> str:
@@ -63,21 +69,25 @@ def read_log_tab(view: JobView) -> LogTab:
     """An unknown rank shows an empty log: it may still come."""
     rank, kind = chosen_log(view)
     chunks = portal_paths.log_chunks(view.job.id, view.number if request.args.get("attempt") else None)
-    ranks, command = list_rank_choices(view), view.files.short_command_line
+    ranks, command, level = list_rank_choices(view), view.files.short_command_line, read_level()
     if kind == BOTH_STREAMS or rank == ALL_RANKS:
         merged = read_merged_view(view, rank, kind)
-        return LogTab(chunks, ranks, rank, kind, "", None, "", None, command, merged)
+        return LogTab(chunks, ranks, rank, kind, [], None, "", None, command, merged, level)
     query = request.args.get("find", "")[:LONGEST_QUERY]
-    tail, problem, search_result = "", None, None
+    lines: list[ShownLogLine] = []
+    problem, search_result = None, None
     time_slicer = shared_object(MetricsCache).time_slicer
     try:
         with open_file_beneath(view.files.root, *view.files.out, log_file_name(rank, kind)) as file:
-            tail = log_chunks.read_log_chunk(file, -TAIL, TAIL).text
+            lines = read_last_lines(view.files, log_file_name(rank, kind), file)
             problem = pinned_problem(log_search.find_first_problem(file, time_slicer))
             search_result = log_search.search_log(file, query, time_slicer) if query else None
     except (FileMissing, FileNotPlain):
         search_result = log_search.LogSearchResult(0, [], 0, True) if query else None
-    return LogTab(chunks, ranks, rank, kind, tail, problem, query, search_result, command)
+    zone = request_zone().key
+    return LogTab(
+        chunks, ranks, rank, kind, lines, problem, query, search_result, command, level=level, zone=zone
+    )
 
 
 def pinned_problem(problem: log_search.FirstLogProblem | None) -> PinnedProblem | None:

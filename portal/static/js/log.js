@@ -1,6 +1,7 @@
 // The log viewer. A window of whole lines [start, next) in bytes of one rank's file; it grows at both ends.
 // The server answers a chunk of bytes with X-Log-Start, X-Log-Next, X-Log-EOF and, if it is quick to count,
-// X-Log-Line: the number of the chunk's first line.
+// X-Log-Line: the number of the chunk's first line. Where times are asked for, X-Log-Times bytes come before the chunk:
+// lines of a size and the second by which the file had grown to it (./log_times.js).
 
 const CHUNK_BYTES = 65_536;
 const BLOCK_LINES = 500;
@@ -14,6 +15,7 @@ let level;
 let shown;
 let write;
 let Finder;
+let LineTimes;
 
 // The begun line with what was written since. Of one that never ends only what can be shown is kept: what
 // follows the last \r, else its beginning; `size` is the bytes it really has.
@@ -35,6 +37,9 @@ class Log {
     this.followButton = root.querySelector("[data-follow]");
     this.newButton = root.querySelector("[data-new]");
     this.skippedButton = root.querySelector("[data-skipped]");
+    this.fileSelects = [...root.querySelectorAll("select:not([data-level])")];
+    this.levelSelect = root.querySelector("[data-level]");
+    this.times = root.dataset.zone ? new LineTimes(root.dataset.zone) : null;
     this.follows = true;
     this.touched = 0; // when a person last moved the lines
     this.listen();
@@ -55,7 +60,8 @@ class Log {
     this.followButton.addEventListener("click", () => this.setFollow(!this.follows));
     this.newButton.addEventListener("click", () => this.setFollow(true));
     this.skippedButton.addEventListener("click", () => this.loadSkipped());
-    for (const select of root.querySelectorAll("select")) select.addEventListener("change", () => this.choose());
+    for (const select of this.fileSelects) select.addEventListener("change", () => this.choose());
+    this.levelSelect?.addEventListener("change", () => this.chooseLevel());
     root.querySelector("[data-wrap]").addEventListener("change", (event) => lines.classList.toggle("wrap", event.target.checked));
     this.finder = new Finder(root, lines, () => this.setFollow(false));
     new ResizeObserver(() => requestAnimationFrame(() => this.stick())).observe(lines);
@@ -67,11 +73,11 @@ class Log {
   }
 
   choose() {
-    const chosen = [...this.root.querySelectorAll("select")];
+    const chosen = this.fileSelects;
     // Several logs in one are rendered by the server.
     if (chosen.some((select) => ["both", "all"].includes(select.value))) return chosen[0].form.requestSubmit();
     const address = new URL(location.href);
-    for (const select of this.root.querySelectorAll("select")) {
+    for (const select of this.fileSelects) {
       address.searchParams.set(select.name, select.value);
       // Whatever else on the page is about the chosen file: download, raw, search.
       for (const link of document.querySelectorAll("a[data-log-file]")) {
@@ -87,6 +93,32 @@ class Log {
     this.restart();
   }
 
+  // Lines of other levels are hidden. As few of them may remain, older ones are loaded until the view is full.
+  chooseLevel() {
+    const address = new URL(location.href);
+    address.searchParams.set("level", this.levelSelect.value);
+    history.replaceState(null, "", address);
+    this.showLevel();
+    this.stick();
+  }
+
+  async showLevel() {
+    if (!this.levelSelect) return;
+    this.lines.dataset.shows = this.levelSelect.value;
+    const wanted = this.levelSelect.value;
+    for (let chunks = 0, start = -1; wanted && chunks < MAX_CHUNKS && this.start > 0 && this.start !== start; ) {
+      if (this.levelSelect.value !== wanted || this.lines.scrollHeight > this.lines.clientHeight) break;
+      if (this.busy) {
+        await new Promise((done) => setTimeout(done, 50));
+        continue;
+      }
+      chunks += 1;
+      start = this.start;
+      await this.older();
+    }
+    this.showCount();
+  }
+
   restart() {
     this.start = this.next = 0;
     this.firstLine = null; // number of the first line in the window; null: nobody counted
@@ -96,6 +128,7 @@ class Log {
     this.busy = null;
     this.skipped = null; // where the window ended before it went on at the file's end: its byte, and its line if counted
     this.finder.forget();
+    this.times?.forget();
     this.lines.replaceChildren();
     this.newButton.hidden = this.skippedButton.hidden = true;
     const linkedLine = Number(location.hash.match(/^#L(\d+)/)?.[1] || 0);
@@ -105,18 +138,22 @@ class Log {
 
   async fetchChunk(offset, limit = CHUNK_BYTES) {
     const address = new URL(this.root.dataset.log, location.href);
-    for (const select of this.root.querySelectorAll("select")) address.searchParams.set(select.name, select.value);
+    for (const select of this.fileSelects) address.searchParams.set(select.name, select.value);
+    if (this.times) address.searchParams.set("times", this.times.from);
     address.searchParams.set("offset", offset);
     address.searchParams.set("limit", limit);
     const answer = await fetch(address, { headers: { Accept: "text/plain" } });
     if (!answer.ok) throw new Error(`log ${answer.status}`);
     const number = (name) => (answer.headers.has(name) ? Number(answer.headers.get(name)) : null);
+    const body = new Uint8Array(await answer.arrayBuffer());
+    const begin = number("X-Log-Times") ?? 0;
+    this.times?.read(body.subarray(0, begin));
     return {
       start: number("X-Log-Start"),
       next: number("X-Log-Next"),
       line: number("X-Log-Line"),
       isEnd: answer.headers.get("X-Log-EOF") === "1",
-      bytes: new Uint8Array(await answer.arrayBuffer()),
+      bytes: body.subarray(begin),
     };
   }
 
@@ -141,10 +178,11 @@ class Log {
       this.start = chunk.start;
       this.next = chunk.next;
       this.firstLine = chunk.line ?? (chunk.start === 0 ? 1 : null);
-      this.append(chunk.bytes);
+      this.append(chunk.bytes, chunk.start);
       this.showSkipped();
       this.fresh = 0;
       if (!chunk.bytes.length) this.showCount();
+      queueMicrotask(() => this.showLevel());
       if (!chunk.isEnd) queueMicrotask(() => this.newer());
     });
   }
@@ -157,7 +195,8 @@ class Log {
         if (!isMine()) return;
         if (chunk.start < this.next) return this.restart(); // the file is shorter than it was: another one
         this.next = chunk.next;
-        if (chunk.bytes.length) this.append(chunk.bytes);
+        if (chunk.bytes.length) this.append(chunk.bytes, chunk.start);
+        else this.times?.complete();
         more = !chunk.isEnd && chunk.bytes.length > 0 && this.follows ? more + 1 : 0;
       }
       this.stick();
@@ -179,7 +218,7 @@ class Log {
           from += cut;
         }
       }
-      this.prepend(bytes);
+      this.prepend(bytes, from);
       this.start = from;
       this.showSkipped();
     });
@@ -228,13 +267,17 @@ class Log {
     return { whole: texts, rest: bytes.subarray(from) };
   }
 
-  append(bytes) {
+  // `offset` is the place of the first byte in the file.
+  append(bytes, offset) {
     const { whole, rest } = this.split(bytes);
+    this.times?.complete();
+    let place = offset;
     if (this.open) {
       const end = whole.length ? whole.shift() : rest;
       const joined = { element: this.open.element, ...join(this.open, end) };
       this.fill(joined.element, joined.bytes);
       joined.element.dataset.bytes = joined.size + 1;
+      place += end.length + 1;
       this.open = bytes.includes(10) ? null : joined;
       if (this.open) return this.appended(0);
     }
@@ -244,7 +287,8 @@ class Log {
         block = this.block();
         this.lines.append(block);
       }
-      const element = this.line(text, this.firstLine === null ? null : this.firstLine + this.count);
+      const element = this.line(text, this.firstLine === null ? null : this.firstLine + this.count, place);
+      place += text.length + 1;
       block.append(element);
       this.count += 1;
       return element;
@@ -255,8 +299,13 @@ class Log {
     return this.appended(whole.length);
   }
 
-  prepend(bytes) {
+  prepend(bytes, offset) {
     const { whole } = this.split(bytes);
+    const places = [];
+    for (let at = offset, number = 0; number < whole.length; number += 1) {
+      places.push(at);
+      at += whole[number].length + 1;
+    }
     if (!whole.length) return;
     const height = this.lines.scrollHeight;
     this.firstLine = this.firstLine === null ? null : this.firstLine - whole.length;
@@ -264,7 +313,7 @@ class Log {
       const from = Math.max(0, end - BLOCK_LINES);
       const block = this.block();
       whole.slice(from, end).forEach((text, place) => {
-        block.append(this.line(text, this.firstLine === null ? null : this.firstLine + from + place));
+        block.append(this.line(text, this.firstLine === null ? null : this.firstLine + from + place, places[from + place]));
       });
       this.lines.prepend(block);
     }
@@ -292,21 +341,23 @@ class Log {
     return block;
   }
 
-  line(bytes, number) {
+  line(bytes, number, place) {
     const line = document.createElement("div");
     const label = document.createElement("i");
     if (number !== null) {
       label.textContent = number;
       line.id = `L${number}`;
     }
-    line.append(label, document.createElement("span"));
+    line.append(label);
+    if (this.times) line.append(this.times.element(place));
+    line.append(document.createElement("span"));
     this.fill(line, bytes);
     return line;
   }
 
   fill(line, bytes) {
     const text = shown(bytes, this.root.dataset.wordsCut);
-    line.className = ["log-line", level(text)].join(" ").trim();
+    line.className = ["log-line", this.times ? "timed" : "", level(text)].filter(Boolean).join(" ");
     line.dataset.bytes = bytes.length + 1;
     line.lastElementChild.replaceChildren();
     write(text, line.lastElementChild);
@@ -324,9 +375,13 @@ class Log {
 
   showCount() {
     const number = this.firstLine === null ? this.count : this.firstLine - 1 + this.count;
-    this.root.querySelector("[data-count]").textContent = number
-      ? this.words("wordsLines", number)
-      : this.root.dataset.wordsEmpty;
+    let text = number ? this.words("wordsLines", number) : this.root.dataset.wordsEmpty;
+    if (this.levelSelect?.value && number) {
+      const levels = this.levelSelect.value === "errors" ? ".error" : ".error, .warning";
+      const count = this.words("wordsShown", this.lines.querySelectorAll(levels).length);
+      text = count.replace("{of}", this.count.toLocaleString("en"));
+    }
+    this.root.querySelector("[data-count]").textContent = text;
   }
 
   setFollow(on) {
@@ -403,8 +458,11 @@ const roots = document.querySelectorAll("[data-log]");
 if (roots.length) {
   // The version in this module's own address goes on to the ones it needs, so that an update reaches all of them.
   const { search } = new URL(import.meta.url);
-  const [text, finding] = await Promise.all([import(`./log_lines.js${search}`), import(`./log_search.js${search}`)]);
+  const [text, finding, timing] = await Promise.all(
+    ["lines", "search", "times"].map((name) => import(`./log_${name}.js${search}`)),
+  );
   ({ level, shown, write } = text);
   ({ Finder } = finding);
+  ({ LineTimes } = timing);
   for (const root of roots) new Log(root);
 }

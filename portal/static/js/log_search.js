@@ -31,7 +31,7 @@ export class Finder {
     if (needle.length > 1) {
       const walker = document.createTreeWalker(this.lines, NodeFilter.SHOW_TEXT);
       for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-        if (node.parentElement.localName === "i") continue;
+        if (["i", "time"].includes(node.parentElement.localName)) continue;
         const hay = node.data.toLowerCase();
         for (let at = hay.indexOf(needle); at >= 0; at = hay.indexOf(needle, at + needle.length)) {
           const range = new Range();

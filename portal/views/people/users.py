@@ -36,14 +36,15 @@ def index() -> ResponseReturnValue:
     asked_state = query_params.choice_param("state", STATES)
     q, after = request.args.get("q", "").strip()[:100], query_params.id_param("after")
     state = UserState(asked_state) if asked_state else None
-    people = users.list_users_in_part(cluster, actor, q, state, after, PAGE_LENGTH + 1)
+    found = users.list_users_in_part(cluster, actor, q, state, after, PAGE_LENGTH + 1)
+    people, next_after = query_params.split_page(found, PAGE_LENGTH)
     counts = users.count_users(cluster, actor)
     return render_template(
         "users/list.html",
         count=sum(counts.values()),
         administrators=counts.get(UserRole.ADMINISTRATOR, 0),
-        rows=[user_row(user) for user in people[:PAGE_LENGTH]],
-        next_after=people[PAGE_LENGTH - 1].id if len(people) > PAGE_LENGTH else None,
+        rows=[user_row(user) for user in people],
+        next_after=next_after,
         asked_state=asked_state,
         q=q,
         current_url_with=query_params.current_url_with,

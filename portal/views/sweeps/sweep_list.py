@@ -19,7 +19,7 @@ def index() -> Response:
     """Filters and the place in the list are in the address; one row more than is shown tells of a next page."""
     cluster, actor = current_cluster(), current_actor()
     chosen = {name: query_params.id_param(name) for name in ("workspace", "training", "user")}
-    rows = list_sweep_lines(
+    found = list_sweep_lines(
         cluster,
         actor,
         workspace_id=chosen["workspace"],
@@ -28,11 +28,12 @@ def index() -> Response:
         before_id=query_params.id_param("before"),
         limit=PAGE_LENGTH + 1,
     )
+    rows, next_before = query_params.split_page(found, PAGE_LENGTH)
     return render_page_or_fragment(
         "sweeps/list.html",
         "sweeps/_list.html",
-        sweeps=rows[:PAGE_LENGTH],
-        next_before=rows[PAGE_LENGTH - 1].id if len(rows) > PAGE_LENGTH else None,
+        sweeps=rows,
+        next_before=next_before,
         chosen=chosen,
         workspaces=read_once(list_workspace_summaries),
         current_url_with=query_params.current_url_with,

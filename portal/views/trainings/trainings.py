@@ -6,7 +6,7 @@ from werkzeug.wrappers import Response
 from cluster.domain.built_in_models import BUILT_IN_MODELS
 from cluster.domain.errors import Refused
 from cluster.domain.states import TrainingKind, Visibility
-from cluster.services import training_changes, trainings
+from cluster.services import code_uploads, training_changes, trainings
 from cluster.services.jobs import queries
 from cluster.services.workspaces import queries as workspace_queries
 from cluster.store.trainings import Training
@@ -20,6 +20,8 @@ from portal.web.request_context import current_actor, current_cluster
 KINDS = tuple(kind.value for kind in TrainingKind)
 VISIBILITIES = tuple(visibility.value for visibility in Visibility)
 JOBS_SHOWN = 50
+TO_THE_JOB = "job"
+"""What the second button of the form sends: its answer leads to the form of the first job."""
 
 PAGE_LENGTH = 50
 
@@ -42,15 +44,16 @@ def render_list(workspace_id: int | None) -> Response:
     workspace = workspace_queries.read_workspace(cluster, actor, workspace_id) if workspace_id else None
     before = query_params.id_param("before")
     archived = query_params.choice_param("shown", ("archived",)) == "archived"
-    rows = trainings.list_trainings(cluster, actor, workspace_id, before, PAGE_LENGTH + 1, archived)
+    found = trainings.list_trainings(cluster, actor, workspace_id, before, PAGE_LENGTH + 1, archived)
+    rows, next_before = query_params.split_page(found, PAGE_LENGTH)
     return render_page_or_fragment(
         "trainings/list.html",
         "trainings/_list.html",
-        rows=list_training_rows(rows[:PAGE_LENGTH], actor.user_id, workspace is None),
+        rows=list_training_rows(rows, actor.user_id, workspace is None),
         count=lambda: trainings.count_trainings(cluster, actor, workspace_id, archived),
         archived=archived,
         workspace=workspace,
-        next_before=rows[PAGE_LENGTH - 1].id if len(rows) > PAGE_LENGTH else None,
+        next_before=next_before,
         current_url_with=query_params.current_url_with,
     )
 
@@ -68,12 +71,20 @@ def create(workspace_id: int) -> Response:
         again = render_new_training(workspace_id, forms.error_messages(refusal))
         return Response(again, 422, mimetype="text/html")
     made = _("Training %(name)s is made.", name=training.name)
+    if forms.text_field("then") == TO_THE_JOB and is_runnable(training):
+        flash(made, "ok")
+        return redirect(url_for("job_new.new", training_id=training.id), 303)
     flash(happened(made, url_for("job_new.new", training_id=training.id), _("Start a job")), "ok")
     return redirect(url_for("trainings.page", training_id=training.id), 303)
 
 
+def is_runnable(training: Training) -> bool:
+    """Code in an archive is not, until a task has unpacked it."""
+    return training.kind is TrainingKind.BUILT_IN or training.code_version is not None
+
+
 def create_from_form(workspace_id: int) -> Training:
-    forms.require_known_fields("kind", "name", "description", "model", "visibility", "members")
+    forms.require_known_fields("kind", "name", "description", "model", "visibility", "members", "then")
     kind = TrainingKind(forms.choice_field("kind", KINDS))
     return trainings.create_training(
         current_cluster(),
@@ -108,6 +119,7 @@ def page(training_id: int) -> Response:
 def render_training(training_id: int, errors: dict[str, str], status: int = 200) -> Response:
     cluster, actor = current_cluster(), current_actor()
     training = trainings.read_training(cluster, actor, training_id)
+    is_own_code = training.kind is TrainingKind.ADVANCED
     return render_page_or_fragment(
         "trainings/page.html",
         "trainings/_page.html",
@@ -117,5 +129,8 @@ def render_training(training_id: int, errors: dict[str, str], status: int = 200)
         code=trainings.list_code_files(cluster, training),
         jobs=queries.list_jobs(cluster, actor, training_id=training_id, limit=JOBS_SHOWN),
         may_edit=training_changes.can_edit_training(actor, training),
+        may_upload=is_own_code
+        and training.archived_at is None
+        and code_uploads.can_upload_code(actor, training),
         errors=errors,
     )

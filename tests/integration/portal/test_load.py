@@ -53,6 +53,7 @@ def filled_portal(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path)
         yield portal
 
 
+@pytest.mark.long
 def test_a_page_costs_a_bounded_number_of_bare_pages(filled_portal: Portal, tmp_path: Path) -> None:
     """By the CPU of the server's processes, which others on the machine change little; the rates are said beside it."""
     people = sign_in_people(filled_portal.cluster, SIZE, filled_portal.port)

@@ -17,9 +17,14 @@ from jinja2.utils import missing
 from cluster.services.context import Cluster
 from cluster.services.people import credentials
 from portal import create_app
+from portal.recent_values import RecentValues
+from portal.shared_objects import share_object
 from tests.conftest import sqlite_cluster
 from tests.pages.portal.filled_portal import House, build
+from tests.pages.portal.pages_lab import one_portal
 from worker.adapters.portal_certificates import ensure_authority
+
+__all__ = ["one_portal"]
 
 
 class RequiredAttributes(Undefined):
@@ -72,7 +77,16 @@ def house(one_house: House) -> House:
     return one_house
 
 
+@pytest.fixture(scope="session")
+def strict_portal(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path) -> Iterator[Flask]:
+    """With its CSRF check on. Its templates are compiled once; each test puts its own cluster behind it."""
+    with sqlite_cluster(tmp_path_factory.mktemp("strict"), migrated_file) as cluster:
+        yield create_app(cluster)
+
+
 @pytest.fixture
-def client(light_cluster: Cluster) -> FlaskClient:
-    """A browser at the portal of an empty installation, with its CSRF check on."""
-    return create_app(light_cluster).test_client()
+def client(light_cluster: Cluster, strict_portal: Flask) -> FlaskClient:
+    """A browser at the portal of an empty installation, which remembers nothing of the test before."""
+    share_object(strict_portal, Cluster, light_cluster)
+    share_object(strict_portal, RecentValues, RecentValues())
+    return strict_portal.test_client()

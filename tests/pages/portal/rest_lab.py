@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
 from cluster.services.context import Cluster
@@ -15,7 +16,7 @@ from cluster.store.datasets import Dataset
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
-from portal import create_app
+from portal.shared_objects import share_object
 from tests.builders import a_dataset, a_node, a_training, a_user, a_workspace, actor_of, an_administrator
 
 
@@ -39,8 +40,9 @@ class Lab:
 
 
 @pytest.fixture
-def lab(light_cluster: Cluster) -> Iterator[Lab]:
+def lab(light_cluster: Cluster, one_portal: Flask) -> Iterator[Lab]:
     cluster = light_cluster
+    share_object(one_portal, Cluster, cluster)
     manager, member = a_user(cluster), a_user(cluster, "minji")
     workspace = a_workspace(cluster, manager, members=(member,), name="vision")
     a_node(cluster, 2, name="gpu01")
@@ -51,5 +53,4 @@ def lab(light_cluster: Cluster) -> Iterator[Lab]:
     environments.finish_build(cluster, operation.id, operation.fence, [])
     training = a_training(cluster, workspace, member, name="digits-lenet")
     dataset = a_dataset(cluster, workspace, name="digits")
-    client = create_app(cluster, testing=True).test_client()
-    yield Lab(cluster, client, member, workspace, training, dataset)
+    yield Lab(cluster, one_portal.test_client(), member, workspace, training, dataset)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.structure.source import Source
+from tests.structure.source import read_source
 
 WITHOUT_THE_CLUSTER = (
     "portal/cli/",
@@ -56,7 +56,7 @@ def renames(tree: ast.AST) -> Iterator[int]:
 
 
 def places() -> dict[str, list[int]]:
-    found = {module.path: list(renames(module.tree)) for module in Source().modules}
+    found = {module.path: list(renames(module.tree)) for module in read_source().modules}
     return {
         path: lines for path, lines in found.items() if lines and not path.startswith(WITHOUT_THE_CLUSTER)
     }

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.structure.source import Source
+from tests.structure.source import read_source
 
 WITHOUT_PACKAGES = ("portal/cli/", "worker/bootstrap/", "worker/bundle/check.py", "worker/inside/")
 CLIENTS = ("http.client", "urllib.request", "urllib.error", "urllib3", "requests", "aiohttp")
@@ -35,7 +35,7 @@ def clients(tree: ast.AST) -> Iterator[str]:
 
 
 def imported() -> dict[str, set[str]]:
-    found = {module.path: set(clients(module.tree)) for module in Source().modules}
+    found = {module.path: set(clients(module.tree)) for module in read_source().modules}
     return {path: names for path, names in found.items() if names and not path.startswith(WITHOUT_PACKAGES)}
 
 

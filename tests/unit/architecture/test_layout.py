@@ -6,7 +6,7 @@ Write a better figure down here once it is reached; ``python -m tests.structure.
 import pytest
 
 from tests.structure.figures import Figures, measure
-from tests.structure.source import Source
+from tests.structure.source import read_source
 
 MOST_WITH_MANY_IMPORTS = 10.3
 LEAST_WITH_A_TEST = 97.9
@@ -14,7 +14,7 @@ LEAST_WITH_A_TEST = 97.9
 
 @pytest.fixture(scope="module")
 def figures() -> Figures:
-    return measure(Source())
+    return measure(read_source())
 
 
 def test_no_folder_is_crowded(figures: Figures) -> None:
@@ -39,3 +39,7 @@ def test_no_larger_share_of_modules_has_many_imports(figures: Figures) -> None:
 
 def test_no_smaller_share_of_modules_has_a_test_at_its_path(figures: Figures) -> None:
     assert 100 * figures.tested / figures.testable >= LEAST_WITH_A_TEST, figures.untested
+
+
+def test_no_function_is_longer_than_a_screen(figures: Figures) -> None:
+    assert figures.long_functions == {}

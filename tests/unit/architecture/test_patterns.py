@@ -7,7 +7,7 @@ import sys
 from tests import regular_expressions
 from tests.regular_expressions import ROOT, Pattern
 
-LINE_BYTES = 64 * 1024
+LINE_BYTES = 32 * 1024
 """Four times as long would take the patterns that are well four times as long, and the others sixteen times."""
 
 

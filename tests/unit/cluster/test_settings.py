@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cluster.settings import PREFIX, MissingSettings, Settings
+from cluster.settings import Settings
+from cluster.settings_reader import PREFIX, MissingSettings
 
 ROOT = Path(__file__).parents[3]
 ENOUGH = {
@@ -21,7 +22,7 @@ def test_every_setting_that_is_read_is_documented_and_the_other_way_round() -> N
     source = (ROOT / "cluster" / "settings.py").read_text()
     read = set(
         re.findall(
-            r"(?:text|required|required_by|number|choice|zone|folder|time_of_day|place|address|export|hosts|networks|id_base|bytes_or_none)"
+            r"(?:text|required|required_by|number|choice|zone|folder|folders|time_of_day|place|address|export|hosts|networks|id_base|bytes_or_none)"
             r'\)?\("([A-Z_]+)"',
             source,
         )

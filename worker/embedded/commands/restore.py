@@ -7,7 +7,8 @@ from pathlib import Path
 from cluster import words
 from cluster.domain.errors import GroundcrewError
 from cluster.services.context import utc_now
-from cluster.settings import MissingSettings, Settings
+from cluster.settings import Settings
+from cluster.settings_reader import MissingSettings
 from worker.backups.restore import RestoreResult, restore_backup
 from worker.bootstrap.paths import find_installation_paths
 from worker.bootstrap.terminal import exit_with_error, language_of_terminal, print_error, print_sentence

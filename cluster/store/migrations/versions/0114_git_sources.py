@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0114"
-down_revision = "0108"
+down_revision = "0113"
 
 
 def upgrade() -> None:

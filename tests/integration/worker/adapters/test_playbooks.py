@@ -1,4 +1,4 @@
-"""Whether a run's process lives is asked of the lock that it inherits, not of what /proc says about it."""
+"""The lock that a run's process inherits says whether it lives, not what /proc says about it."""
 
 import os
 import signal

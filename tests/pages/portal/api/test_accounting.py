@@ -3,10 +3,10 @@
 import json
 
 from tests.builders import a_user, actor_of
-from tests.pages.portal.pages_lab import Lab, lab, one_portal
+from tests.pages.portal.pages_lab import Lab, lab
 from tests.pages.portal.views.test_accounting import two_hours
 
-__all__ = ["lab", "one_portal"]
+__all__ = ["lab"]
 
 
 def test_a_job_has_its_account(lab: Lab) -> None:

@@ -4,10 +4,10 @@ import json
 
 from cluster.services.images.default_images import record_images
 from cluster.services.images.environments import read_default_environment
-from tests.pages.portal.pages_lab import Lab, lab, one_portal
+from tests.pages.portal.pages_lab import Lab, lab
 from tests.pages.portal.views.test_images import CPU, REGISTRY
 
-__all__ = ["lab", "one_portal"]
+__all__ = ["lab"]
 
 
 def test_rest_says_the_same(lab: Lab) -> None:

@@ -26,3 +26,25 @@ def test_a_node_is_drained_and_opened_again(lab: Lab, run: Run, monkeypatch: pyt
     assert "takes jobs again" in run("node", "undrain", "gpu01").output
     run("node", "undrain", "gpu01", expected=5)
     run("node", "show", "gpu99", expected=4)
+
+
+def test_a_drained_node_is_forgotten(lab: Lab, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = lab.headers(an_administrator(lab.cluster))["Authorization"].removeprefix("Bearer ")
+    monkeypatch.setenv("GROUNDCREW_TOKEN", token)
+    run("node", "forget", "gpu01", "--yes", expected=5)
+    run("node", "drain", "gpu01", "--reason", "sold", "--yes")
+    run("node", "forget", "gpu01", expected=1)  # Nobody answers the question.
+    assert "gpu01 is forgotten." in run("node", "forget", "gpu01", "--yes").output
+    run("node", "show", "gpu01", expected=4)
+
+
+def test_an_administrator_limits_the_storage_of_a_workspace(
+    lab: Lab, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("workspace", "limit-storage", "vision", "2GiB", expected=3)  # A member may not.
+    token = lab.headers(an_administrator(lab.cluster))["Authorization"].removeprefix("Bearer ")
+    monkeypatch.setenv("GROUNDCREW_TOKEN", token)
+    assert "is saved" in run("workspace", "limit-storage", "vision", "2GiB").output
+    assert "– / 2.0 GiB" in run("workspace", "list").stdout
+    run("workspace", "limit-storage", "vision", "none")
+    assert "– / –" in run("workspace", "list").stdout

@@ -90,3 +90,22 @@ def test_a_bad_question_about_a_log_is_refused(lab: Lab) -> None:
         answer = browser.get(f"/jobs/{job.id}/log?{query}")
         assert answer.status_code in (404, 422), query
         assert b"fine" not in answer.data, query
+
+
+def test_a_chunk_brings_the_times_of_its_bytes_if_they_are_asked_for(lab: Lab) -> None:
+    job = lab.a_running_job()
+    (lab.out(job) / "rank-0.stdout").write_bytes(b"one\ntwo\nthree\n")
+    times = lab.out(job).parent / "control" / "log_times"
+    times.write_text(
+        "1763921234.0 rank-0.stdout 4\n1763921236.5 rank-0.stdout 8\n1763921237.0 rank-0.stderr 9\n"
+    )
+    data, headers = read_on(lab, job.id, 0, times=999_999_999_999_999)
+    assert headers["X-Log-Times"] == str(len(b"4 1763921234\n8 1763921236\n"))
+    assert data == b"4 1763921234\n8 1763921236\none\ntwo\nthree\n"
+    data, headers = read_on(lab, job.id, 8, times=9)
+    assert (data, headers["X-Log-Times"]) == (b"three\n", "0"), "the last line has no time yet"
+    times.write_text(times.read_text() + "1763921238.0 rank-0.stdout 14\n")
+    data, _ = read_on(lab, job.id, 14, times=8)
+    assert data == b"14 1763921238\n", "the time of a line that was sent before"
+    data, headers = read_on(lab, job.id, 8)
+    assert data == b"three\n" and "X-Log-Times" not in headers

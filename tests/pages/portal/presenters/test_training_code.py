@@ -4,6 +4,7 @@ import pytest
 
 from cluster.domain.code_files import CodeFile
 from cluster.domain.errors import NotFound
+from cluster.services.storage import folders
 from portal.presenters import training_code
 from portal.presenters.training_code import FileDifference, VersionComparison, files_below, list_folder
 from tests.builders import a_code_version
@@ -42,6 +43,31 @@ def test_long_files_are_only_said_to_differ(lab: Lab, monkeypatch: pytest.Monkey
     ]
     monkeypatch.setattr(training_code, "COMPARED_FILES", 1)
     assert training_code.compare_versions(lab.cluster, lab.own_code, 1, 2).left_out == 2
+
+
+def test_code_of_two_trainings_is_compared_and_a_lost_version_has_no_files(lab: Lab) -> None:
+    a_code_version(
+        lab.cluster, lab.own_code, [("train.py", b"a\nb\n"), ("weights.bin", b"\xff\0"), ("same.py", b"s\n")]
+    )
+    a_code_version(
+        lab.cluster, lab.private, [("train.py", b"a\nc\n"), ("lib/new.py", b"x\n"), ("same.py", b"s\n")]
+    )
+    found = training_code.compare_code(lab.cluster, (lab.own_code, 1), (lab.private, 1))
+    changed = [line for line in found.lines if line[:1] in "+-" and line[1:2] not in "+-"]
+    assert changed == ["+x", "-b", "+c"]
+    assert found.uncompared == ["weights.bin"]
+    lost = training_code.compare_code(lab.cluster, (lab.own_code, 9), (lab.private, 1))
+    assert {file.kind for file in lost.files} == {"added"}
+
+
+def test_no_link_in_the_storage_is_followed(lab: Lab) -> None:
+    for number in (1, 2):
+        a_code_version(lab.cluster, lab.own_code, [("train.py", b"%d\n" % number)], number)
+    folder = folders.code_folder(lab.cluster.settings, lab.own_code.workspace_id, lab.own_code.id, 2)
+    (folder / "train.py").unlink()
+    (folder / "train.py").symlink_to("/etc/passwd")
+    found = training_code.compare_versions(lab.cluster, lab.own_code, 1, 2)
+    assert (found.lines, found.uncompared) == ([], ["train.py"])
 
 
 def test_a_difference_is_printed_as_diff_does() -> None:

@@ -169,3 +169,22 @@ def test_the_map_says_what_is_free_on_each_node(lab: Lab) -> None:
     }
     looks = set(re.findall(r'class="cell (\w+) u(\d)" href[^>]+>(\d*)<', page))
     assert looks == {("closed", "0", ""), ("broken", "0", "1"), ("free", "4", "1")} and units == 2
+
+
+def test_a_removed_node_is_forgotten_once_it_is_drained(house: House) -> None:
+    chief = house.visitor("administrator")
+    node = a_node(house.cluster, name="gpu-removed")
+    path = f"/nodes/{node.id}"
+    refused = chief.post(f"{path}/forget")
+    assert refused.status_code == 409 and "Drain it first, or stop its agent." in refused.text
+    chief.post(f"{path}/drain", data={"reason": "sold"})
+    assert (
+        f"{path}/forget" in chief.get(path).text
+        and f"{path}/forget" not in house.visitor("member").get(path).text
+    )
+    assert "its alerts" in chief.get(f"{path}/forget").text
+    assert "알림" in chief.get(f"{path}/forget", headers={"Accept-Language": "ko"}).text
+    assert chief.post(f"{path}/forget").status_code == 303
+    assert chief.get(path).status_code == 404
+    assert "gpu-removed" not in chief.get("/nodes").text
+    assert path not in chief.get("/search?q=gpu-removed").text

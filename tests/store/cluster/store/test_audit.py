@@ -9,6 +9,8 @@ from cluster.store.audit import AuditEntry, AuditSeal, add_audit_entry, audit_en
 from cluster.store.engine import Store
 from tests.conftest import Clock
 
+REFUSED = "append-only|permission denied"
+"""The triggers refuse everybody; PostgreSQL's privileges refuse the services before that."""
 CHANGES = ("update", "delete", "truncate or replace")
 
 
@@ -28,7 +30,7 @@ def test_audit_entries_can_only_be_added(store: Store, clock: Clock, change: str
     with store.write() as session:
         add_audit_entry(session, clock(), Actor(1, "minji"), "user.created", 2)
     statement = change_statement(store, "audit_entries", change, "action")
-    with pytest.raises(DBAPIError, match="append-only"), store.write() as session:
+    with pytest.raises(DBAPIError, match=REFUSED), store.write() as session:
         session.execute(text(statement))
     with store.read() as session:
         assert session.execute(text("SELECT action FROM audit_entries")).all() == [("user.created",)]
@@ -41,7 +43,7 @@ def test_audit_seals_can_only_be_added(store: Store, clock: Clock, change: str) 
     )
     with store.write() as session:
         session.add(seal)
-    with pytest.raises(DBAPIError, match="append-only"), store.write() as session:
+    with pytest.raises(DBAPIError, match=REFUSED), store.write() as session:
         session.execute(text(change_statement(store, "audit_seals", change, "mac")))
     with store.read() as session:
         assert session.execute(text("SELECT mac FROM audit_seals")).all() == [("m",)]

@@ -1,5 +1,6 @@
 """A copy of a database is compared with its original by migration, rows and the newest audit entry."""
 
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -7,6 +8,7 @@ from sqlalchemy import text
 
 from cluster.services.context import Cluster
 from cluster.store.audit import add_audit_entry
+from cluster.store.engine import Store
 from tests.builders import a_user, actor_of, an_administrator
 from tests.store.audit_tampering import tamper
 from worker.backups.database_contents import (
@@ -39,7 +41,12 @@ def test_a_summary_counts_the_rows_of_every_table(cluster: Cluster) -> None:
 
 
 def test_a_database_without_our_tables_is_refused(cluster: Cluster) -> None:
-    with pytest.raises(BackupBroken, match=r"broken\.not_ours"), cluster.store.write() as session:
+    owner = Store(cluster.settings.owner_url)
+    with (
+        closing(owner),
+        pytest.raises(BackupBroken, match=r"broken\.not_ours"),
+        owner.write() as session,
+    ):
         session.execute(text("DROP TABLE alembic_version"))
         read_summary(session.connection())
 
@@ -67,7 +74,7 @@ def test_an_audit_that_could_be_changed_unseen_is_refused(cluster: Cluster) -> N
         check_audit_triggers(connection, count_rows(connection))
     if cluster.store.is_sqlite:
         tamper(cluster.store)
-    with cluster.store.write() as session:
+    with closing(Store(cluster.settings.owner_url)) as owner, owner.write() as session:
         connection = session.connection()
         if not cluster.store.is_sqlite:
             session.execute(text("ALTER TABLE audit_entries DISABLE TRIGGER USER"))

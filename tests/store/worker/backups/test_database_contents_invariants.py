@@ -1,11 +1,13 @@
 """A copy of a database in which a rule of jobs is broken is refused by the rule's name."""
 
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
+from cluster.store.engine import Store
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation
 from tests.builders import a_job, a_node, a_training, a_workspace, add, holding
@@ -83,7 +85,7 @@ def test_a_broken_rule_is_named_with_a_row(
 @pytest.mark.parametrize("code", ["broken.unit_twice", "broken.two_attempts"])
 def test_what_the_database_itself_forbids_is_asked_too(lab: Cluster, code: str) -> None:
     """The unique indexes are dropped first, as in a copy that somebody has changed by hand."""
-    with lab.store.write() as session:
+    with closing(Store(lab.settings.owner_url)) as owner, owner.write() as session:
         connection = session.connection()
         attempt, allocation = session.query(Attempt).one(), session.query(Allocation).one()
         for table in (Attempt.__table__, Allocation.__table__):

@@ -54,7 +54,7 @@ def text_of(file: Path) -> str:
 
 def drills_left(lab: Cluster) -> list[str]:
     """Scratch databases and copies that still lie about."""
-    url = make_url(lab.settings.database_url)
+    url = make_url(lab.settings.owner_url)
     if url.get_backend_name() == "sqlite":
         return [path.name for path in (lab.settings.state_dir / "database").glob(".*")]
     with pg.connect_psycopg(url) as connection:
@@ -133,7 +133,7 @@ def test_what_is_wrong_in_the_text_is_named(
 
 def test_a_drill_that_was_killed_leaves_nothing_to_the_next_one(lab: Cluster, database_kind: str) -> None:
     made(lab)
-    url = make_url(lab.settings.database_url)
+    url = make_url(lab.settings.owner_url)
     if database_kind == "sqlite":
         (lab.settings.state_dir / "database" / ".drill-killed").mkdir()
     else:
@@ -201,7 +201,7 @@ def test_what_a_drill_reads_back_is_in_no_log_of_the_server(lab: Cluster) -> Non
     assert seen == [("u",)]
     lab.store.close()
     restore_backup(lab.settings, file, lab.clock)
-    with pg.connect_psycopg(make_url(lab.settings.database_url)) as living:
+    with pg.connect_psycopg(make_url(lab.settings.owner_url)) as living:
         assert living.execute(kinds).fetchall() == [("p",)]
 
 

@@ -16,7 +16,7 @@ from worker.backups import postgresql as pg
 def test_while_somebody_uses_the_database_nothing_is_put_back(lab: Cluster) -> None:
     """SQLite's file does not know; make restore asks the process manager."""
     file = backed_up(lab)
-    with pg.connect_psycopg(make_url(lab.settings.database_url)):
+    with pg.connect_psycopg(make_url(lab.settings.owner_url)):
         assert refusal(lab, file) == "restore.in_use"
 
 
@@ -24,7 +24,7 @@ def test_while_somebody_uses_the_database_nothing_is_put_back(lab: Cluster) -> N
 def test_who_was_stopped_a_moment_ago_is_waited_for(lab: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     file = backed_up(lab)
     lab.store.close()
-    last = pg.connect_psycopg(make_url(lab.settings.database_url))
+    last = pg.connect_psycopg(make_url(lab.settings.owner_url))
     leaving = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: last.close())
     monkeypatch.setattr(pg, "time", leaving)
     restored(lab, file)

@@ -1,12 +1,14 @@
 """The installer's step `version` migrates the database, or says on one line why it does not."""
 
 import json
+from contextlib import closing
 
 import pytest
 from sqlalchemy import text
 
 from cluster.services.context import Cluster
 from cluster.settings import Settings
+from cluster.store.engine import Store
 from cluster.store.migrate import head_revision
 from worker.commands import admin
 
@@ -19,7 +21,7 @@ def installed(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
 
 
 def set_revision(cluster: Cluster, revision: str) -> None:
-    with cluster.store.write() as session:
+    with closing(Store(cluster.settings.owner_url)) as owner, owner.write() as session:
         session.execute(text("UPDATE alembic_version SET version_num = :it"), {"it": revision})
 
 

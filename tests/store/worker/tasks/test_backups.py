@@ -69,7 +69,7 @@ def names_there(lab: Cluster) -> set[str]:
 
 
 def places_of_scratch(lab: Cluster) -> list[str]:
-    url = make_url(lab.settings.database_url)
+    url = make_url(lab.settings.owner_url)
     if lab.store.is_sqlite:
         folder = lab.settings.state_dir / "database"
         return [path.name for path in folder.iterdir() if path.name.startswith((".backup", ".drill"))]

@@ -3,16 +3,17 @@
 from dataclasses import replace
 from datetime import timedelta
 
+from cluster.domain.states import OperationKind
 from cluster.services.context import Cluster
-from cluster.services.operations import lifecycle
-from cluster.services.operations.stale_operations import MAX_CLAIMS, requeue_stale_operations
+from cluster.services.operations.stale_operations import requeue_stale_operations
 from cluster.services.repairs import previews
 from cluster.services.repairs import repair_runs as repairs
 from cluster.services.repairs.offline_records import write_offline_record
 from tests.builders import a_node, actor_of, an_administrator
 from tests.conftest import Clock, RecordingBell
 from tests.store.cluster.services.repairs.test_offline_records import a_run
-from worker.tasks.repair_worker import import_offline_repairs, list_claimable_repairs
+from worker.tasks.claimable_operations import list_claimable_operations
+from worker.tasks.repair_worker import import_offline_repairs
 
 
 def ask(cluster: Cluster, name: str = "restart-api") -> int:
@@ -36,26 +37,7 @@ def test_a_repair_is_found_without_redis_and_never_queued_there(
     clock.now += timedelta(seconds=30)
     requeue_stale_operations(servers)
     assert bell.enqueued == [] and ("operations", operation_id) in bell.rung
-    assert list_claimable_repairs(servers) == [operation_id]
-
-
-def test_one_that_is_held_is_left_alone_until_its_holder_falls_silent(cluster: Cluster, clock: Clock) -> None:
-    servers = on_servers(cluster)
-    operation_id = ask(servers)
-    assert lifecycle.claim_operation(servers, operation_id, "first") is not None
-    assert list_claimable_repairs(servers) == []
-    clock.now += lifecycle.CLAIM_LASTS + timedelta(seconds=1)
-    assert list_claimable_repairs(servers) == [operation_id]
-
-
-def test_one_that_was_dropped_too_often_is_a_persons_affair(cluster: Cluster, clock: Clock) -> None:
-    servers = on_servers(cluster)
-    operation_id = ask(servers)
-    for _ in range(MAX_CLAIMS):
-        assert list_claimable_repairs(servers) == [operation_id]
-        lifecycle.claim_operation(servers, operation_id, "somebody")
-        clock.now += lifecycle.CLAIM_LASTS + timedelta(seconds=1)
-    assert list_claimable_repairs(servers) == []
+    assert list_claimable_operations(servers, OperationKind.REPAIR) == [operation_id]
 
 
 def test_what_the_console_did_without_the_database_is_read_in_by_whom_the_folder_belongs_to(

@@ -8,6 +8,7 @@ import pytest
 from cluster.domain.errors import Unavailable
 from portal.job_files import metrics_csv
 from portal.job_files.metrics_csv import CsvExport, CsvExportSlots
+from portal.job_files.metrics_rows import MetricsLineReader
 from portal.job_files.time_slicing import TimeSlicer
 
 ROWS = (
@@ -56,3 +57,24 @@ def test_a_person_has_two_slots_and_all_together_sixteen() -> None:
             slots.take(person)
     held[0].close()
     slots.take(0)
+
+
+def test_no_more_rows_are_read_than_the_next_chunk_needs(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory of an export is that of one chunk, however long the file is."""
+    rows, read = 20_000, [0]
+    file.write_bytes(b"".join(b'{"step": %d, "scalars": {"loss": 0.5}}\n' % step for step in range(rows)))
+    next_line = MetricsLineReader.next
+
+    def count(reader: MetricsLineReader) -> bytes | None:
+        line = next_line(reader)
+        read[0] += line is not None
+        return line
+
+    monkeypatch.setattr(MetricsLineReader, "next", count)
+    written, ahead = -1, []  # The head is no row.
+    for chunk in CsvExport(file.open("rb"), ["loss"], TimeSlicer(), CsvExportSlots().take(7)):
+        assert len(chunk) < 2 * metrics_csv.CHUNK_CHARACTERS
+        written += chunk.count("\r\n")
+        ahead.append(read[0] - written)
+    assert (written, read[0]) == (rows, rows)
+    assert len(ahead) > 3 and max(ahead) == 0

@@ -1,4 +1,4 @@
-"""Who holds the units of a workspace."""
+"""The home page of a workspace sums the units that run by the people who hold them."""
 
 from types import SimpleNamespace
 from typing import cast

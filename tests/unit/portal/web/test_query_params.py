@@ -1,11 +1,13 @@
 """Filters and page positions come out of an address that anybody can write."""
 
+from types import SimpleNamespace
+
 import pytest
 from flask import Flask
 
 from cluster.domain.errors import Refused
 from cluster.store.base import LARGEST_ID
-from portal.web.query_params import choice_param, current_url_with, id_param, parse_id, parse_node_ids
+from portal.web.query_params import choice_param, current_url_with, id_param, parse_id, parse_node_ids, split_page
 
 
 @pytest.fixture
@@ -64,3 +66,13 @@ def test_a_parameter_with_any_name_is_only_kept(app: Flask, name: str) -> None:
 )
 def test_what_is_no_id_is_a_node_that_there_is_not(text: str, ids: list[int]) -> None:
     assert parse_node_ids(text) == ids
+
+
+@pytest.mark.parametrize(
+    ("ids", "page", "more"), [([], [], None), ([9, 8], [9, 8], None), ([9, 8, 7], [9, 8], 8)]
+)
+def test_a_row_more_than_the_page_says_that_another_page_follows(
+    ids: list[int], page: list[int], more: int | None
+) -> None:
+    rows, next_id = split_page([SimpleNamespace(id=each) for each in ids], 2)
+    assert ([row.id for row in rows], next_id) == (page, more)

@@ -150,3 +150,11 @@ def test_the_short_form_names_no_places(tmp_path: Path, capsys: pytest.CaptureFi
     assert not [line for line in short if line.startswith(" ")]
     figures.main([str(tmp_path)])
     assert "    Run: cluster/one.py, worker/two.py" in capsys.readouterr().out.splitlines()
+
+
+def test_a_function_is_long_beyond_sixty_lines_wherever_it_stands(tmp_path: Path) -> None:
+    body = "\n".join(f"        step({number})" for number in range(60))
+    text = f"class Job:\n    def run(self) -> None:\n{body}\n\n    def end(self) -> None:\n        pass\n"
+    shorter = text.replace("        step(0)\n", "")
+    source = tree(tmp_path, cluster__long=text, cluster__short=shorter)
+    assert figures.find_long_functions(source) == {"cluster/long.py:run": 61}

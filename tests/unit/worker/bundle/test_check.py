@@ -296,3 +296,20 @@ def test_a_bundle_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest
         check.Path, "lstat", lambda path: os.stat_result((0o40755, 0, 0, 1, owner + 7, 0, 0, 0, 0, 0))
     )
     assert f"belongs to uid {owner + 7}" in next(check.find_strangers(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("link_mode", "target_mode"), [(0o777, 0o755), (0o755, 0o777)], ids=["link", "where it leads"]
+)
+def test_a_bundle_behind_a_link_that_somebody_may_turn_is_refused(
+    tmp_path: Path, link_mode: int, target_mode: int
+) -> None:
+    shelf, store = tmp_path / "shelf", tmp_path / "store"
+    a_bundle(store / "bundle", FILES)
+    shelf.mkdir()
+    (shelf / "newest").symlink_to(store / "bundle")
+    assert list(check.find_strangers(shelf / "newest")) == []
+    shelf.chmod(link_mode)
+    store.chmod(target_mode)
+    (fault,) = check.find_strangers(shelf / "newest")
+    assert "may be written by others" in fault

@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -67,6 +68,26 @@ def test_a_nodes_token_stays_while_it_is_good(run: Run) -> None:
     assert run("forget-node", "gpu02")[1] == {"changed": True}
     assert run("forget-node", "gpu02")[1] == {"changed": False}
     assert run("node-token", "gpu02", said=made["token"])[1]["changed"], "it was revoked"
+
+
+def test_a_removed_host_is_forgotten_unless_it_answers(light_cluster: Cluster, run: Run) -> None:
+    node = a_node(light_cluster, 2, name="gpu05")
+    with light_cluster.store.write() as session:
+        session.get_one(Node, node.id).heartbeat_at = datetime.now(UTC)
+    code, _, told = run("forget-node", "gpu05")
+    assert code == 1 and "Drain it first" in told
+    assert run("forget-node", "--stopped", "gpu05")[1] == {"changed": True}
+    assert run("forget-node", "--stopped", "gpu05")[1] == {"changed": False}
+
+
+def test_a_stopped_host_with_a_job_loses_its_token_alone(light_cluster: Cluster, run: Run) -> None:
+    node = a_node(light_cluster, 2, name="gpu06")
+    run("node-token", "gpu06")
+    job = a_job(light_cluster, a_training(light_cluster, a_workspace(light_cluster)), state=JobState.RUNNING)
+    holding(light_cluster, job, node.units[:1])
+    assert run("forget-node", "--stopped", "gpu06")[1] == {"changed": True}
+    with light_cluster.store.read() as session:
+        assert session.get_one(Node, node.id).forgotten_at is None
 
 
 def test_a_host_is_drained_for_its_reboot_and_opened_again(light_cluster: Cluster, run: Run) -> None:

@@ -163,3 +163,12 @@ def test_an_image_without_mpirun_ends_as_a_shell_says_it(
     waiting = begin(hostfile, port, "60", "--", "no-such-mpirun")
     _, complaint = waiting.communicate(timeout=60)
     assert (waiting.returncode, complaint) == (127, "groundcrew: no-such-mpirun: No such file or directory\n")
+
+
+@pytest.mark.parametrize(
+    ("interfaces", "own"), [("ens1,ens2", "ens2"), ("ens2", "ens2"), ("ens1", "ens1"), ("ens2,ens3", "ens2")]
+)
+def test_gloo_takes_the_first_interface_that_this_host_has(tmp_path: Path, interfaces: str, own: str) -> None:
+    for name in ("ens2", "ens3"):
+        (tmp_path / name).mkdir()
+    assert shim_gang.own_interface(interfaces, str(tmp_path)) == own

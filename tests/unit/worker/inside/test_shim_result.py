@@ -1,4 +1,4 @@
-"""Whether the kernel ended something for want of memory is read from the container's own cgroup."""
+"""The container's own cgroup says whether the kernel ended something for want of memory."""
 
 import sys
 from pathlib import Path

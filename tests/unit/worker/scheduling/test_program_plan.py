@@ -16,7 +16,13 @@ from cluster.settings import Settings
 from cluster.store.jobs import Attempt, Job
 from worker.executors.contract import ProgramPlan
 from worker.kubernetes.manifests.run_spec import GangKind
-from worker.scheduling.program_plan import ProgramPaths, as_job_user, choose_gang_launch, job_program
+from worker.scheduling.program_plan import (
+    ProgramPaths,
+    as_job_user,
+    choose_gang_launch,
+    job_interfaces,
+    job_program,
+)
 
 PYTHON = "/env/bin/python"
 PATHS = ProgramPaths(
@@ -42,7 +48,10 @@ def job(launcher: Launcher = Launcher.PLAIN, kind: TrainingKind = TrainingKind.A
 
 def attempt(launcher: Launcher, *nodes: str) -> Attempt:
     """With one unit on each of these nodes."""
-    held = [SimpleNamespace(unit=SimpleNamespace(node=SimpleNamespace(name=name))) for name in nodes]
+    facts = {"interface_purposes": {"training": ["ens1"]}, "interfaces": [{"name": "ens1", "is_up": True}]}
+    held = [
+        SimpleNamespace(unit=SimpleNamespace(node=SimpleNamespace(name=name, facts=facts))) for name in nodes
+    ]
     node = SimpleNamespace(name=nodes[0])
     return cast(Attempt, SimpleNamespace(job=job(launcher), number=2, node=node, allocations=held))
 
@@ -68,6 +77,15 @@ def test_ranks_on_several_nodes_are_several_pods_where_nodes_run_jobs_themselves
     words = " ".join(plan.command)
     assert ("gc-7-2-0.gc-7-2" in words) is (gang is GangKind.INDEXED)
     assert ("mpirun" in words and "--wdir /out/work" in words) is (gang is GangKind.MPI)
+
+
+@pytest.mark.parametrize(
+    ("kind", "interfaces"), [(ExecutorKind.PROCESS, ("ens1",)), (ExecutorKind.KUBERNETES, ("eth0",))]
+)
+def test_only_programs_on_the_hosts_network_use_the_nodes_interfaces(
+    kind: ExecutorKind, interfaces: tuple[str, ...]
+) -> None:
+    assert job_interfaces(settings_of(kind), attempt(Launcher.HOROVOD, "a", "b")) == interfaces
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,13 @@ def test_a_person_without_a_job_is_led_to_the_first_one(lab: Lab) -> None:
     )
 
 
+def test_the_way_to_own_code_is_one_link(lab: Lab) -> None:
+    browser = lab.browser(lab.seoyeon)
+    link = f"/workspaces/{lab.workspace.id}/trainings/new?kind=advanced"
+    assert f'<a href="{link}">your own code</a>' in first_steps(browser.get("/").text)
+    assert 'name="code"' in browser.get(link).text
+
+
 def test_a_person_without_a_workspace_is_told_who_can_help(lab: Lab) -> None:
     page = lab.browser(lab.stranger).get("/").text
     assert first_steps(page) == "" and "You are not a member of any workspace yet." in page

@@ -45,6 +45,26 @@ def test_own_code_is_kept_in_versions(lab: Lab) -> None:
     assert newest(lab).code_version == 2
 
 
+@pytest.mark.parametrize(
+    ("data", "goes_to"),
+    [(BUILT_IN, "/jobs/new"), (own("train.py"), "/jobs/new"), (own("code.zip"), "")],
+    ids=["built-in", "own code", "an archive that is unpacked first"],
+)
+def test_the_second_button_leads_to_the_form_of_the_first_job(
+    lab: Lab, data: dict[str, object], goes_to: str
+) -> None:
+    path = f"/workspaces/{lab.workspace.id}/trainings/new"
+    answer = lab.browser(lab.minjun).post(path, data=data | {"then": "job"})
+    assert answer.status_code == 303
+    assert answer.location == f"/trainings/{newest(lab).id}{goes_to}"
+
+
+def test_the_page_of_own_code_takes_a_new_version(lab: Lab) -> None:
+    path = f"/trainings/{lab.own_code.id}"
+    assert f'action="{path}/code"' in lab.browser(lab.seoyeon).get(path).text
+    assert f'action="{path}/code"' not in lab.browser(lab.minjun).get(path).text
+
+
 def test_only_the_owner_and_managers_upload_code(lab: Lab) -> None:
     def send(user: object) -> int:
         sent = {"code": [(io.BytesIO(b"print(2)\n"), "train.py")]}

@@ -3,9 +3,12 @@
 import json
 import shutil
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from sqlalchemy import select
 from sqlalchemy.engine import make_url
 
@@ -31,6 +34,7 @@ from cluster.services.people.users import service_actor
 from cluster.services.repairs.stuck_operations import count_stuck_operations, release_stuck_operations
 from cluster.store.alerts import AlertOccurrence, Notification
 from cluster.store.audit import add_audit_entry
+from cluster.store.engine import Store
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation
 from cluster.store.operations import Operation
@@ -208,7 +212,7 @@ def test_what_is_no_whole_backup_of_ours_is_refused_by_name(lab: Cluster, tmp_pa
 def test_on_a_machine_that_has_no_database_yet(lab: Cluster, database_kind: str, tmp_path: Path) -> None:
     file = backed_up(lab)
     lab.store.close()
-    url = make_url(lab.settings.database_url)
+    url = make_url(lab.settings.owner_url)
     if database_kind == "sqlite":
         shutil.rmtree(lab.settings.state_dir / "database")
     else:
@@ -220,6 +224,13 @@ def test_on_a_machine_that_has_no_database_yet(lab: Cluster, database_kind: str,
         assert (lab.settings.state_dir / "database" / "groundcrew.db").stat().st_mode & 0o777 == 0o600
     with lab.store.read() as session:
         assert "hjkim" in set(session.scalars(select(User.name)))
+
+
+@pytest.fixture
+def owned(lab: Cluster) -> Iterator[Cluster]:
+    """The same database by the owner of its tables, as a restore prepares it."""
+    with closing(Store(lab.settings.owner_url)) as store:
+        yield replace(lab, store=store)
 
 
 def origin_of(lab: Cluster, last_job: int = 0) -> RestoredBackup:
@@ -239,18 +250,20 @@ def test_each_step_of_the_preparation_counts_what_it_changed_and_finds_nothing_t
             assert end_all_sessions(session, clock()) == expected
 
 
-def test_ids_are_skipped_beyond_rows_and_folders(lab: Cluster) -> None:
-    with lab.store.write() as session:
+def test_ids_are_skipped_beyond_rows_and_folders(lab: Cluster, owned: Cluster) -> None:
+    with owned.store.write() as session:
         last = max(session.scalars(select(Job.id)))
         skip_ids(session, last_job=last + 50)
     assert a_job(lab, a_training(lab, a_workspace(lab))).id == last + 50 + ID_GAP + 1
 
 
-def test_the_old_epoch_is_described_by_its_last_seal_and_by_places_that_it_leaves(lab: Cluster) -> None:
+def test_the_old_epoch_is_described_by_its_last_seal_and_by_places_that_it_leaves(
+    lab: Cluster, owned: Cluster
+) -> None:
     newest = read_newest_seal(lab)
     assert newest is not None
     anchors = [SealAnchor("the log", *newest, lab.clock()), SealAnchor("left", 7, "mac", lab.clock())]
     epoch = describe_old_epoch(lab, origin_of(lab), anchors)
     assert (epoch["epoch"], epoch["seal"], epoch["left"], epoch["was"]) == (2, newest[0], ["left"], "")
-    assert prepare_restored_database(lab, origin_of(lab), []).epoch == 2
+    assert prepare_restored_database(owned, origin_of(lab), []).epoch == 2
     assert describe_old_epoch(lab, origin_of(lab), [])["epoch"] == 3

@@ -1,4 +1,4 @@
-"""Who sees which workspace, training, dataset and job: members, named people, managers and administrators."""
+"""Members, named people, managers and administrators see the rows of their workspaces, each of them what is his."""
 
 from dataclasses import dataclass
 

@@ -50,3 +50,14 @@ def test_pods_that_know_their_number_are_told_of_all_and_of_the_first(launcher: 
     plan = pod_launch_plan(plain, launcher, PYTHON, RUNTIME, (2, 2), "gc-7-1-0.gc-7-1")
     start = (PYTHON, f"{RUNTIME}/shim_gang.py", way, "2,2", "gc-7-1-0.gc-7-1", "eth0", "--")
     assert plan.command == (*start, PYTHON, f"{RUNTIME}/shim_rank.py", "told", "--", *PROGRAM)
+
+
+def test_ranks_on_the_hosts_network_meet_over_its_training_interfaces() -> None:
+    plain = local_launch_plan(Launcher.HOROVOD, PYTHON, RUNTIME, 4, PROGRAM)
+    words = mpi_launch_plan(plain, PYTHON, RUNTIME, "/work", [], ("ens1", "ens2")).command
+    for switch in ("btl_tcp_if_include", "oob_tcp_if_include"):
+        assert words[words.index(switch) + 1] == "ens1,ens2"
+    assert "NCCL_SOCKET_IFNAME=ens1,ens2" in words and "eth0" not in words
+    torchrun = local_launch_plan(Launcher.TORCHRUN, PYTHON, RUNTIME, 4, PROGRAM)
+    command = pod_launch_plan(torchrun, Launcher.TORCHRUN, PYTHON, RUNTIME, (2, 2), "gc-7", ("ens1",)).command
+    assert command[:7] == (PYTHON, f"{RUNTIME}/shim_gang.py", "torchrun", "2,2", "gc-7", "ens1", "--")

@@ -1,4 +1,4 @@
-"""Who is told of which event."""
+"""Each event has the people who are told of it."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,0 +1,58 @@
+"""The limit of what a workspace may store, and what is refused above it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from cluster.domain.errors import Refused
+from cluster.domain.jobs.memory import parse_size
+
+SMALLEST_LIMIT = 1024**2
+LARGEST_LIMIT = 1024**5
+"""1 PiB. A larger number is a slip of the keyboard."""
+
+
+@dataclass(frozen=True)
+class WorkspaceStorage:
+    """Bytes. `used` is None until the first measurement, `limit` if there is none."""
+
+    workspace: str
+    limit: int | None
+    used: int | None
+    measured_at: datetime | None
+
+    @property
+    def is_full(self) -> bool:
+        return self.limit is not None and (self.used or 0) >= self.limit
+
+    @property
+    def used_share(self) -> float | None:
+        """A share, 0 to 1 and more. None without a limit or a measurement."""
+        return self.used / self.limit if self.limit and self.used is not None else None
+
+
+def check_storage_room(storage: WorkspaceStorage, field: str, needed: int = 0) -> None:
+    """Raises Refused on `field` if the workspace has reached its limit, or if `needed` more bytes would exceed it."""
+    used = storage.used or 0
+    if storage.limit is None or (used < storage.limit and used + needed <= storage.limit):
+        return
+    raise Refused(
+        field, "storage.over_limit" if needed == 0 or used >= storage.limit else "storage.no_room",
+        workspace=storage.workspace, used=used, limit=storage.limit, needed=needed,
+    )  # fmt: skip
+
+
+def check_storage_limit(limit: int | None, field: str = "limit") -> int | None:
+    """None takes the limit away. Raises Refused on `field`."""
+    if limit is not None and not SMALLEST_LIMIT <= limit <= LARGEST_LIMIT:
+        raise Refused(field, "storage.limit_out_of_range", least=SMALLEST_LIMIT, most=LARGEST_LIMIT)
+    return limit
+
+
+def parse_storage_limit(text: str) -> int | None:
+    """Bytes from a text such as `500 GiB`; None from an empty one. Raises Refused on `limit`."""
+    if not text.strip():
+        return None
+    size = parse_size(text)
+    if size is None:
+        raise Refused("limit", "storage.limit_unreadable", text=text[:40])
+    return check_storage_limit(size)

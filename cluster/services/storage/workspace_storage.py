@@ -1,0 +1,84 @@
+"""Keeps how much each workspace stores, and the limit that an administrator has set.
+
+The columns are written without the row's version: a measurement must not make somebody's open form stale.
+"""
+
+from datetime import datetime
+
+from sqlalchemy import func, select, update
+from sqlalchemy.orm import Session
+
+from cluster.domain.people.actor import Actor
+from cluster.domain.people.permissions import require_permission
+from cluster.domain.storage.storage_limits import WorkspaceStorage, check_storage_limit, check_storage_room
+from cluster.services.context import Cluster
+from cluster.services.leases import HeldLease, check_lease
+from cluster.services.people.access import load_workspace, workspace_relation
+from cluster.store.audit import add_audit_entry
+from cluster.store.workspaces import Workspace
+
+TABLE = Workspace.__table__
+
+
+def storage_of(workspace: Workspace) -> WorkspaceStorage:
+    return WorkspaceStorage(
+        workspace.name,
+        workspace.storage_limit_bytes,
+        workspace.storage_used_bytes,
+        workspace.storage_measured_at,
+    )
+
+
+def require_storage_room(workspace: Workspace, field: str, needed: int = 0) -> None:
+    """Raises Refused on `field`; `needed` is the number of bytes that will be written, if it is known."""
+    check_storage_room(storage_of(workspace), field, needed)
+
+
+def set_storage_limit(
+    cluster: Cluster, actor: Actor, workspace_id: int, limit: int | None, field: str = "limit"
+) -> WorkspaceStorage:
+    """For administrators. Raises Refused on `field`. What is stored already stays, also above the new limit."""
+    with cluster.store.write() as session:
+        workspace = load_workspace(session, actor, workspace_id)
+        require_permission("workspace.change_quota", workspace_relation(actor, workspace), workspace_id)
+        before, after = storage_of(workspace), check_storage_limit(limit, field)
+        if after != before.limit:
+            session.execute(
+                update(Workspace).where(Workspace.id == workspace_id).values(storage_limit_bytes=after)
+            )
+            add_audit_entry(
+                session, cluster.clock(), actor, "workspace.storage_limited", workspace_id,
+                name=workspace.name, limit_bytes=[before.limit, after],
+            )  # fmt: skip
+    cluster.events.publish("workspaces", workspace_id)
+    return WorkspaceStorage(before.workspace, after, before.used, before.measured_at)
+
+
+def add_stored_bytes(session: Session, workspace_id: int, size: int) -> None:
+    """Counts what was written until the next measurement finds it."""
+    used = func.coalesce(TABLE.c.storage_used_bytes, 0) + size
+    session.execute(
+        update(Workspace)
+        .where(Workspace.id == workspace_id)
+        .values(storage_used_bytes=used)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def list_workspace_ids(cluster: Cluster) -> list[int]:
+    with cluster.store.read() as session:
+        return list(session.scalars(select(Workspace.id).order_by(Workspace.id)))
+
+
+def record_stored_bytes(
+    cluster: Cluster, held: HeldLease, sizes: dict[int, int], measured_at: datetime
+) -> None:
+    """Raises LeaseLost. `measured_at` is when the measurement began."""
+    with cluster.store.write() as session:
+        check_lease(session, held, cluster.clock())
+        for workspace_id, size in sizes.items():
+            session.execute(
+                update(Workspace)
+                .where(Workspace.id == workspace_id)
+                .values(storage_used_bytes=size, storage_measured_at=measured_at)
+            )

@@ -1,0 +1,75 @@
+"""PostgreSQL's roles: the owner of the tables is nobody's at run time, and the services' may not change the audit."""
+
+from dataclasses import dataclass
+
+from sqlalchemy.engine import URL, make_url
+
+OWNER, SEALER = "_owner", "_sealer"
+"""The endings of the roles' names. The services' role has neither."""
+READ_AND_WRITE = "SELECT, INSERT, UPDATE, DELETE"
+PRIVILEGES = {
+    "audit_entries": "SELECT, INSERT",
+    "audit_seals": "SELECT",
+    "alembic_version": "SELECT",
+}
+"""What the services may do with these tables. With every other one they may READ_AND_WRITE."""
+
+
+@dataclass(frozen=True)
+class DatabaseRoles:
+    """Three roles of one database.
+
+    `owner` migrates, dumps and restores. `services` is every service's. `sealer` may do what `services` may, and
+    adds seals to the audit.
+    """
+
+    services: str
+
+    @property
+    def owner(self) -> str:
+        return f"{self.services}{OWNER}"
+
+    @property
+    def sealer(self) -> str:
+        return f"{self.services}{SEALER}"
+
+
+def roles_of_owner(url: str | URL) -> DatabaseRoles | None:
+    """The roles, if the address is the owner's. None for SQLite, and for a database with a single role."""
+    name = make_url(url).username or ""
+    if make_url(url).get_backend_name() == "sqlite" or not name.endswith(OWNER):
+        return None
+    return DatabaseRoles(name.removesuffix(OWNER))
+
+
+def services_url(url: str) -> str:
+    """The services' address of the same database. Another role's than an owner's stays as it is."""
+    roles = roles_of_owner(url)
+    if roles is None:
+        return url
+    return make_url(url).set(username=roles.services).render_as_string(hide_password=False)
+
+
+def grant_statements(url: str | URL) -> list[str]:
+    """Statements of the owner that give each role its privileges and take every other one back; can be repeated.
+
+    Empty for a database with a single role.
+    """
+    roles = roles_of_owner(url)
+    if roles is None:
+        return []
+    services, sealer = quote_name(roles.services), quote_name(roles.sealer)
+    both = f"{services}, {sealer}"
+    statements = [
+        f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM PUBLIC, {both}",
+        f"GRANT {READ_AND_WRITE} ON ALL TABLES IN SCHEMA public TO {services}",
+        f"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO {services}",
+    ]
+    for table, privileges in PRIVILEGES.items():
+        statements.append(f"REVOKE ALL ON TABLE public.{table} FROM {services}")
+        statements.append(f"GRANT {privileges} ON TABLE public.{table} TO {services}")
+    return [*statements, f"GRANT INSERT ON TABLE public.audit_seals TO {sealer}"]
+
+
+def quote_name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,54 @@
+"""The page on which an administrator limits what a workspace may store."""
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask.typing import ResponseReturnValue
+
+from cluster.domain.errors import Refused
+from cluster.domain.jobs.memory import format_exact_size
+from cluster.domain.storage.storage_limits import parse_storage_limit
+from cluster.services.people.access import require_workspace_action
+from cluster.services.storage.workspace_storage import set_storage_limit, storage_of
+from cluster.services.workspaces import queries
+from cluster.store.workspaces import Workspace
+from portal.i18n.translate import _
+from portal.web import forms
+from portal.web.request_context import current_actor, current_cluster
+
+blueprint = Blueprint("workspace_storage", __name__)
+
+
+@blueprint.get("/workspaces/<int:workspace_id>/storage")
+def ask_limit(workspace_id: int) -> ResponseReturnValue:
+    workspace = read_workspace_to_limit(workspace_id)
+    limit = workspace.storage_limit_bytes
+    return render_limit(workspace, {"limit": "" if limit is None else format_exact_size(limit)}, {})
+
+
+@blueprint.post("/workspaces/<int:workspace_id>/storage")
+def limit(workspace_id: int) -> ResponseReturnValue:
+    workspace = read_workspace_to_limit(workspace_id)
+    try:
+        forms.require_known_fields("limit")
+        size = parse_storage_limit(forms.text_field("limit"))
+        set_storage_limit(current_cluster(), current_actor(), workspace_id, size)
+    except Refused as refusal:
+        return render_limit(workspace, request.form, forms.error_messages(refusal)), 422
+    flash(_("The storage limit of %(workspace)s is saved.", workspace=workspace.name), "ok")
+    return redirect(url_for("workspaces.home", workspace_id=workspace_id), 303)
+
+
+def read_workspace_to_limit(workspace_id: int) -> Workspace:
+    """A form that would be refused is not offered. Raises Forbidden."""
+    workspace = queries.read_workspace(current_cluster(), current_actor(), workspace_id)
+    require_workspace_action("workspace.change_quota", current_actor(), workspace)
+    return workspace
+
+
+def render_limit(workspace: Workspace, values: object, errors: dict[str, str]) -> str:
+    return render_template(
+        "workspaces/storage.html",
+        workspace=workspace,
+        storage=storage_of(workspace),
+        values=values,
+        errors=errors,
+    )
