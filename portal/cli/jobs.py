@@ -309,7 +309,9 @@ def hold(client: RestClient, job_ids: tuple[int, ...]) -> None:
 @click.pass_obj
 def release(client: RestClient, job_ids: tuple[int, ...]) -> None:
     """Let held jobs go. For the workspace's manager."""
-    post_each(client, job_ids, "release", lambda job_id: message("job-{id} waits again where it stood.", id=job_id))
+    post_each(
+        client, job_ids, "release", lambda job_id: message("job-{id} waits again where it stood.", id=job_id)
+    )
 
 
 @job.command()

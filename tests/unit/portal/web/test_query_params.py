@@ -7,7 +7,14 @@ from flask import Flask
 
 from cluster.domain.errors import Refused
 from cluster.store.base import LARGEST_ID
-from portal.web.query_params import choice_param, current_url_with, id_param, parse_id, parse_node_ids, split_page
+from portal.web.query_params import (
+    choice_param,
+    current_url_with,
+    id_param,
+    parse_id,
+    parse_node_ids,
+    split_page,
+)
 
 
 @pytest.fixture

@@ -124,10 +124,3 @@ def test_all_faults_of_a_form_are_said_at_once(case: Case) -> None:
     with pytest.raises(Refused) as refused:
         case.set("file:///etc", reference="a..b", folder="../x")
     assert [each.field for each in refused.value.each] == ["url", "reference", "folder"]
-
-
-def test_an_order_shows_no_secret(case: Case) -> None:
-    case.set(credential=GitCredential.TOKEN, token=TOKEN)
-    operation = git_sources.request_fetch(case.cluster, actor_of(case.owner), case.training.id)
-    order = read_fetch_order(case.cluster, operation)
-    assert order.secret == TOKEN and TOKEN not in repr(order)
