@@ -9,8 +9,7 @@ from cluster.domain.names import check_file_name
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import is_allowed, require_permission
 from cluster.domain.states import CodeSource, TrainingKind
-from cluster.services import code_version_rows, code_versions
-from cluster.services.code_imports import request_import
+from cluster.services import code_imports, code_version_rows, code_versions
 from cluster.services.context import Cluster
 from cluster.services.people.access import require_active_workspace, training_relation
 from cluster.services.storage import disk_space, staged_code
@@ -100,7 +99,7 @@ def try_upload(
 ) -> CodeVersion | None:
     """None if another upload was faster: nothing has been written then."""
     if upload.archive_name:
-        return request_import(cluster, actor, training.id, upload, newest)
+        return code_imports.request_import(cluster, actor, training.id, upload, newest)
     before = code_versions.read_base(cluster, training, newest)
     change = plan_upload(upload, before, removed)
     files = iterate_files(cluster.settings, training, newest, upload.files, change)

@@ -14,6 +14,7 @@ from cluster.services.jobs.start_delays import read_start_delay
 from cluster.services.queue import queries
 from cluster.store.jobs import Job
 from portal.api.blueprint import describe_named, describe_sentence
+from portal.api.code.commits import describe_job_commit
 from portal.i18n.messages import localized_word
 from portal.presenters.jobs.job_annotations import describe_annotations
 from portal.presenters.unit_words import installation_unit_kind
@@ -68,6 +69,11 @@ def describe_job(
         else None,
         "url": f"{current_cluster().settings.public_url}/jobs/{job.id}",
     }
+
+
+def describe_one_job(job: Job) -> dict[str, Any]:
+    """With what takes a query of its own, which lists leave out."""
+    return describe_job(job) | {"commit": describe_job_commit(job)}
 
 
 def describe_reason(

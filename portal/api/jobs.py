@@ -10,8 +10,13 @@ from cluster.services.jobs import continuations, file_deletions, runs_table, sto
 from cluster.services.jobs import queries as job_queries
 from cluster.services.queue import holds_and_moves, queries, submission_preview
 from portal.api.blueprint import ApiBlueprint
-from portal.api.code.commits import describe_job_commit
-from portal.api.job_answers import describe_job, describe_new_job, describe_preview, describe_situation
+from portal.api.job_answers import (
+    describe_job,
+    describe_new_job,
+    describe_one_job,
+    describe_preview,
+    describe_situation,
+)
 from portal.api.job_bodies import parse_job_body, parse_states
 from portal.api.schemas import (
     DeleteFilesBody,
@@ -81,8 +86,7 @@ class OneJob(MethodView):
     @blueprint.response(200, JobAnswer)
     def get(self, job_id: int) -> dict[str, Any]:
         """One job with its state, its reason to wait and its result."""
-        job = job_queries.read_job(current_cluster(), current_actor(), job_id)
-        return describe_job(job) | {"commit": describe_job_commit(job)}
+        return describe_one_job(job_queries.read_job(current_cluster(), current_actor(), job_id))
 
 
 @blueprint.route("/<int:job_id>/stop")

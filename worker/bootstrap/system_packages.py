@@ -58,6 +58,8 @@ EMBEDDED_PACKAGES = (
     ),
     SystemRequirement(("nginx",), programs=("nginx",), has_service=True),
     SystemRequirement(("openssl",), programs=("openssl",)),
+    SystemRequirement(("git",), programs=("git",)),
+    SystemRequirement(("openssh-client",), programs=("ssh",)),
     SystemRequirement(("zstd",), programs=("zstd",)),
     SystemRequirement(("g++",), programs=("g++",)),
     SystemRequirement(("make",), programs=("make",)),

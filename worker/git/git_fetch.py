@@ -1,55 +1,26 @@
 """Fetches one commit from a git server and returns its files, without ever checking it out.
 
-The repository is bare, so that no hook, filter, link or attribute of it takes effect. The host is resolved once, and
-git connects to the addresses that were checked.
+The repository is bare, so that no hook, filter, link or attribute of it takes effect.
 """
 
-import contextlib
-import os
-import secrets
-import shutil
-import socket
-import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from urllib.parse import quote, urlsplit
 
 from cluster.domain.code_files import LARGEST_CODE_BYTES
-from cluster.domain.errors import Refused, Unavailable
-from cluster.domain.git.git_sources import GitTarget, check_addresses, is_commit_id, parse_git_target
+from cluster.domain.errors import Refused
+from cluster.domain.git.git_sources import is_commit_id
 from cluster.domain.git.git_trees import choose_code_entries, parse_tree, resolve_code_files
-from cluster.domain.notifications.webhook_targets import IpNetwork
-from cluster.domain.states import GitCredential
-from cluster.failpoints import external_call
-from cluster.files import safe_files
 from cluster.files.safe_read import read_small_file
-from cluster.services.git.git_fetches import FetchOrder, GitCommit
-from worker.git.git_process import GitLimits, GitProcesses, UnixIds, quote_words, require_usable_git
+from cluster.services.git.fetch_orders import FetchOrder, GitCommit
+from worker.git.fetch_folder import fetch_folder, new_folder_name, write_private_file
+from worker.git.git_connection import KNOWN_HOSTS, FetchRules, GitConnection
+from worker.git.git_process import GitProcesses, require_usable_git
 
-WORK = Path("/var/tmp")
-"""Everybody may enter it, as the user without rights has to, and services have their own on servers."""
-WORK_PREFIX = "groundcrew-git-"
-FORGOTTEN_SECONDS = 24 * 3600
-REPOSITORY, KEY, KNOWN_HOSTS, CREDENTIALS = "repository", "key", "known_hosts", "credentials"
+REPOSITORY = "repository"
 FETCHED = "refs/groundcrew/fetched"
 MOST_TREE_BYTES = 16 * 1024**2
 MOST_KNOWN_HOSTS = 4000
-UNPRIVILEGED = UnixIds(65534, 65534)
-"""The user nobody."""
-
-
-@dataclass(frozen=True)
-class FetchRules:
-    """What the administrator allows, and as whom git runs. `authority` is trusted beside the machine's own."""
-
-    allowed_hosts: Collection[str]
-    cluster_networks: Collection[IpNetwork]
-    unicode_names: bool
-    ids: UnixIds | None = None
-    limits: GitLimits = GitLimits()
-    authority: Path | None = None
-    work: Path = WORK
 
 
 @dataclass(frozen=True)
@@ -61,79 +32,24 @@ class RemoteCommit:
 
 
 class GitFetch:
-    """One fetch in a folder of its own, which is deleted afterwards."""
+    """One fetch in a folder of its own."""
 
-    def __init__(self, order: FetchOrder, rules: FetchRules, folder: Path) -> None:
-        self.order, self.rules, self.folder = order, rules, folder
-        self.target = parse_git_target(order.url)
-        self.about = {"host": self.target.host, "reference": order.reference or "HEAD"}
-        addresses = resolve_addresses(self.target)
-        check_addresses(self.target, addresses, rules.allowed_hosts, rules.cluster_networks)
+    def __init__(self, connection: GitConnection) -> None:
+        self.connection, self.order, self.rules = connection, connection.order, connection.rules
+        self.target, self.folder, self.about = connection.target, connection.folder, connection.about
         self.processes = GitProcesses(
-            folder,
-            rules.limits,
-            self.choose_ids(),
-            self.connection_options(addresses),
-            self.connection_variables(addresses),
-            [order.secret],
-            self.about,
+            connection.folder,
+            connection.rules.limits,
+            connection.ids,
+            connection.options,
+            connection.variables,
+            [connection.order.secret],
+            connection.about,
         )
-
-    def choose_ids(self) -> UnixIds | None:
-        """ssh works only for users whom the machine knows, so that for it git runs as nobody."""
-        is_nobody = self.rules.ids is not None and self.target.scheme == "ssh"
-        return UNPRIVILEGED if is_nobody else self.rules.ids
-
-    def connection_options(self, addresses: list[str]) -> dict[str, str]:
-        options = {f"protocol.{self.target.scheme}.allow": "always"}
-        if self.target.scheme == "https":
-            shown = ",".join(f"[{each}]" if ":" in each else each for each in addresses)
-            options["http.curloptResolve"] = f"{self.target.host}:{self.target.port}:{shown}"
-        if self.rules.authority is not None:
-            options["http.sslCAInfo"] = str(self.rules.authority)
-        if self.order.credential is GitCredential.TOKEN:
-            # git runs it by a shell. It reads the token from a file that only git's user may read.
-            options["credential.helper"] = f"store --file={quote_words([str(self.folder / CREDENTIALS)])}"
-        return options
-
-    def connection_variables(self, addresses: list[str]) -> dict[str, str]:
-        if self.target.scheme != "ssh":
-            return {}
-        options = {
-            "BatchMode": "yes",
-            "IdentitiesOnly": "yes",
-            "IdentityAgent": "none",
-            "IdentityFile": str(self.folder / KEY),
-            "UserKnownHostsFile": str(self.folder / KNOWN_HOSTS),
-            "GlobalKnownHostsFile": "/dev/null",
-            "StrictHostKeyChecking": "accept-new",
-            "HashKnownHosts": "no",
-            "CheckHostIP": "no",
-            "UpdateHostKeys": "no",
-            "HostKeyAlias": self.target.host,
-            "HostName": addresses[0],
-            "ProxyCommand": "none",
-            "PreferredAuthentications": "publickey",
-            "ForwardAgent": "no",
-            "ForwardX11": "no",
-            "ClearAllForwardings": "yes",
-            "PermitLocalCommand": "no",
-            "ConnectTimeout": "20",
-            "ServerAliveInterval": "15",
-            "LogLevel": "ERROR",
-        }
-        words = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
-        return {"GIT_SSH_COMMAND": quote_words(["ssh", "-F", "none", *words]), "GIT_SSH_VARIANT": "ssh"}
 
     def prepare(self) -> None:
         """Writes the secret for git's user alone, and makes the repository. Raises Unavailable without a usable git."""
-        files = {KNOWN_HOSTS: self.order.known_hosts}
-        if self.order.credential is GitCredential.TOKEN:
-            login = f"{quote(self.order.user_name, safe='')}:{quote(self.order.secret, safe='')}"
-            files[CREDENTIALS] = f"https://{login}@{urlsplit(self.target.url).netloc}\n"
-        if self.order.credential is GitCredential.DEPLOY_KEY:
-            files[KEY] = self.order.secret
-        for name, content in files.items():
+        for name, content in self.connection.private_files.items():
             write_private_file(self.folder / name, content, self.processes.ids)
         require_usable_git(self.processes)
         self.processes.run("init", "--quiet", "--bare", "--template=", REPOSITORY)
@@ -211,52 +127,14 @@ class GitFetch:
         return noted.decode("ascii", "ignore") if self.target.scheme == "ssh" else ""
 
 
-@contextlib.contextmanager
+@contextmanager
 def open_fetch(order: FetchOrder, rules: FetchRules) -> Iterator[GitFetch]:
     """Raises Refused for an address that is not allowed, before anything is written."""
-    name = f"{WORK_PREFIX}{secrets.token_hex(8)}"
-    fetch = GitFetch(order, rules, rules.work / name)
-    remove_forgotten(rules.work)
-    with safe_files.open_folder_path(rules.work) as work:
-        with external_call("git_fetch.folder_made"):
-            descriptor = safe_files.make_folder(work, name)
-        try:
-            ids = fetch.processes.ids
-            safe_files.set_owner_and_mode(descriptor, 0o700, (ids.uid, ids.gid) if ids else (-1, -1))
-            fetch.prepare()
-            yield fetch
-        finally:
-            os.close(descriptor)
-            with external_call("git_fetch.folder_removed"):
-                safe_files.remove_tree(work, name)
-
-
-def remove_forgotten(work: Path) -> None:
-    """What a killed task has left. Such a folder belongs to nobody else: its name is ours, and its fetch is over."""
-    for folder in work.glob(f"{WORK_PREFIX}*"):
-        try:
-            is_old = folder.stat(follow_symlinks=False).st_mtime < time.time() - FORGOTTEN_SECONDS
-        except FileNotFoundError:
-            continue
-        if is_old:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def resolve_addresses(target: GitTarget) -> list[str]:
-    """At least one numeric address, without repetitions. Raises Unavailable."""
-    try:
-        found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise Unavailable("git.host_unknown", host=target.host) from error
-    return list(dict.fromkeys(str(each[4][0]).partition("%")[0] for each in found))
-
-
-def write_private_file(path: Path, content: str, ids: UnixIds | None) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        if ids is not None:
-            os.fchown(descriptor, ids.uid, ids.gid)
-        file.write(content)
+    name = new_folder_name()
+    fetch = GitFetch(GitConnection(order, rules, rules.work / name))
+    with fetch_folder(rules.work, name, fetch.processes.ids):
+        fetch.prepare()
+        yield fetch
 
 
 def split_objects(content: bytes) -> Mapping[str, bytes]:

@@ -6,11 +6,14 @@ from cluster.domain.jobs.unix_ids import LARGEST_ROW_ID
 from cluster.failpoints import external_call
 from cluster.services.context import Cluster
 from cluster.services.git import git_fetches
+from cluster.services.git.fetch_orders import read_fetch_order, require_room_for_files
+from cluster.services.git.fetched_versions import find_fetched_version
 from cluster.services.nodes.node_addresses import list_cluster_networks
 from cluster.services.storage.disk_space import require_disk_space
 from cluster.services.storage.staged_code import staged_code
 from cluster.store.operations import Operation
-from worker.git.git_fetch import FetchRules, open_fetch
+from worker.git.git_connection import FetchRules
+from worker.git.git_fetch import open_fetch
 from worker.git.git_process import UnixIds
 from worker.tasks.step_progress import StepProgress
 
@@ -21,13 +24,13 @@ def run_fetch(cluster: Cluster, operation: Operation) -> None:
     """May run twice: nothing is in its place before the row says so. Raises Refused, Unavailable and Conflict."""
     reporter = StepProgress(cluster, operation, WEIGHTS)
     reporter.start()
-    order = git_fetches.read_fetch_order(cluster, operation)
+    order = read_fetch_order(cluster, operation)
     require_disk_space(cluster.settings)
     reporter.report("ask_server", 0.0)
     with open_fetch(order, fetch_rules(cluster, order.training.workspace_id)) as fetch:
         with external_call("git_fetches.asked"):
             found = fetch.find_commit()
-        known = git_fetches.find_fetched_version(cluster, order, found.id)
+        known = find_fetched_version(cluster, order, found.id)
         if known is not None:
             git_fetches.finish_unchanged(cluster, operation, known, fetch.read_known_hosts())
             return
@@ -37,6 +40,7 @@ def run_fetch(cluster: Cluster, operation: Operation) -> None:
         reporter.report("look_through", 0.0)
         files = fetch.read_files(commit)
         known_hosts = fetch.read_known_hosts()
+    require_room_for_files(order, files)
     with staged_code(cluster.settings, order.training.workspace_id, files.items()) as staged:
         git_fetches.finish_fetch(cluster, operation, order, commit, staged, known_hosts)
 

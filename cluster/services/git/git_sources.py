@@ -17,6 +17,7 @@ from cluster.services.context import Cluster
 from cluster.services.git.deploy_keys import DeployKey, make_deploy_key, read_deploy_key
 from cluster.services.operations import lifecycle
 from cluster.services.people.access import require_active_workspace, training_relation
+from cluster.services.storage.workspace_storage import require_storage_room
 from cluster.services.trainings import load_training
 from cluster.store.audit import add_audit_entry
 from cluster.store.operations import Operation
@@ -163,6 +164,7 @@ def load_fetchable(cluster: Cluster, session: Session, actor: Actor, training_id
     require_active_workspace(cluster, training.workspace, "url")
     if training.kind is not TrainingKind.ADVANCED:
         raise Refused("url", "code.built_in_has_none", name=training.name)
+    require_storage_room(training.workspace, "url")
     if training.archived_at is not None:
         raise Refused("url", "training.archived", name=training.name)
     return training

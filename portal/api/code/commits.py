@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cluster.services.git.git_fetches import read_version_commit
+from cluster.services.git.fetched_versions import read_version_commit
 from cluster.store.jobs import Job
 from cluster.store.trainings import CodeVersion
 from portal.web.request_context import current_cluster

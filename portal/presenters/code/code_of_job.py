@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from cluster.domain.errors import NotFound
 from cluster.domain.people.actor import Actor
 from cluster.services.context import Cluster
-from cluster.services.git.git_fetches import read_version_commit
+from cluster.services.git.fetched_versions import read_version_commit
 from cluster.services.jobs.last_good_job import find_last_good_job
 from cluster.store.jobs import Job
 from cluster.store.trainings import CodeVersion
@@ -16,7 +16,7 @@ MOST_KEPT = 512
 
 
 @dataclass(frozen=True)
-class CodeChange:
+class JobCodeChange:
     """`lines` is None where a file is too long to be compared, or no text."""
 
     files: int
@@ -30,10 +30,10 @@ class CodeOfJob:
     commit: CodeVersion | None
     last_good_job: int | None = None
     last_good_version: int | None = None
-    change: CodeChange | None = None
+    change: JobCodeChange | None = None
 
 
-kept_changes: dict[tuple[str, int, int, int], CodeChange] = {}
+kept_changes: dict[tuple[str, int, int, int], JobCodeChange] = {}
 """By storage, training and both versions, which never change."""
 
 
@@ -52,10 +52,10 @@ def read_code_of_job(cluster: Cluster, actor: Actor, job: Job) -> CodeOfJob | No
         return CodeOfJob(commit, number, version)
 
 
-def read_change(cluster: Cluster, job: Job, before: int) -> CodeChange:
+def read_change(cluster: Cluster, job: Job, before: int) -> JobCodeChange:
     """Raises NotFound if one of the versions is gone."""
     if before == job.code_version:
-        return CodeChange(0, 0)
+        return JobCodeChange(0, 0)
     key = (str(cluster.settings.storage_dir), job.training_id, before, job.code_version)
     if key not in kept_changes:
         if len(kept_changes) >= MOST_KEPT:
@@ -64,10 +64,10 @@ def read_change(cluster: Cluster, job: Job, before: int) -> CodeChange:
     return kept_changes[key]
 
 
-def count_change(comparison: VersionComparison) -> CodeChange:
+def count_change(comparison: VersionComparison) -> JobCodeChange:
     whole = not comparison.left_out and all(file.lines is not None for file in comparison.files)
     lines = sum(count_changed_lines(file.lines or ()) for file in comparison.files) if whole else None
-    return CodeChange(len(comparison.files) + comparison.left_out, lines)
+    return JobCodeChange(len(comparison.files) + comparison.left_out, lines)
 
 
 def count_changed_lines(diff: Iterable[str]) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from cluster.domain.states import OperationState
 from cluster.services.context import Cluster
-from cluster.services.git.git_fetches import read_version_commit
+from cluster.services.git.fetched_versions import read_version_commit
 from cluster.services.git.git_sources import is_being_fetched, read_source
 from cluster.store.operations import Operation
 from cluster.store.trainings import CodeVersion, GitSource, Training

@@ -10,7 +10,7 @@ TRICKY = "https://hooks.lab.example/in?room=7&key=$(touch /tmp/pwn) 'x' #y"
 
 
 def test_a_value_reaches_a_command_as_it_was_written(tmp_path: Path) -> None:
-    secrets = {"redis-tasks": "a", "audit-key": "b"}
+    secrets = {"redis-tasks": "a", "audit-key": "b", "credential-key": "c"}
     text = render(
         "portal",
         "service.env",

@@ -13,8 +13,8 @@ from cluster import words
 from cluster.domain.states import CodeSource, GitCredential, OperationState, TrainingKind
 from cluster.services import code_versions, trainings
 from cluster.services.context import Cluster
-from cluster.services.git import git_fetches as fetch_records
 from cluster.services.git import git_sources
+from cluster.services.git.fetched_versions import read_version_commit
 from cluster.services.git.git_sources import GitSourceChoice
 from cluster.services.operations.lifecycle import retry_operation
 from cluster.store.operations import Operation
@@ -94,7 +94,7 @@ def test_a_pull_makes_versions_and_says_when_nothing_is_new(lab: Lab) -> None:
     origin.commit({"train.py": b"2\n"}, "Second")
     lab.pull()
     assert lab.paths(2) == ["train.py"] and lab.paths(1) == ["old.py", "train.py"]
-    commit = fetch_records.read_version_commit(lab.cluster, lab.training.id, 2)
+    commit = read_version_commit(lab.cluster, lab.training.id, 2)
     assert commit is not None and commit.commit_subject == "Second"
 
 

@@ -3,7 +3,12 @@
 import pytest
 
 from cluster.domain.states import JobState
-from portal.presenters.code.code_of_job import CodeChange, count_change, count_changed_lines, read_code_of_job
+from portal.presenters.code.code_of_job import (
+    JobCodeChange,
+    count_change,
+    count_changed_lines,
+    read_code_of_job,
+)
 from portal.presenters.training_code import FileDifference, VersionComparison
 from tests.builders import a_code_version, a_job, actor_of
 from tests.pages.portal.pages_lab import Lab
@@ -24,8 +29,8 @@ def test_a_replaced_line_counts_once(lines: list[str], count: int) -> None:
 
 def test_what_is_too_long_has_no_number_of_lines() -> None:
     file = FileDifference("a.bin", "changed", None)
-    assert count_change(VersionComparison([file], 0)) == CodeChange(1, None)
-    assert count_change(VersionComparison([], 3)) == CodeChange(3, None)
+    assert count_change(VersionComparison([file], 0)) == JobCodeChange(1, None)
+    assert count_change(VersionComparison([], 3)) == JobCodeChange(3, None)
 
 
 def test_the_difference_is_one_click_from_the_page(lab: Lab) -> None:

@@ -9,7 +9,8 @@ from cluster.domain.errors import Forbidden, NotFound, Refused
 from cluster.domain.states import GitCredential, OperationKind, TrainingKind
 from cluster.services import training_changes
 from cluster.services.context import Cluster
-from cluster.services.git import git_fetches, git_sources
+from cluster.services.git import git_sources
+from cluster.services.git.fetch_orders import read_fetch_order
 from cluster.services.git.git_sources import GitSourceChoice
 from cluster.store.audit import AuditEntry
 from cluster.store.trainings import GitSource, Training
@@ -113,7 +114,7 @@ def test_a_removed_source_and_a_deleted_training_forget_the_secret(case: Case) -
     git_sources.remove_source(case.cluster, actor, case.training.id)
     assert git_sources.read_source(case.cluster, case.training) is None
     with pytest.raises(NotFound):
-        git_fetches.read_fetch_order(case.cluster, operation)
+        read_fetch_order(case.cluster, operation)
     case.set(credential=GitCredential.TOKEN, token=TOKEN)
     training_changes.delete_training(case.cluster, actor, case.training.id)
     assert git_sources.read_source(case.cluster, case.training) is None
@@ -123,10 +124,3 @@ def test_all_faults_of_a_form_are_said_at_once(case: Case) -> None:
     with pytest.raises(Refused) as refused:
         case.set("file:///etc", reference="a..b", folder="../x")
     assert [each.field for each in refused.value.each] == ["url", "reference", "folder"]
-
-
-def test_an_order_shows_no_secret(case: Case) -> None:
-    case.set(credential=GitCredential.TOKEN, token=TOKEN)
-    operation = git_sources.request_fetch(case.cluster, actor_of(case.owner), case.training.id)
-    order = git_fetches.read_fetch_order(case.cluster, operation)
-    assert order.secret == TOKEN and TOKEN not in repr(order)
