@@ -293,6 +293,11 @@ def test_every_form_works_without_scripts(page_in: PageIn, journey: Journey, wal
     expect(page.locator(".pill")).to_have_text(re.compile("Stopp(ing|ed)"))
 
 
+def test_a_backup_is_near(page_in: PageIn, journey: Journey, walks: dict[str, Walk]) -> None:
+    walks["backup"] = Walk(page_in(state=journey.state("hjkim")))
+    straight_paths.prepare_backup(walks["backup"])
+
+
 def test_a_job_is_started_by_the_keyboard_alone(page_in: PageIn, journey: Journey) -> None:
     journey.path("{own}")
     keys = straight_paths.start_job_by_keyboard(page_in(), "minji", PASSWORD)
@@ -313,16 +318,6 @@ def test_a_repair_is_clicked_and_shows_itself_until_its_verdict(page_in: PageIn,
     assert pages.follow(PREPARES_WITHIN) == "verified"
     journey.made["repair"] = run
     straight_paths.check_walks({"repair": walk}, straight_paths.TABLE.read_text())
-
-
-@pytest.mark.long
-def test_a_backup_is_made_and_proven(page_in: PageIn, journey: Journey) -> None:
-    pages = RepairPages(page_in(state=journey.state("hjkim")))
-    walk = Walk(pages.page)
-    straight_paths.back_up(walk, "before the upgrade")
-    pages.stay()
-    assert pages.follow(PREPARES_WITHIN) == "verified"
-    straight_paths.check_walks({"backup": walk}, straight_paths.TABLE.read_text())
 
 
 @pytest.mark.parametrize(("name", "language", "theme", "width"), dealt_dresses())

@@ -40,6 +40,7 @@ def test_the_paths_are_as_short_in_korean(page_in: PageIn, journey: Journey) -> 
     chief = first.page.context.storage_state()
     straight_paths.make_workspace(walk("workspace", chief), "vision-lab", 2, "hjkim")
     journey.keep("workspace", walks["workspace"].page)
+    straight_paths.prepare_backup(walk("backup", chief))
     link = straight_paths.invite(walk("invitation", chief), "minji", "이민지", "vision-lab")
     hers = enter_by_link(page_in, link)
     workspace = int(journey.path("{workspace}"))
