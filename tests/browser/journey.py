@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 from PIL import Image, ImageDraw
 from playwright.sync_api import Page, StorageState, expect
 
-from tests.installation import Installation
+from tests.installation import Installation, an_installation
 
 OWN_CODE = Path(__file__).parents[1] / "data" / "noisy_descent.py"
 NOBODY = "nobody"
@@ -52,6 +54,16 @@ class Journey:
         found = re.search(r"/(\d+)(\?|$)", page.url)
         assert found, page.url
         self.made[name] = int(found[1])
+
+
+@contextmanager
+def begin_journey() -> Iterator[Journey]:
+    """A new installation and the secret of its first administrator."""
+    with an_installation() as installation:
+        output = installation.up()
+        secret = re.search(r"One-time secret: +(\S+)", output)
+        assert secret, output
+        yield Journey(installation, secret[1])
 
 
 def fill(page: Page, values: dict[str, str]) -> None:

@@ -22,6 +22,7 @@ from tests.browser.journey import (
     SHAPES,
     Journey,
     archive_of_shapes,
+    begin_journey,
     fill,
     make_job,
     make_user,
@@ -45,7 +46,6 @@ from tests.browser.page_list import (
 )
 from tests.browser.repair_pages import RepairPages
 from tests.browser.straight_paths import Walk
-from tests.installation import an_installation
 
 LONG_MS = 60_000
 """For what real processes do: a Python that imports TensorFlow on a busy machine."""
@@ -55,11 +55,8 @@ PREPARES_WITHIN = 600
 
 @pytest.fixture(scope="module")
 def journey() -> Iterator[Journey]:
-    with an_installation() as installation:
-        said = installation.up()
-        secret = re.search(r"One-time secret: +(\S+)", said)
-        assert secret, said
-        yield Journey(installation, secret[1])
+    with begin_journey() as journey:
+        yield journey
 
 
 @pytest.fixture(scope="module")
@@ -150,9 +147,8 @@ def test_a_training_of_a_built_in_model_is_made(
 
 def test_own_code_is_a_running_job(page_in: PageIn, journey: Journey, walks: dict[str, Walk]) -> None:
     page = page_in(state=journey.state("minji"))
-    values = {"name": "descent-long", "arguments": "6000", "launcher": "plain", "units": "1"}
     walks["own code"] = Walk(page)
-    straight_paths.run_own_code(walks["own code"], "noisy-descent", OWN_CODE, values)
+    straight_paths.run_own_code(walks["own code"], "noisy-descent", OWN_CODE, straight_paths.LONG_JOB)
     journey.keep("running", page)
     expect(page.locator(".pill")).to_have_text("Running", timeout=LONG_MS)
     page.get_by_role("link", name="noisy-descent").first.click()
@@ -171,8 +167,7 @@ def test_two_jobs_run_and_the_third_starts_by_itself_when_one_ends(
     expect(page.locator(".pill")).to_have_text("Running", timeout=LONG_MS)
     third = page_in(state=journey.state("minji"))
     walks["job"] = Walk(third)
-    values = {"name": "shapes-1", "units": "1", "variables.epochs": "4"}
-    straight_paths.start_job_of(walks["job"], lenet, values)
+    straight_paths.start_job_of(walks["job"], lenet, straight_paths.BUILT_IN_JOB)
     journey.keep("finished", third)
     third.evaluate("() => window.neverLeft = true")
 
@@ -205,15 +200,8 @@ def test_several_values_become_a_sweep_that_is_compared(
     """On the one unit that the long job leaves free: one after the other."""
     page = page_in(state=journey.state("minji"))
     workspace = int(journey.path("{workspace}"))
-    values = {
-        "name": "descent",
-        "values": "steps = 4, 8",
-        "arguments": "{steps}",
-        "launcher": "plain",
-        "units": "1",
-    }
     walks["sweep"] = Walk(page)
-    straight_paths.start_sweep(walks["sweep"], workspace, "noisy-descent", 2, values)
+    straight_paths.start_sweep(walks["sweep"], workspace, "noisy-descent", 2, straight_paths.SWEEP)
     journey.keep("sweep", page)
     expect(page.locator("#job-head")).to_contain_text("2 of 2 ended", timeout=LONG_MS)
     expect(page.get_by_role("columnheader", name="steps")).to_be_visible()
@@ -249,12 +237,8 @@ def test_a_new_version_of_the_code_is_run(page_in: PageIn, journey: Journey, wal
     walks["version"] = Walk(page)
     code = OWN_CODE.read_bytes().replace(b"descended", b"arrived")
     script = {"name": OWN_CODE.name, "mimeType": "text/x-python", "buffer": code}
-    straight_paths.run_new_version(
-        walks["version"],
-        int(journey.path("{own}")),
-        script,
-        {"arguments": "4", "launcher": "plain", "units": "1"},
-    )
+    training = int(journey.path("{own}"))
+    straight_paths.run_new_version(walks["version"], training, script, straight_paths.SHORT_JOB)
     expect(page.locator(".pill")).to_have_text("Finished", timeout=LONG_MS)
 
 
@@ -279,7 +263,7 @@ def test_every_form_works_without_scripts(page_in: PageIn, journey: Journey, wal
     fill(page, {"units": "3"})
     page.get_by_role("button", name="Check").click()
     expect(page.get_by_role("alert")).to_contain_text("2")
-    straight_paths.start_job(walks["no scripts"], {"units": "2", "arguments": "6000"})
+    straight_paths.start_job(walks["no scripts"], straight_paths.WAITING_JOB)
     expect(page.locator(".pill")).to_have_text("Waiting")
     journey.keep("waiting", page)
 
@@ -309,6 +293,17 @@ def test_every_form_works_without_scripts(page_in: PageIn, journey: Journey, wal
     expect(page.locator(".pill")).to_have_text(re.compile("Stopp(ing|ed)"))
 
 
+def test_a_backup_is_near(page_in: PageIn, journey: Journey, walks: dict[str, Walk]) -> None:
+    walks["backup"] = Walk(page_in(state=journey.state("hjkim")))
+    straight_paths.prepare_backup(walks["backup"])
+
+
+def test_a_job_is_started_by_the_keyboard_alone(page_in: PageIn, journey: Journey) -> None:
+    journey.path("{own}")
+    keys = straight_paths.start_job_by_keyboard(page_in(), "minji", PASSWORD)
+    assert keys <= straight_paths.MOST_KEYS
+
+
 def test_no_straight_path_is_longer_than_it_was_in_the_first_trial(walks: dict[str, Walk]) -> None:
     straight_paths.check_walks(walks, straight_paths.TABLE.read_text())
 
@@ -317,9 +312,12 @@ def test_no_straight_path_is_longer_than_it_was_in_the_first_trial(walks: dict[s
 def test_a_repair_is_clicked_and_shows_itself_until_its_verdict(page_in: PageIn, journey: Journey) -> None:
     """The first one of a machine prepares Ansible."""
     pages = RepairPages(page_in(state=journey.state("hjkim")))
-    run = pages.ask("verify-access-log", "before the audit")
+    walk = Walk(pages.page)
+    straight_paths.run_repair(walk, "verify-access-log", "before the audit")
+    run = pages.stay()
     assert pages.follow(PREPARES_WITHIN) == "verified"
     journey.made["repair"] = run
+    straight_paths.check_walks({"repair": walk}, straight_paths.TABLE.read_text())
 
 
 @pytest.mark.parametrize(("name", "language", "theme", "width"), dealt_dresses())

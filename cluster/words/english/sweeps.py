@@ -5,7 +5,7 @@ SENTENCES = {
     "sweep.too_many_parameters": "{count} parameters are too many: at most {most} may have values.",
     "sweep.most_at_once_range": "Use {least} to {most:number} jobs at once, or leave it empty.",
     "sweep.variable_twice": "{name} has one value and a list of values. Keep one of them.",
-    "sweep.value_missing": "{name} has no value. Write one or more, apart by commas or lines.",
+    "sweep.value_missing": "{name} has no value. Write one or more, separated by commas or lines.",
     "sweep.value_too_long": "A value of {name} is longer than {most} characters. Put it into a file.",
     "sweep.value_twice": "{value} stands twice among the values of {name}. Keep it once.",
     "sweep.row_twice": "The values of row {row} have stood together before. Change one of them.",
@@ -54,6 +54,6 @@ TITLES = {
 WORDS = {
     "action.sweep.submitted": "Sweep submitted",
     "action.sweep.stop_requested": "Sweep stop requested",
-    "sweep.kind.grid": "every value with every other",
+    "sweep.kind.grid": "all combinations",
     "sweep.kind.list": "row by row",
 }

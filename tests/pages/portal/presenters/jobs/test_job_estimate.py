@@ -39,7 +39,7 @@ def test_the_estimate_names_the_field_that_is_in_the_way(lab: Lab) -> None:
 )
 def test_the_estimate_names_each_field_as_the_form_does(lab: Lab, wrong: dict[str, str], named: str) -> None:
     answer = lab.browser(lab.seoyeon).post(f"/trainings/{lab.lenet.id}/jobs/check", data=LENET | wrong)
-    said = re.search(r"First put this right:(.*?)</span>", answer.get_data(as_text=True), re.DOTALL)
+    said = re.search(r"Fix first:(.*?)</span>", answer.get_data(as_text=True), re.DOTALL)
     assert said and re.sub(r"<[^>]+>", "", said[1]).strip() == named
 
 
@@ -48,6 +48,6 @@ def test_where_no_field_is_in_the_way_none_is_named(lab: Lab) -> None:
         session.get_one(Workspace, lab.lenet.workspace_id).ended_at = datetime(2020, 1, 1, tzinfo=UTC)
     answer = lab.browser(lab.seoyeon).post(f"/trainings/{lab.lenet.id}/jobs/check", data=LENET)
     html = answer.get_data(as_text=True)
-    assert "2020-01-01" in html and "put this right" not in html
+    assert "2020-01-01" in html and "Fix first" not in html
     described = re.search(r"<button[^>]*disabled aria-describedby=\"([^\"]+)\"", html)
     assert described and f'id="{described[1]}"' in html
