@@ -10,6 +10,8 @@ from marshmallow import Schema, fields
 from cluster.portal_paths import API
 from portal.api import (
     accounting,
+    code_archives,
+    dataset_uploads,
     datasets,
     heartbeats,
     images,
@@ -38,7 +40,9 @@ FEATURES = (
     workspaces,
     trainings,
     training_code,
+    code_archives,
     datasets,
+    dataset_uploads,
     images,
     notifications,
     repairs,
