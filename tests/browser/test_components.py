@@ -106,6 +106,22 @@ def test_the_legend_says_the_values_under_the_cursor(page_in: PageIn) -> None:
     expect(page.locator("[data-value='accuracy/train']")).to_have_text(re.compile(r" %$"))
 
 
+def test_curves_that_are_not_chosen_are_faint(page_in: PageIn) -> None:
+    page = page_in("en")
+    settled(page, "/job")
+    panel = page.locator(".panel", has=page.locator("#loss"))
+    before = panel.locator("canvas").screenshot()
+    train, validation = panel.locator("[data-choose='loss/train']"), panel.locator("[data-choose='loss/validation']")
+    validation.click()
+    expect(validation).to_have_attribute("aria-pressed", "true")
+    expect(train).to_have_attribute("aria-pressed", "false")
+    page.mouse.move(0, 0)
+    assert panel.locator("canvas").screenshot() != before
+    validation.click()
+    page.mouse.move(0, 0)
+    assert panel.locator("canvas").screenshot() == before
+
+
 def test_the_log_follows_until_someone_scrolls_up(page_in: PageIn, tape: Tape) -> None:
     page = page_in("en")
     settled(page, "/job?tab=log")

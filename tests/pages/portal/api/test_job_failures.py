@@ -51,7 +51,9 @@ def test_the_cause_of_a_failure_is_in_the_answer(lab: Lab) -> None:
         failure = lab.client.get(path, headers=lab.headers()).json["failure"]
         assert failure["error"] == "ModuleNotFoundError: No module named 'timm'"
         assert (failure["rank"], failure["stream"]) == ("0", "stderr")
-        assert failure["lines"][0].startswith("Traceback") and failure["symptom"]["data"] == {"module": "timm"}
+        assert failure["lines"][0].startswith("Traceback") and failure["symptom"]["data"] == {
+            "module": "timm"
+        }
         assert failure["hint"]
     listed = lab.client.get("/api/v1/jobs", headers=lab.headers()).json["items"]
     assert "failure" not in listed[0], "lists read no logs"
