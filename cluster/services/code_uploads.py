@@ -55,6 +55,37 @@ def can_upload_code(actor: Actor, training: Training) -> bool:
     return is_allowed("training.upload_code", training_relation(actor, training))
 
 
+def is_archive(name: str) -> bool:
+    return code_files.is_archive_name(name)
+
+
+def check_archive(
+    cluster: Cluster, actor: Actor, training: Training, name: str, size: int, base: int | None
+) -> None:
+    """Says before the upload what would refuse it; `size` is in bytes. Raises Refused, Conflict, Unavailable and
+    Forbidden.
+    """
+    require_training_with_code(cluster, actor, training)
+    if not is_archive(name):
+        raise Refused("archive", "code.no_archive", name=name)
+    check_file_name(name, cluster.settings.unicode_file_names, "archive")
+    newest = code_versions.read_newest_number(cluster, training.id)
+    if base is not None and base != newest:
+        raise Conflict("code.changed_since", base=base, newest=newest)
+    disk_space.require_disk_space(cluster.settings, size)
+    require_storage_room(training.workspace, "archive", size)
+
+
+def require_training_with_code(cluster: Cluster, actor: Actor, training: Training) -> None:
+    """Raises Forbidden, and Refused on `code`."""
+    require_permission("training.upload_code", training_relation(actor, training), training.id)
+    require_active_workspace(cluster, training.workspace, "code")
+    if training.kind is not TrainingKind.ADVANCED:
+        raise Refused("code", "code.built_in_has_none", name=training.name)
+    if training.archived_at is not None:
+        raise Refused("code", "training.archived", name=training.name)
+
+
 def upload_code(
     cluster: Cluster,
     actor: Actor,
@@ -69,12 +100,7 @@ def upload_code(
     It begins with the files of version `base`, the newest if None. Raises Refused on `code`, and Conflict if `base` is
     not the newest any more.
     """
-    require_permission("training.upload_code", training_relation(actor, training), training.id)
-    require_active_workspace(cluster, training.workspace, "code")
-    if training.kind is not TrainingKind.ADVANCED:
-        raise Refused("code", "code.built_in_has_none", name=training.name)
-    if training.archived_at is not None:
-        raise Refused("code", "training.archived", name=training.name)
+    require_training_with_code(cluster, actor, training)
     require_storage_room(training.workspace, "code", sum(len(content) for _, content in code))
     upload = check_code_upload(cluster, code)
     for _ in range(UPLOADS_TRIED):

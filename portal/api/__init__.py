@@ -10,6 +10,8 @@ from marshmallow import Schema, fields
 from cluster.portal_paths import API
 from portal.api import (
     accounting,
+    code_archives,
+    dataset_uploads,
     datasets,
     heartbeats,
     images,
@@ -40,7 +42,9 @@ FEATURES = (
     trainings,
     training_code,
     git_source,
+    code_archives,
     datasets,
+    dataset_uploads,
     images,
     notifications,
     repairs,

@@ -58,7 +58,7 @@ class Datasets(MethodView):
     @blueprint.arguments(DatasetBody)
     @blueprint.response(201, DatasetAnswer)
     def post(self, body: dict[str, Any]) -> Any:
-        """Register a folder, or write the sample digits. Archives are uploaded on the page."""
+        """Register a folder, or write the sample digits. Archives go to `/workspaces/<id>/datasets`."""
         cluster, actor = current_cluster(), current_actor()
         if body["sample"]:
             dataset = datasets.create_sample(cluster, actor, body["workspace_id"])

@@ -18,6 +18,7 @@ from portal.api.job_answers import (
     describe_situation,
 )
 from portal.api.job_bodies import parse_job_body, parse_states
+from portal.api.job_failures import OneJobAnswer, OneWhyAnswer, describe_failure
 from portal.api.schemas import (
     DeleteFilesBody,
     DryRunQuery,
@@ -27,7 +28,6 @@ from portal.api.schemas import (
     JobQuery,
     LogQuery,
     MoveBody,
-    WhyAnswer,
 )
 from portal.job_files.folders import out_path_parts
 from portal.job_files.log_chunks import read_log_chunk
@@ -83,10 +83,11 @@ class Jobs(MethodView):
 
 @blueprint.route("/<int:job_id>")
 class OneJob(MethodView):
-    @blueprint.response(200, JobAnswer)
+    @blueprint.response(200, OneJobAnswer)
     def get(self, job_id: int) -> dict[str, Any]:
-        """One job with its state, its reason to wait and its result."""
-        return describe_one_job(job_queries.read_job(current_cluster(), current_actor(), job_id))
+        """One job with its state, its reason to wait, its result, and why it failed."""
+        job = job_queries.read_job(current_cluster(), current_actor(), job_id)
+        return describe_one_job(job) | {"failure": describe_failure(job)}
 
 
 @blueprint.route("/<int:job_id>/stop")
@@ -148,11 +149,11 @@ class Move(MethodView):
 
 @blueprint.route("/<int:job_id>/why")
 class Why(MethodView):
-    @blueprint.response(200, WhyAnswer)
+    @blueprint.response(200, OneWhyAnswer)
     def get(self, job_id: int) -> dict[str, Any]:
-        """Why it waits or has not begun, or how it ended, in one sentence made of data."""
+        """Why it waits or has not begun, or how it ended, in one sentence made of data; why it failed."""
         job = job_queries.read_job(current_cluster(), current_actor(), job_id)
-        return describe_situation(job)
+        return describe_situation(job) | {"failure": describe_failure(job)}
 
 
 @blueprint.route("/<int:job_id>/log")

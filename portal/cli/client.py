@@ -2,13 +2,15 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from http.client import HTTPException
+from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 import click
 
 from .config import Config
-from .http_request import Response, send_request
+from .http_request import FileUpload, Response, send_file, send_request
 from .messages import locale_language, message
 
 EXIT_FAILED, EXIT_USAGE, EXIT_AUTH, EXIT_NOT_FOUND, EXIT_CONFLICT, EXIT_REFUSED, EXIT_TIMED_OUT = (
@@ -84,6 +86,21 @@ class RestClient:
             )
         except (OSError, HTTPException, UnicodeError) as error:
             exit_with(message(NO_ANSWER, url=self.url, reason=error))
+        return self.require_success(answer)
+
+    def upload(self, path: str, fields: Mapping[str, str], field: str, file: Path) -> Any:
+        """Posts a form with a file, and shows on a terminal how far it is."""
+        with click.progressbar(
+            length=file.stat().st_size, label=file.name, file=sys.stderr, hidden=not sys.stderr.isatty()
+        ) as bar:
+            upload = FileUpload(fields, field, file, bar.update)
+            try:
+                answer = send_file(f"{self.url}/api/v1{path}", self.headers, upload, self.ca_file)
+            except (OSError, HTTPException, UnicodeError) as error:
+                exit_with(message(NO_ANSWER, url=self.url, reason=error))
+        return self.require_success(answer).json()
+
+    def require_success(self, answer: Response) -> Response:
         if 200 <= answer.status < 300:
             return answer
         if "json" not in answer.headers.get("Content-Type", ""):

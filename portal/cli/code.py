@@ -74,12 +74,22 @@ def list_(client: RestClient, training: str, version: int | None, output: str | 
 
 @code.command()
 @training_option
-@folder_argument
+@click.argument(
+    "folder", default=".", type=click.Path(exists=True, path_type=Path), metavar="[FOLDER|ARCHIVE]"
+)
 @click.option("--delete", is_flag=True, help="The new version lacks files that are not in the folder.")
 @click.pass_obj
 def push(client: RestClient, training: str, folder: Path, delete: bool) -> None:
-    """Make a new version of a folder: what has changed is sent, files that are only on the server stay."""
+    """Make a new version of a folder: what has changed is sent, files that are only on the server stay.
+
+    An archive (zip or tar) is sent as it is and unpacked on the server.
+    """
     found = find_training(client, training)
+    if folder.is_file():
+        if delete:
+            raise click.UsageError(message("--delete works with a folder alone."))
+        push_archive(client, found, folder)
+        return
     there = read_digests(client, found)
     here = dict(list_local_files(folder))
     changed = [path for path, file in here.items() if there.get(path) != digest_file(file)]
@@ -100,6 +110,14 @@ def push(client: RestClient, training: str, folder: Path, delete: bool) -> None:
             removed=len(removed),
         )
     )
+
+
+def push_archive(client: RestClient, training: dict[str, Any], archive: Path) -> None:
+    path, base = f"/trainings/{training['id']}/code/archive", training["code_version"] or 0
+    body = {"archive_name": archive.name, "size": archive.stat().st_size, "base": base}
+    client.post(f"{path}/check", body)
+    made = client.upload(path, {"base": str(base)}, "archive", archive)
+    click.echo(message("Version {version} is being unpacked.", version=made["number"]))
 
 
 @code.command()

@@ -1,5 +1,6 @@
 """`groundcrew dataset …`: lists what trainings read."""
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -48,6 +49,25 @@ def register(client: RestClient, name: str, path: str) -> None:
     workspace, _, short = name.rpartition("/")
     body = {"workspace_id": find_workspace(client, workspace), "name": short, "path": path}
     made = client.post("/datasets", body)
+    click.echo(f"{made['workspace']['name']}/{made['name']}")
+
+
+@dataset.command()
+@click.argument("name", metavar="WORKSPACE[/NAME]")
+@click.argument("archive", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.pass_obj
+def upload(client: RestClient, name: str, archive: Path) -> None:
+    """Upload an archive (zip or tar) as a dataset. Without NAME the archive's own name is used.
+
+    What would refuse it is asked for before anything is sent.
+    """
+    workspace, _, short = name.partition("/")
+    workspace_id = find_workspace(client, workspace)
+    body = {"name": short, "archive_name": archive.name, "size": archive.stat().st_size}
+    checked = client.post(f"/workspaces/{workspace_id}/datasets/check", body)
+    made = client.upload(
+        f"/workspaces/{workspace_id}/datasets", {"name": checked["name"]}, "archive", archive
+    )
     click.echo(f"{made['workspace']['name']}/{made['name']}")
 
 

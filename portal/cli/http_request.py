@@ -3,11 +3,19 @@
 import hashlib
 import http.client
 import json
+import os
+import secrets
 import ssl
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import urlencode, urlsplit
 
 TIMEOUT_SECONDS = 30
+UPLOAD_TIMEOUT_SECONDS = 900
+"""The server answers once an archive lies on its disk."""
 PIECE_BYTES = 256 * 1024
 
 
@@ -56,11 +64,71 @@ def send_request(
         connection.close()
 
 
-def connect(scheme: str, host: str, port: int | None, ca_file: str) -> http.client.HTTPConnection:
+@dataclass(frozen=True)
+class FileUpload:
+    """A form with a file, which is read while it is sent. `report` hears how many bytes of the file went out."""
+
+    fields: Mapping[str, str]
+    field: str
+    path: Path
+    report: Callable[[int], None] = lambda _bytes: None
+
+
+def send_file(url: str, headers: dict[str, str], upload: FileUpload, ca_file: str = "") -> Response:
+    """Posts multipart/form-data. Raises OSError or http.client.HTTPException if there is no answer."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConnectionError(f"{url} is no http:// or https:// address")
+    boundary = secrets.token_hex(16)
+    begin = "".join(
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+        for name, value in upload.fields.items()
+    )
+    name = upload.path.name.translate({ord('"'): "%22", 10: "%0A", 13: "%0D"})
+    begin += (
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{upload.field}"; filename="{name}"\r\n'
+        "Content-Type: application/octet-stream\r\n\r\n"
+    )
+    head, tail = begin.encode(), f"\r\n--{boundary}--\r\n".encode()
+    connection = connect(parts.scheme, parts.hostname, parts.port, ca_file, UPLOAD_TIMEOUT_SECONDS)
+    try:
+        with upload.path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            all_headers = headers | {
+                "Content-Type": f"multipart/form-data; boundary={boundary}",
+                "Content-Length": str(len(head) + size + len(tail)),
+            }
+            body = iterate_body(head, file, size, tail, upload.report)
+            # A server that refuses the upload by its head answers before it has read the body.
+            with suppress(BrokenPipeError, ConnectionResetError):
+                connection.request("POST", parts.path, body, all_headers)
+        return Response(connection.getresponse())
+    finally:
+        connection.close()
+
+
+def iterate_body(
+    head: bytes, file: BinaryIO, size: int, tail: bytes, report: Callable[[int], None]
+) -> Iterator[bytes]:
+    """Exactly `size` bytes of the file, also if it grows meanwhile. Raises OSError if it becomes shorter."""
+    yield head
+    while size:
+        piece = file.read(min(PIECE_BYTES, size))
+        if not piece:
+            raise OSError(f"{size} bytes are missing: the file became shorter")
+        yield piece
+        size -= len(piece)
+        report(len(piece))
+    yield tail
+
+
+def connect(
+    scheme: str, host: str, port: int | None, ca_file: str, timeout: float = TIMEOUT_SECONDS
+) -> http.client.HTTPConnection:
     if scheme == "http":
-        return http.client.HTTPConnection(host, port, timeout=TIMEOUT_SECONDS)
+        return http.client.HTTPConnection(host, port, timeout=timeout)
     trusted = ssl.create_default_context(cafile=ca_file or None)
-    return http.client.HTTPSConnection(host, port, timeout=TIMEOUT_SECONDS, context=trusted)
+    return http.client.HTTPSConnection(host, port, timeout=timeout, context=trusted)
 
 
 def fetch_authority(url: str, fingerprint: str) -> str | None:

@@ -3,7 +3,7 @@
 import shlex
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
@@ -162,6 +162,9 @@ def show(client: RestClient, job_ids: tuple[int, ...], output: str | None) -> No
     def show_job(job_id: int) -> None:
         row = client.get(f"/jobs/{job_id}")
         show_facts(row, f"job-{job_id}", lambda: job_facts(row), output)
+        if output is None and sys.stdout.isatty():
+            for line in failure_lines(row.get("failure")):
+                click.echo(line)
 
     do_each("job", job_ids, show_job)
 
@@ -170,11 +173,27 @@ def describe_commit(commit: dict[str, str] | None) -> str:
     return f"{commit['id']} {commit['subject']} ({commit['author']})" if commit else ""
 
 
+def failure_lines(failure: dict[str, Any] | None) -> Iterator[str]:
+    """The lines of the log that say why a job failed, the deciding one marked, and what to do."""
+    if not failure:
+        return
+    if failure["lines"]:
+        rank = failure["rank"]
+        log = message("launcher") if rank == "launcher" else message("rank {number}", number=rank)
+        yield f"{log}, {failure['stream']}:"
+        yield from (f"{'>' if line == failure['error'] else ' '} {line}" for line in failure["lines"])
+    if failure["symptom"]:
+        yield failure["symptom"]["sentence"]
+    if failure["hint"]:
+        yield failure["hint"]
+
+
 def job_facts(row: dict[str, Any]) -> dict[str, Any]:
     return {
         "Job": f"job-{row['id']}",
         "State": row["state_word"],
         "Why": reason_of(row).get("sentence"),
+        "Error": (row.get("failure") or {}).get("error"),
         "Name": row["name"],
         "Workspace": row["workspace"]["name"],
         "Training": row["training"]["name"],
@@ -336,12 +355,14 @@ def move(client: RestClient, job_id: int, step: str | None, before: str | None) 
 @jobs_argument
 @click.pass_obj
 def why(client: RestClient, job_ids: tuple[int, ...]) -> None:
-    """Why jobs wait, or how they ended."""
+    """Why jobs wait, how they ended, and why they failed."""
 
     def print_reason(job_id: int) -> None:
         answer = client.get(f"/jobs/{job_id}/why")
         reason = answer["reason"]["sentence"] if answer["reason"] else message("It does not wait.")
         head = f"job-{job_id}: " if len(job_ids) > 1 else ""
         click.echo(f"{head}{answer['state_word']}: {reason}")
+        for line in failure_lines(answer.get("failure")):
+            click.echo(line)
 
     do_each("job", job_ids, print_reason)

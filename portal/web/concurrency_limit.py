@@ -14,7 +14,7 @@ from werkzeug.exceptions import TooManyRequests
 
 from portal.shared_objects import share_object, shared_object
 from portal.web.session_cookie import current_session_cookie
-from portal.web.uploads import ARCHIVE_ENDPOINT
+from portal.web.uploads import ARCHIVE_ENDPOINTS
 
 THREADS = 256
 """Of each process that serves requests, begun as they are needed."""
@@ -74,7 +74,7 @@ def init_app(app: Flask) -> None:
 def acquire_slot() -> None:
     """Archive uploads take long and have limits of their own, so they take no slot."""
     key = client_key()
-    if key is None or request.endpoint in (ARCHIVE_ENDPOINT, "static"):
+    if key is None or request.endpoint in (*ARCHIVE_ENDPOINTS, "static"):
         return
     try:
         shared_object(ConcurrencyLimiter).acquire(key)

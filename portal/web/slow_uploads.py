@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from collections.abc import Collection
 from contextlib import suppress
 from typing import IO
 
@@ -65,12 +66,12 @@ class MinimumRateBody:
             self.timer.cancel()
 
 
-def init_app(app: Flask, endpoint: str) -> None:
-    """Watches the bodies of this endpoint alone."""
+def init_app(app: Flask, endpoints: Collection[str]) -> None:
+    """Watches the bodies of these endpoints alone."""
 
     def begin() -> None:
         connection = request.environ.get("gunicorn.socket")
-        if request.endpoint == endpoint and request.method == "POST" and connection is not None:
+        if request.endpoint in endpoints and request.method == "POST" and connection is not None:
             body = MinimumRateBody(request.environ["wsgi.input"], connection)
             request.environ["wsgi.input"] = request.environ["groundcrew.paced_body"] = body
 

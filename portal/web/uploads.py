@@ -17,8 +17,8 @@ from portal.web import slow_uploads
 from portal.web.request_context import current_actor, current_cluster
 from portal.web.route_permissions import ROUTE_RULES, RouteRule
 
-ARCHIVE_ENDPOINT = "datasets.create"
-CODE_ENDPOINTS = frozenset({"trainings.create", "training_code.upload"})
+ARCHIVE_ENDPOINTS = frozenset({"datasets.create", "api_workspaces.DatasetUploads"})
+CODE_ENDPOINTS = frozenset({"trainings.create", "training_code.upload", "api_trainings.CodeArchives"})
 MIB = 1024 * 1024
 CODE_BYTES = 24 * MIB
 FORM_BYTES = 2 * MIB
@@ -45,13 +45,13 @@ class PortalRequest(Request):
             return ANONYMOUS_BODY_BYTES
         if self.mimetype == FORM_MIMETYPE:
             return FORM_FIELDS_BYTES
+        if self.endpoint in ARCHIVE_ENDPOINTS:
+            return current_cluster().settings.upload_limit_bytes
+        if self.endpoint in CODE_ENDPOINTS:
+            return CODE_BYTES
         if self.endpoint in CODE_API_ENDPOINTS:
             return CODE_API_BYTES
-        if (self.endpoint or "").startswith("api_"):
-            return API_BYTES
-        if self.endpoint == ARCHIVE_ENDPOINT:
-            return current_cluster().settings.upload_limit_bytes
-        return CODE_BYTES if self.endpoint in CODE_ENDPOINTS else FORM_BYTES
+        return API_BYTES if (self.endpoint or "").startswith("api_") else FORM_BYTES
 
     @max_content_length.setter
     def max_content_length(self, value: int | None) -> None:
@@ -72,7 +72,7 @@ class PortalRequest(Request):
         """Checks permission and storage before the first byte of an archive is written. Raises NotFound, Forbidden,
         Refused.
         """
-        if self.endpoint != ARCHIVE_ENDPOINT or not filename:
+        if self.endpoint not in ARCHIVE_ENDPOINTS or not filename:
             return super()._get_file_stream(total_content_length, content_type, filename, content_length)
         values: dict[str, Any] = self.view_args or {}
         workspace = queries.read_workspace(current_cluster(), current_actor(), values["workspace_id"])
@@ -109,7 +109,7 @@ class IncomingFile(io.FileIO):
 
 def init_app(app: Any) -> None:
     app.request_class = PortalRequest
-    slow_uploads.init_app(app, ARCHIVE_ENDPOINT)
+    slow_uploads.init_app(app, ARCHIVE_ENDPOINTS)
     app.teardown_request(delete_incoming_files)
 
 

@@ -16,6 +16,7 @@ SENTENCES = {
     "variable.too_small": "{given} is too small. Use {minimum:bounds}.",
     "variable.too_large": "{given} is too large. Use {minimum:bounds}.",
     "code.archive_alone": ("“{name}” is an archive among other files. Upload it alone, or unpack it first."),
+    "code.no_archive": "“{name}” is no archive. Send a zip or tar archive here.",
     "code.archive_gone": "“{name}” is not kept any more. Upload it again.",
     "code.being_prepared": "Version {version} is still being unpacked. Upload again once it is ready.",
     "code.changed_since": ("Somebody has uploaded version {newest} meanwhile. Look at it and upload again."),

@@ -14,6 +14,7 @@ from cluster.domain.jobs.failures.failure_causes import (
 )
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from cluster.files.untrusted_numbers import whole_or_none
+from portal.i18n.messages import localized_hint
 from portal.i18n.translate import _
 from portal.job_files.attempt_files import AttemptFiles
 from portal.job_files.log_chunks import LAUNCHER_LOG, log_file_name, read_log_chunk
@@ -45,6 +46,16 @@ class FailedAttempt:
     def quoted(self) -> list[tuple[str, bool]]:
         """The quoted lines, and whether each is the one that decides."""
         return [(line, number == self.cause.error) for number, line in enumerate(self.cause.lines)]
+
+
+def failure_hint(failure: FailedAttempt | None, end_code: str, end_data: Mapping[str, Any] | None) -> str:
+    """What to do about a failed job. Empty if only the quoted lines say more than that the program ended with an
+    error.
+    """
+    symptom = failure.cause.symptom if failure else None
+    if symptom is not None:
+        return localized_hint(symptom.code, symptom.data)
+    return "" if failure and end_code == "exit.error" else localized_hint(end_code, end_data)
 
 
 def rank_words(rank: str) -> str:

@@ -14,7 +14,7 @@ from cluster.services.jobs.file_deletions import deletion_code, deletion_data
 from cluster.store.jobs import Attempt, Job
 from portal.job_files.attempt_files import AttemptFiles
 from portal.presenters.jobs import job_times
-from portal.presenters.jobs.failed_attempt import FailedAttempt, read_failed_attempt
+from portal.presenters.jobs.failed_attempt import FailedAttempt, failure_hint, read_failed_attempt
 from portal.presenters.jobs.job_progress import BestMetric, EpochProgress, best_metric, epoch_progress
 
 SPEED = "images_per_second"
@@ -101,6 +101,16 @@ class JobView:
         if self.attempt is None or self.attempt.end_code is None or self.files_deletion:
             return None
         return read_failed_attempt(self.files, self.attempt.end_code, self.attempt.end_data)
+
+    @property
+    def job_failure(self) -> FailedAttempt | None:
+        """The same of the newest attempt of a failed job; None for an earlier attempt and for another end."""
+        return self.failure if self.is_newest and self.job.state is JobState.FAILED else None
+
+    @property
+    def failure_hint(self) -> str:
+        """What to do about the job's end; may be empty."""
+        return failure_hint(self.job_failure, self.job.end_code or "", self.job.end_data)
 
     @unlocked_cached_property
     def diverged_loss(self) -> str | None:

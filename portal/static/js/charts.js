@@ -46,21 +46,58 @@ class Chart {
     this.key = key;
     this.unit = element.dataset.unit;
     this.series = JSON.parse(element.dataset.series);
+    this.others = JSON.parse(element.dataset.others || "[]"); // keys of curves that nobody chose, drawn faint
     this.head = element.closest(".panel");
+    this.offerChoice();
     this.plot = null;
   }
 
   // One column of x for all lines. A value that was no number stays null and is a gap; a line without a point at an x has
   // undefined there, which uPlot draws through.
   columns() {
-    const tables = this.series.map(({ key }) => this.panel.data.series[key] || [[], []]);
-    const [x, ...values] = tables.length > 1 ? uPlot.join(tables) : tables[0];
+    const keys = [...this.series.map(({ key }) => key), ...this.others];
+    const tables = keys.map((key) => this.panel.data.series[key] || [[], []]);
+    const [x, ...columns] = tables.length > 1 ? uPlot.join(tables) : tables[0];
+    const values = columns.slice(0, this.series.length);
     this.joined = [x, ...values];
-    return [x, ...values.flatMap((raw) => [raw, this.panel.smoothing > 0 ? smooth(raw, this.panel.smoothing) : raw])];
+    return [x, ...columns.slice(this.series.length), ...values.flatMap((raw) => [raw, this.panel.smoothing > 0 ? smooth(raw, this.panel.smoothing) : raw])];
   }
 
   allValues() {
-    return this.series.flatMap(({ key }) => known((this.panel.data.series[key] || [[], []])[1]));
+    const keys = [...this.series.map(({ key }) => key), ...this.others];
+    return keys.flatMap((key) => known((this.panel.data.series[key] || [[], []])[1]));
+  }
+
+  // Each entry of a legend of several becomes a button: while some are chosen, the other curves are faint.
+  offerChoice() {
+    const entries = [...this.head.querySelectorAll(".chart-legend > li")];
+    if (entries.length < 2) return;
+    entries.forEach((entry, place) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.dataset.choose = identity(this.series[place].key);
+      button.append(...entry.childNodes);
+      button.addEventListener("click", () => this.panel.choose(button.dataset.choose));
+      entry.append(button);
+    });
+    this.showChoice();
+  }
+
+  // A choice counts in the graphs that have one of the chosen curves.
+  showChoice() {
+    const { chosen } = this.panel;
+    const counts = this.series.some(({ key }) => chosen.has(identity(key)));
+    for (const button of this.head.querySelectorAll("[data-choose]")) {
+      button.setAttribute("aria-pressed", String(chosen.has(button.dataset.choose)));
+    }
+    this.faint = new Set(counts ? this.series.map(({ key }) => key).filter((key) => !chosen.has(identity(key))) : []);
+    if (!this.plot) return;
+    this.series.forEach(({ key }, place) => {
+      const first = this.others.length + place * 2 + 1;
+      this.plot.series[first].alpha = this.faint.has(key) ? 0.1 : 0.33;
+      this.plot.series[first + 1].alpha = this.faint.has(key) ? 0.2 : 1;
+    });
+    this.plot.redraw(false);
   }
 
   isLogarithmic() {
@@ -95,18 +132,20 @@ class Chart {
       grid: { stroke: css("--gc-grid"), width: 1 },
       ticks: { show: false },
     };
-    const lines = this.series.flatMap(({ word, colour }) => {
+    const others = this.others.map(() => ({ stroke: css("--gc-ink-3"), width: 1, alpha: 0.3, points: { show: false } }));
+    const lines = this.series.flatMap(({ key, word, colour }) => {
+      const isFaint = this.faint?.has(key);
       const stroke = css(`--gc-c${colour}`);
       const points = {
         size: 5,
         fill: css("--gc-surface"),
         show: (plot, index) => known(plot.data[index]).length < FEW_POINTS,
       };
-      const faint = { stroke, width: 1, alpha: 0.33, points: { show: false }, show: this.panel.smoothing > 0 };
+      const faint = { stroke, width: 1, alpha: isFaint ? 0.1 : 0.33, points: { show: false }, show: this.panel.smoothing > 0 };
       // One line alone needs no dash to be told apart; a rate that jumps is drawn as steps.
       const dash = this.series.length > 1 ? DASHES[colour] : [];
       const paths = this.element.dataset.scale === "log" ? uPlot.paths.stepped({ align: 1 }) : undefined;
-      return [faint, { label: word, stroke, width: 2, dash, points, paths }];
+      return [faint, { label: word, stroke, width: 2, dash, points, paths, alpha: isFaint ? 0.2 : 1 }];
     });
     const options = {
       ...this.size(),
@@ -117,7 +156,7 @@ class Chart {
         { ...axis, size: 26, gap: 4, values: (_plot, splits) => splits.map((value) => tick(value, "")) },
         { ...axis, size: 54, gap: 6, splits: this.isLogarithmic() ? decades : undefined, values: (_plot, splits) => splits.map((value) => (value === null ? "" : tick(value, this.unit))) },
       ],
-      series: [{}, ...lines],
+      series: [{}, ...others, ...lines],
       hooks: { setCursor: [() => this.showValues()], draw: [(plot) => this.markSteps(plot)] },
     };
     this.element.replaceChildren();
@@ -137,7 +176,8 @@ class Chart {
     }
     this.series.forEach((_series, place) => {
       const show = this.panel.smoothing > 0;
-      if (this.plot.series[place * 2 + 1].show !== show) this.plot.setSeries(place * 2 + 1, { show });
+      const first = this.others.length + place * 2 + 1;
+      if (this.plot.series[first].show !== show) this.plot.setSeries(first, { show });
     });
     this.plot.setData(this.columns());
     return this.showValues();
@@ -171,7 +211,7 @@ class Chart {
   // A learning rate that jumps says by how much; one that falls all the time has nothing to mark.
   markSteps(plot) {
     if (this.element.dataset.scale !== "log") return;
-    const [x, values] = [plot.data[0], plot.data[1]];
+    const [x, values] = [plot.data[0], plot.data[this.others.length + 1]];
     const known = values.filter((value) => Number.isFinite(value));
     if (known.filter((value, place) => place && value !== known[place - 1]).length > 6) return;
     const { ctx, bbox } = plot;
@@ -199,6 +239,11 @@ class Chart {
   }
 }
 
+// What a choice is about: a job (`12:loss/train`), or a metric of the one job.
+function identity(key) {
+  return /^\d+:/.test(key) ? key.split(":")[0] : key;
+}
+
 // Ticks of a logarithmic scale: whole decades, and 2 and 5 where there are few.
 function decades(_plot, _axis, low, high) {
   const from = Math.round(Math.log10(low));
@@ -223,6 +268,7 @@ class Panel {
     this.data = { series: {} };
     this.key = `charts-${number}`;
     this.asked = 0;
+    this.chosen = new Set(); // jobs or metrics whose curves stand out
     this.charts = [...root.querySelectorAll("[data-chart]")].map((element) => new Chart(this, element, this.key));
     this.listen();
   }
@@ -313,6 +359,11 @@ class Panel {
     } catch {
       // The next event or the next check asks again; the live mark says that the portal is away.
     }
+  }
+
+  choose(name) {
+    if (!this.chosen.delete(name)) this.chosen.add(name);
+    for (const chart of this.charts) chart.showChoice();
   }
 
   update() {

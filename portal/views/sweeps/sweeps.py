@@ -1,5 +1,7 @@
 """Sweep pages: progress, jobs side by side, their curves in one graph, stop."""
 
+from collections.abc import Sequence
+
 from flask import Blueprint, flash, jsonify, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
@@ -11,6 +13,7 @@ from portal.i18n.messages import localized_sentence
 from portal.i18n.translate import ngettext
 from portal.job_files.metric_curves import AXES, MAX_COMPARED_JOBS, sweep_curves
 from portal.job_files.metrics import CurveAxis
+from portal.presenters.sweeps.best_checkpoints import list_best_checkpoints
 from portal.presenters.sweeps.parallel_coordinates import describe_coordinates
 from portal.presenters.sweeps.sweep_page import (
     SweepView,
@@ -24,6 +27,8 @@ from portal.web.request_context import current_actor, current_cluster
 
 PAGE_LENGTH = 50
 DEFAULT_CURVES = 4
+FAINT_CURVES = 12
+"""So many jobs that were not chosen are drawn behind the chosen ones."""
 
 blueprint = Blueprint("sweeps", __name__)
 
@@ -42,6 +47,8 @@ def page(sweep_id: int) -> Response:
         sweep=view.sweep,
         view=view,
         lines=lines,
+        others=other_results(view, lines),
+        list_checkpoints=lambda: list_best_checkpoints(current_cluster(), view) if view.metric else [],
         coordinates=describe_coordinates(view, lines),
         findings=list_findings(view.results, view.plan, view.metric, view.headline) if view.metric else [],
         has_duplicate=view.has_form,
@@ -81,6 +88,18 @@ def chosen_results(view: SweepView) -> list[SweepJobResult]:
     return [entry for entry in view.results if entry.results][:DEFAULT_CURVES]
 
 
+def other_results(view: SweepView, lines: Sequence[SweepJobResult]) -> list[SweepJobResult]:
+    """Jobs whose curves are drawn faint behind the chosen ones."""
+    chosen = {entry.job_id for entry in lines}
+    return [entry for entry in view.results if entry.results and entry.job_id not in chosen][:FAINT_CURVES]
+
+
+def drawn_results(view: SweepView) -> list[SweepJobResult]:
+    """The chosen jobs, and those that the address names as faint ones."""
+    lines, faint = chosen_results(view), set(request.args.getlist("faint")[:FAINT_CURVES])
+    return lines + [entry for entry in other_results(view, lines) if str(entry.job_id) in faint]
+
+
 def toggle_curve(lines: list[SweepJobResult], job_id: int) -> list[int] | str:
     """The curves after a click on a job: without it, or with it; the first goes where all colours are used."""
     ids = [entry.job_id for entry in lines]
@@ -91,12 +110,10 @@ def toggle_curve(lines: list[SweepJobResult], job_id: int) -> list[int] | str:
 
 @blueprint.get("/sweeps/<int:sweep_id>/metrics")
 def metrics(sweep_id: int) -> Response:
-    """The chosen jobs' curves on one axis."""
+    """The curves of the chosen jobs and of the faint ones on one axis."""
     view = read_view(sweep_id)
     axis: CurveAxis = query_params.choice_param("x", AXES, "step")  # type: ignore[assignment]
-    response = jsonify(
-        sweep_curves(read_metrics_of_jobs(current_cluster(), view, chosen_results(view)), axis)
-    )
+    response = jsonify(sweep_curves(read_metrics_of_jobs(current_cluster(), view, drawn_results(view)), axis))
     response.headers["Cache-Control"] = "private, no-cache"
     return response
 

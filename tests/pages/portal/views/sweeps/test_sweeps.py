@@ -3,6 +3,7 @@
 import csv
 import html
 import io
+import json
 import re
 
 import pytest
@@ -306,3 +307,31 @@ def test_a_sweep_of_own_code_is_duplicated_with_its_placeholders(lab: Lab) -> No
     assert "--rate '{lr}'" in form or "--rate {lr}" in form
     assert 'lr = 0.1, 0.2\nname = "a,b", c' in form
     assert browser.get(f"/trainings/{lab.lenet.id}/jobs/new?sweep={sweep.id}").status_code == 404
+
+
+def test_the_page_offers_the_checkpoints_of_the_best_jobs_and_draws_the_others_faint(lab: Lab) -> None:
+    sweep = a_sweep(lab, {"learning_rate": ", ".join(f"0.{number:02}" for number in range(1, 8))})
+    jobs = jobs_of(lab, sweep)
+    for number, job in enumerate(jobs):
+        ended(lab, job, {"accuracy/validation": [0.4, 0.5 + number / 100, 0.5]})
+    folder = lab.out(jobs[-1]) / "checkpoints"
+    folder.mkdir()
+    (folder / "epoch-001.pt").write_bytes(b"weights")
+    page = lab.browser(lab.seoyeon).get(f"/sweeps/{sweep.id}").text
+    panel = page.split("Get checkpoints")[1].split("</section>")[0]
+    assert f"/jobs/{jobs[-1].id}/checkpoints/epoch-001.pt" in panel and "No checkpoint yet" in panel
+    assert panel.count("<li>") == 3 and f"job-{jobs[0].id}<" not in panel
+    others = json.loads(html.unescape(page.split("data-others=")[1].split('"')[1]))
+    assert len(others) == 3 and all(key.endswith(":accuracy/validation") for key in others)
+    address = html.unescape(page.split('data-charts="')[1].split('"')[0])
+    assert set(lab.browser(lab.seoyeon).get(address).json) >= {"series"}
+
+
+def test_graphs_stand_in_two_columns_once_there_are_many(lab: Lab) -> None:
+    sweep = a_sweep(lab)
+    ended(lab, jobs_of(lab, sweep)[0], {"accuracy/validation": [0.5, 0.5, 0.5]})
+    assert "side-by-side" in lab.browser(lab.seoyeon).get(f"/sweeps/{sweep.id}").text
+    ended(
+        lab, jobs_of(lab, sweep)[1], {name: [0.5, 0.5, 0.5] for name in ("accuracy/validation", "f1", "bleu")}
+    )
+    assert "side-by-side" not in lab.browser(lab.seoyeon).get(f"/sweeps/{sweep.id}").text

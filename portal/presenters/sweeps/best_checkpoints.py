@@ -1,0 +1,31 @@
+"""The checkpoints of a sweep's best jobs, as its page offers them."""
+
+from dataclasses import dataclass
+
+from cluster.domain.sweeps.comparison import SweepJobResult, is_descending_first, sort_results
+from cluster.files.checkpoints import CheckpointFile
+from cluster.services.context import Cluster
+from portal.presenters.sweeps.sweep_page import SweepView, files_of_result
+
+BEST_JOBS = 3
+
+
+@dataclass(frozen=True)
+class BestCheckpoint:
+    """The best checkpoint of a job, or its newest if none is known to be the best. None: it has none."""
+
+    entry: SweepJobResult
+    file: CheckpointFile | None
+
+
+def list_best_checkpoints(cluster: Cluster, view: SweepView) -> list[BestCheckpoint]:
+    """Of the three jobs with the best values of the compared metric. Empty if none of them has a checkpoint."""
+    measured = [entry for entry in view.results if entry.results.get(view.metric) is not None]
+    is_descending = is_descending_first(view.plan, view.metric, view.headline)
+    best = sort_results(measured, view.plan, view.metric, is_descending, view.headline)[:BEST_JOBS]
+    found = []
+    for entry in best:
+        files = files_of_result(cluster, view.sweep, entry)
+        newest = max(files.checkpoints, key=lambda one: one.written_at, default=None)
+        found.append(BestCheckpoint(entry, files.best_checkpoint or newest))
+    return found if any(one.file for one in found) else []
