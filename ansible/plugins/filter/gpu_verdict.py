@@ -65,6 +65,39 @@ def fabric_findings(seen: Mapping[str, Any], versions: Sequence[str]) -> list[Fi
     return []
 
 
+def allocatable_findings(
+    nodes: Mapping[str, Mapping[str, Any]], expected: Sequence[Mapping[str, Any]]
+) -> list[Finding]:
+    """Nodes of which pods cannot ask for as many GPUs as the bus has.
+
+    `nodes` is what Kubernetes says of them by name (`allocatable`), `expected` the node and gpu_count of each host.
+    """
+    found = []
+    for facts in expected:
+        node, count = str(facts["node"]), int(facts["gpu_count"])
+        offered = int(nodes.get(node, {}).get("allocatable", {}).get("nvidia.com/gpu", 0))
+        if offered != count:
+            found.append(
+                {
+                    "cause": f"{node}: {count} GPUs are on the PCI bus and pods may ask for {offered} "
+                    "(nvidia.com/gpu).",
+                    "remedy": "The device plugin on that node offers what the driver shows it; look at its words.",
+                    "command": "kubectl --namespace kube-system logs --selector name=nvidia-device-plugin-ds --prefix "
+                    "--tail 20",
+                }
+            )
+    return found
+
+
+def finding_lines(findings: Sequence[Finding]) -> list[str]:
+    """Three lines each, as the end of a run shows them."""
+    return [
+        line
+        for each in findings
+        for line in (each["cause"], f"    remedy: {each['remedy']}", f"    {each['command']}")
+    ]
+
+
 def gpu_report(seen: Mapping[str, Any], host: str) -> list[str]:
     """What was seen of one host, as the end of a run shows it."""
     findings = gpu_findings(seen)
@@ -93,4 +126,9 @@ class FilterModule:
     """The names under which playbooks call them."""
 
     def filters(self) -> dict[str, Any]:
-        return {"gpu_findings": gpu_findings, "gpu_report": gpu_report}
+        return {
+            "gpu_findings": gpu_findings,
+            "gpu_report": gpu_report,
+            "allocatable_findings": allocatable_findings,
+            "finding_lines": finding_lines,
+        }

@@ -29,7 +29,8 @@ def preflight_verdict(document: Document, options: Mapping[str, Any]) -> list[Fi
     hosts (how many there are), jobs_on (how many of them run jobs), storage_kind, has_kubernetes, master_storage (by
     what the master knows what is mounted there), masters (how many), others (identities of the other hosts by name),
     kernel_flavour, foreign_driver and foreign_rdma (packages), flavour_problem, adopts_driver, rdma_addresses,
-    ports_between (what hosts need of each other), named_interfaces (by purpose).
+    ports_between (what hosts need of each other), named_interfaces (by purpose), containerd (the
+    version that the distribution offers).
     """
     checks = (
         about_system,
@@ -42,6 +43,7 @@ def preflight_verdict(document: Document, options: Mapping[str, Any]) -> list[Fi
         about_storage,
         about_driver,
         about_hardware,
+        about_containers,
         about_rdma,
     )
     found = [finding for check in checks for finding in check(document, options)]
@@ -383,6 +385,28 @@ def about_hardware(document: Document, options: Mapping[str, Any]) -> Iterator[F
             "For jobs on every host write groundcrew_kubernetes: true and groundcrew_executor: kubernetes, "
             "with shared storage.",
         )
+
+
+def about_containers(document: Document, options: Mapping[str, Any]) -> Iterator[Finding]:
+    """A containerd without CDI gives no GPU to a pod."""
+    here = document["packages"].get("containerd")
+    version = str(here or options["containerd"])
+    if not options["has_kubernetes"] or not any(map(is_gpu, document["pci"])) or knows_cdi(version):
+        return
+    yield fatal(
+        "containerd_old",
+        f"GPUs are here, and {'' if here else 'the distribution offers '}containerd {version}; pods get GPUs by CDI, "
+        "which containerd has from 1.7 on.",
+        "Install Ubuntu 24.04 on this host; or install a package containerd of 1.7 or newer from an archive of yours "
+        "before, and run the same command again; or leave Kubernetes off (groundcrew_kubernetes: false): the master's "
+        "GPUs then work for processes.",
+    )
+
+
+def knows_cdi(version: str) -> bool:
+    """By a package's version, as 1.6.20~ds1-1+deb12u1 or 1:1.7.28."""
+    numbers = version.rpartition(":")[2].split(".")
+    return (int(numbers[0]), int("".join(filter(str.isdigit, numbers[1])) or 0)) >= (1, 7)
 
 
 def about_rdma(document: Document, options: Mapping[str, Any]) -> Iterator[Finding]:

@@ -102,6 +102,7 @@ def environment(kind: type[Environment]) -> Environment:
     made.filters["regex_findall"] = lambda value, pattern: re.findall(pattern, value)
     made.filters["quote"] = shlex.quote
     made.filters["to_json"] = json.dumps
+    made.filters["from_json"] = json.loads
     made.filters["bool"] = lambda value: str(value).lower() in ("true", "yes", "1")
     made.filters["b64decode"] = lambda value: base64.b64decode(value).decode()
     made.filters["b64encode"] = lambda value: base64.b64encode(value.encode()).decode()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.unit.roles.rendering import render, value_of
+from tests.unit.roles.rendering import ROOT, render, value_of
 
 PLAIN = {"node": "w1", "gpus": False, "rdma": False, "model": "none", "has_cdi": False}
 CARD = {"node": "w2", "gpus": True, "rdma": True, "model": "nvidia-h200", "has_cdi": True}
@@ -135,3 +135,16 @@ def test_a_lost_worker_takes_no_operator_along(template: str) -> None:
     pod = deployment["spec"]["template"]["spec"]
     assert pod["nodeSelector"] == {"node-role.kubernetes.io/control-plane": ""}
     assert pod["tolerations"][0]["key"] == "node-role.kubernetes.io/control-plane"
+
+
+def test_nodes_are_labelled_before_their_plugins_are_waited_for_and_their_gpus_counted_last() -> None:
+    """Without its label a node wants no plugin, and none is missed."""
+    tasks = yaml.safe_load((ROOT / "roles/kubernetes_addons/tasks/units.yml").read_text())
+    names = [task["name"] for task in tasks]
+    wanted = [
+        "Say at each node what it has",
+        "Wait until the add-ons are ready",
+        "Have the flavours in the cluster",
+        "See that pods may ask for every GPU",
+    ]
+    assert [name for name in names if name in wanted] == wanted

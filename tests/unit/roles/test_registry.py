@@ -52,7 +52,8 @@ def test_a_site_with_a_certificate_of_its_own_is_trusted_by_that() -> None:
 
 
 def test_a_bundle_is_where_the_image_comes_from() -> None:
-    given = {"groundcrew_registry": REGISTRY, "groundcrew_bundle": "/mnt/bundle"}
+    hosts = {"groups": {"groundcrew": []}, "hostvars": {}, "default_image_settings_before": {}}
+    given = {"groundcrew_registry": REGISTRY, "groundcrew_bundle": "/mnt/bundle", **hosts}
     settings = value_of("default_image", "default_image_settings", **given)
     assert settings["bundle"] == "/mnt/bundle/images"
     assert (

@@ -62,3 +62,26 @@ def test_what_does_not_agree_is_named(seen: dict[str, Any], causes: list[str]) -
 )
 def test_the_end_says_what_was_seen_and_what_is_simulated(seen: dict[str, Any], line: str) -> None:
     assert REPORT(GOOD | seen, "w1") == [line]
+
+
+@pytest.mark.parametrize(
+    ("allocatable", "told"),
+    [
+        ({"w1": {"nvidia.com/gpu": "8"}, "w2": {}}, []),
+        ({"w1": {"nvidia.com/gpu": "6"}, "w2": {}}, ["w1: 8 GPUs are on the PCI bus and pods may ask for 6"]),
+        ({"w1": {}, "w2": {}}, ["w1: 8 GPUs are on the PCI bus and pods may ask for 0"]),
+        ({"w2": {}}, ["w1: 8 GPUs are on the PCI bus and pods may ask for 0"]),
+        ({"w1": {"nvidia.com/gpu": "8"}, "w2": {"nvidia.com/gpu": "1"}}, ["w2: 0 GPUs"]),
+    ],
+)
+def test_pods_may_ask_for_as_many_gpus_as_the_bus_has(
+    allocatable: dict[str, dict[str, str]], told: list[str]
+) -> None:
+    nodes = {name: {"allocatable": each} for name, each in allocatable.items()}
+    found = own_filters()["allocatable_findings"](
+        nodes, [{"node": "w1", "gpu_count": 8}, {"node": "w2", "gpu_count": "0"}]
+    )
+    assert len(found) == len(told)
+    for finding, words in zip(found, told, strict=True):
+        assert finding["cause"].startswith(words) and "kubectl" in finding["command"]
+    assert len(own_filters()["finding_lines"](found)) == 3 * len(told)

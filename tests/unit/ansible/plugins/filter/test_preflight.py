@@ -96,6 +96,7 @@ OPTIONS: dict[str, Any] = {
     "hosts": 3,
     "jobs_on": 1,
     "has_kubernetes": True,
+    "containerd": "1.7.28",
     "storage_kind": "local",
     "master_storage": "nfs4 0 512 7",
 }
@@ -243,3 +244,23 @@ def test_jobs_on_several_hosts_need_one_folder_that_all_of_them_have(
     storage: dict[str, str], options: dict[str, Any], expected: list[tuple[str, str]]
 ) -> None:
     assert verdict({"storage": GOOD["storage"] | storage}, options) == expected
+
+
+@pytest.mark.parametrize(
+    ("offered", "packages", "pci", "has_kubernetes", "is_refused"),
+    [
+        ("1.6.20", {}, [GPU], True, True),
+        ("1.7.28", {}, [GPU], True, False),
+        ("1.6.20", {"containerd": "1.7.24~ds1-6"}, [GPU], True, False),
+        ("1.6.20", {"containerd": "2.1.4"}, [GPU], True, False),
+        ("1.7.28", {"containerd": "1.6.20~ds1-1+deb12u1"}, [GPU], True, True),
+        ("1.6.20", {}, [NIC], True, False),
+        ("1.6.20", {}, [GPU], False, False),
+    ],
+)
+def test_gpus_of_a_cluster_need_a_containerd_that_knows_cdi(
+    offered: str, packages: dict[str, str], pci: list[dict[str, str]], has_kubernetes: bool, is_refused: bool
+) -> None:
+    facts = {"packages": packages, "pci": pci}
+    found = verdict(facts, {"containerd": offered, "has_kubernetes": has_kubernetes})
+    assert (("containerd_old", "stop") in found or ("stop", "containerd_old") in found) is is_refused
