@@ -20,6 +20,8 @@ from cluster.domain.states import NotificationChannel
 VERSION = "0.1.0"
 PREFIX = "GROUNDCREW_"
 PLACE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.@-]*:)?/[A-Za-z0-9_./-]*")
+RECIPIENT = re.compile(r"age1[02-9ac-hj-np-z]{58}")
+"""A public key of age, in the alphabet of Bech32."""
 CLUSTER_NETWORKS = "10.244.0.0/16,10.96.0.0/12,172.17.0.0/16"
 """Pods and services as site.yml sets them up, and Docker's bridge."""
 IpNetwork = IPv4Network | IPv6Network
@@ -104,6 +106,13 @@ class SettingsReader:
         """`user@host:/folder` or `/folder`, as rsync takes it; nothing that it would read as a switch or a shell."""
         value = self.text(name)
         if value and not PLACE.fullmatch(value):
+            self.invalid_names.append(PREFIX + name)
+        return value
+
+    def recipient(self, name: str) -> str:
+        """A public key of age; empty where it is empty."""
+        value = self.text(name)
+        if value and not RECIPIENT.fullmatch(value):
             self.invalid_names.append(PREFIX + name)
         return value
 
@@ -252,6 +261,8 @@ class Settings:
     """When the nightly backup is made, by the installation's own clock; None: none is."""
     backup_copy: str = ""
     """Where rsync copies proved backups: `user@host:/folder`, or a folder of another disk; empty: nowhere."""
+    backup_recipient: str = ""
+    """The public half of the recovery key, `age1…`, to which copies of backups are encrypted; empty: they are not."""
     before_restore_days: int = 30
     """How long it is kept what was there before a backup was put back; the newest always is."""
     etcd_snapshots: Path | None = None
@@ -370,6 +381,7 @@ class Settings:
             metrics_token=told.text("METRICS_TOKEN"),
             backup_at=told.time_of_day("BACKUP_AT"),
             backup_copy=told.place("BACKUP_COPY"),
+            backup_recipient=told.recipient("BACKUP_RECIPIENT"),
             before_restore_days=told.number("BEFORE_RESTORE_DAYS", 30),
             etcd_snapshots=told.folder("ETCD_SNAPSHOTS"),
             mail_url=(mail_url := told.address("MAIL_URL", MAIL_SCHEMES)),
