@@ -38,7 +38,7 @@ reset: python  ## delete the state of this clone, after asking
 	@$(BOOTSTRAP) reset $(ARGUMENTS)
 
 restore: python  ## put a backup back (FILE=backups/groundcrew-….sql.zst), the services stopped
-	@$(BOOTSTRAP) restore "$(FILE)" $(if $(filter 1 yes,$(GO_ON)),--go-on)
+	@$(BOOTSTRAP) restore "$(FILE)" $(if $(filter 1 yes,$(GO_ON)),--go-on) $(if $(IDENTITY),--identity "$(IDENTITY)")
 
 support: python  ## one file for whoever helps: versions, settings without secrets, the last logs
 	@$(BOOTSTRAP) support

@@ -149,6 +149,8 @@ class Settings:
     """When the nightly backup is made, by the installation's own clock; None: none is."""
     backup_copy: str = ""
     """Where rsync copies proved backups: `user@host:/folder`, or a folder of another disk; empty: nowhere."""
+    backup_recipient: str = ""
+    """The public half of the recovery key, `age1…`, to which copies of backups are encrypted; empty: they are not."""
     before_restore_days: int = 30
     """How long it is kept what was there before a backup was put back; the newest always is."""
     etcd_snapshots: Path | None = None
@@ -271,6 +273,7 @@ class Settings:
             metrics_token=told.text("METRICS_TOKEN"),
             backup_at=told.time_of_day("BACKUP_AT"),
             backup_copy=told.place("BACKUP_COPY"),
+            backup_recipient=told.recipient("BACKUP_RECIPIENT"),
             before_restore_days=told.number("BEFORE_RESTORE_DAYS", 30),
             etcd_snapshots=told.folder("ETCD_SNAPSHOTS"),
             **read_notification_settings(told),

@@ -15,6 +15,8 @@ from cluster.domain.jobs.unix_ids import is_valid_id_base
 
 PREFIX = "GROUNDCREW_"
 PLACE = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.@-]*:)?/[A-Za-z0-9_./-]*")
+RECIPIENT = re.compile(r"age1[02-9ac-hj-np-z]{58}")
+"""A public key of age, in the alphabet of Bech32."""
 HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[1-9][0-9]{0,4})?")
 IpNetwork = IPv4Network | IPv6Network
 
@@ -104,6 +106,13 @@ class SettingsReader:
         """`user@host:/folder` or `/folder`, as rsync takes it; nothing that it would read as a switch or a shell."""
         value = self.text(name)
         if value and not PLACE.fullmatch(value):
+            self.invalid_names.append(PREFIX + name)
+        return value
+
+    def recipient(self, name: str) -> str:
+        """A public key of age; empty where it is empty."""
+        value = self.text(name)
+        if value and not RECIPIENT.fullmatch(value):
             self.invalid_names.append(PREFIX + name)
         return value
 

@@ -18,7 +18,7 @@ class Part:
     is_measured: bool = False
     """Whether its lines of cluster/ count for coverage, in `make test-all`. Counting doubles what a test costs."""
     trains: bool = False
-    """Real trainings and containers: environment and image are prepared before, so that no test waits for a compiler."""
+    """Real trainings and containers: environment and image are prepared before, so that no test waits for them."""
 
 
 ALL = (

@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-from cluster.domain.states import TaskQueue
-
 
 @dataclass(frozen=True)
 class InstallationCapabilities:
     has_systemd: bool
     """Whether systemd runs the services and each shim. Else the process manager of `make up` does."""
-    polled_queues: frozenset[TaskQueue]
-    """Queues whose task workers find their operations in the rows instead of Redis: Redis may be what is repaired, and
-    who may write there cannot tell root what to run."""
+    polled_queues: frozenset[str]
+    """Values of TaskQueue whose task workers find their operations in the rows instead of Redis: Redis may be what is
+    repaired, and who may write there cannot tell root what to run."""
     may_have_kubernetes: bool
     keeps_old_versions: bool
     """Whether an update keeps the program files of the previous version."""
@@ -49,7 +47,7 @@ CAPABILITIES: Mapping[InstallationKind, InstallationCapabilities] = MappingProxy
         ),
         InstallationKind.SERVERS: InstallationCapabilities(
             has_systemd=True,
-            polled_queues=frozenset({TaskQueue.REPAIR, TaskQueue.BACKUPS}),
+            polled_queues=frozenset({"repair", "backups"}),
             may_have_kubernetes=True,
             keeps_old_versions=True,
             makes_backups_on_request=True,

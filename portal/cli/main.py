@@ -139,9 +139,9 @@ def describe_storage(row: dict[str, Any]) -> str:
 @click.pass_obj
 def limit_storage(client: RestClient, name: str, size: str) -> None:
     """Limit what a workspace may store: 500GiB, 2TiB, or none. For administrators."""
-    from .submission import parse_size
+    from . import submission
     from .trainings import find_workspace
 
-    body = {"limit_bytes": None if size == "none" else parse_size(size)}
+    body = {"limit_bytes": None if size == "none" else submission.parse_size(size)}
     client.post(f"/workspaces/{find_workspace(client, name)}/storage-limit", body)
     click.echo(message("The storage limit of {name} is saved.", name=name))

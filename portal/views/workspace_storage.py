@@ -4,8 +4,7 @@ from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from cluster.domain.errors import Refused
-from cluster.domain.jobs.memory import format_exact_size
-from cluster.domain.storage.storage_limits import parse_storage_limit
+from cluster.domain.jobs import memory
 from cluster.services.people.access import require_workspace_action
 from cluster.services.storage.workspace_storage import set_storage_limit, storage_of
 from cluster.services.workspaces import queries
@@ -21,7 +20,7 @@ blueprint = Blueprint("workspace_storage", __name__)
 def ask_limit(workspace_id: int) -> ResponseReturnValue:
     workspace = read_workspace_to_limit(workspace_id)
     limit = workspace.storage_limit_bytes
-    return render_limit(workspace, {"limit": "" if limit is None else format_exact_size(limit)}, {})
+    return render_limit(workspace, {"limit": "" if limit is None else memory.format_exact_size(limit)}, {})
 
 
 @blueprint.post("/workspaces/<int:workspace_id>/storage")
@@ -29,12 +28,23 @@ def limit(workspace_id: int) -> ResponseReturnValue:
     workspace = read_workspace_to_limit(workspace_id)
     try:
         forms.require_known_fields("limit")
-        size = parse_storage_limit(forms.text_field("limit"))
+        size = read_limit()
         set_storage_limit(current_cluster(), current_actor(), workspace_id, size)
     except Refused as refusal:
         return render_limit(workspace, request.form, forms.error_messages(refusal)), 422
     flash(_("The storage limit of %(workspace)s is saved.", workspace=workspace.name), "ok")
     return redirect(url_for("workspaces.home", workspace_id=workspace_id), 303)
+
+
+def read_limit() -> int | None:
+    """Bytes, or None without a limit. Raises Refused."""
+    text = forms.text_field("limit")
+    if not text:
+        return None
+    size = memory.parse_size(text)
+    if size is None:
+        raise Refused("limit", "storage.limit_unreadable", text=text[:40])
+    return size
 
 
 def read_workspace_to_limit(workspace_id: int) -> Workspace:

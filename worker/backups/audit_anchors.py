@@ -1,14 +1,15 @@
-"""Anchors are copies of the access log's newest seal outside the database: in the manifests of backups and in the
-scheduler's log.
+"""Anchors are copies of the access log's newest seal outside the database: in the manifests of backups, in a file
+beside the database and in the scheduler's log.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 
 import structlog
 
+from cluster.services.audit.recorded_seals import read_recorded_seals, record_newest_seal
 from cluster.services.audit.seals import SealAnchor
 from cluster.services.backups.manifests import read_backups
 from cluster.settings import Settings
@@ -27,6 +28,21 @@ def anchors_in_backups(settings: Settings) -> list[SealAnchor]:
     """The anchors in the manifests of backups."""
     backups = read_backups(settings.backups)
     return [SealAnchor(each.name, *each.anchor, each.made_at) for each in backups if each.anchor is not None]
+
+
+def anchors_here(settings: Settings) -> list[SealAnchor]:
+    """The anchors on this machine: in the manifests of backups, and in the files beside the database."""
+    return [*anchors_in_backups(settings), *read_recorded_seals(settings)]
+
+
+def seal_recorder(settings: Settings) -> Callable[[AuditSeal], None]:
+    """What is called with each new seal, so that a copy of it is in the log and in the file beside the database."""
+
+    def record(seal: AuditSeal) -> None:
+        log_seal(seal)
+        record_newest_seal(settings, seal)
+
+    return record
 
 
 def anchors_in_log(file: Path) -> list[SealAnchor]:

@@ -20,6 +20,7 @@ from cluster.files.atomic import write_atomically
 from cluster.services.backups.manifests import manifest_path
 from cluster.settings import Settings
 from cluster.store.sqlite import sqlite_file
+from worker.backups.encryption import delete_unfinished_copies
 from worker.backups.errors import BackupBroken, disk_full_as_unavailable, raise_if_disk_full
 from worker.backups.protocols import BackupDatabase
 from worker.backups.sqlite import SqliteDatabase
@@ -100,6 +101,7 @@ def check_backup_space(settings: Settings) -> tuple[int, int]:
 def delete_unfinished(settings: Settings) -> None:
     """Deletes what killed backups and drills have left. The caller holds the lock, so none of it is in use."""
     open_backup_database(settings).delete_unfinished()
+    delete_unfinished_copies(settings.backups)
     for path in settings.backups.glob("*.unfinished"):
         path.unlink(missing_ok=True)
     for path in settings.backups.glob("*.sql.zst.json"):

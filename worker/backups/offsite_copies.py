@@ -3,9 +3,10 @@
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from cluster.domain.backups.problems import BackupProblem
@@ -14,6 +15,7 @@ from cluster.services.backups.etcd_manifests import EtcdBackup, read_etcd_backup
 from cluster.services.backups.manifests import Backup, manifest_path, read_backups
 from cluster.settings import Settings
 from worker.backups.dump import hold_backup_lock, write_backup_manifest
+from worker.backups.encryption import EncryptionFailed, encrypted_copy
 
 RSYNC = ("rsync", "--times", "--chmod=F600", "--partial-dir=.unfinished", "--timeout=120")
 BY_SSH = "ssh -o BatchMode=yes -o ConnectTimeout=20"
@@ -33,7 +35,7 @@ def copy_backups_offsite(settings: Settings, now: Callable[[], datetime]) -> lis
         return done
     for backup in list_due_copies(settings):
         # No lock is held during a slow copy: a backup that is deleted meanwhile is just not copied.
-        problem = run_rsync(settings, backup)
+        problem = copy_backup(settings, backup)
         if problem and not (settings.backups / backup.name).exists():
             continue
         why = asdict(problem) if problem else None
@@ -56,10 +58,24 @@ def list_due_copies(settings: Settings) -> list[Backup | EtcdBackup]:
         return sorted(owed, key=lambda each: each.made_at)
 
 
-def run_rsync(settings: Settings, backup: Backup | EtcdBackup) -> BackupProblem | None:
-    """Returns None if the copy succeeded."""
+def copy_backup(settings: Settings, backup: Backup | EtcdBackup) -> BackupProblem | None:
+    """Returns None if the copy succeeded. To another machine nothing goes that is not encrypted."""
+    file, manifest = settings.backups / backup.name, manifest_path(settings.backups, backup.name)
+    if not settings.backup_recipient:
+        if ":" in settings.backup_copy:
+            return BackupProblem("copying.no_recipient")
+        return run_rsync(settings, (file, manifest))
+    try:
+        with encrypted_copy(file, settings.backup_recipient) as encrypted:
+            return run_rsync(settings, (encrypted, manifest))
+    except EncryptionFailed as failed:
+        return failed.problem
+
+
+def run_rsync(settings: Settings, files: Sequence[Path]) -> BackupProblem | None:
+    """Copies the files in this order. Returns None if all are there."""
     target = settings.backup_copy.rstrip("/") + "/"
-    for file in (settings.backups / backup.name, manifest_path(settings.backups, backup.name)):
+    for file in files:
         try:
             done = subprocess.run(
                 [*RSYNC, f"--rsh={BY_SSH}", "--", str(file), target],

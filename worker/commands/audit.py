@@ -14,14 +14,14 @@ from cluster import words
 from cluster.domain.errors import GroundcrewError
 from cluster.services.audit.seals import check_audit
 from cluster.settings import Settings
-from worker.backups.audit_anchors import anchors_in_backups, anchors_in_log
+from worker.backups.audit_anchors import anchors_here, anchors_in_log
 from worker.bootstrap.terminal import exit_with_error, language_of_terminal, print_error, print_sentence
 from worker.composition import open_cluster
 from worker.embedded.settings_file import read_installed_settings
 
 
 def verify_access_log(settings: Settings, logs: list[Path]) -> int:
-    anchors = anchors_in_backups(settings) + [anchor for file in logs for anchor in anchors_in_log(file)]
+    anchors = anchors_here(settings) + [anchor for file in logs for anchor in anchors_in_log(file)]
     cluster = open_cluster(settings)
     try:
         standing = check_audit(cluster, anchors)

@@ -20,7 +20,7 @@ from cluster.services.repairs.reclaimable_files import delete_reclaimable_of_run
 from cluster.services.repairs.stuck_operations import release_stuck_operations
 from cluster.settings import Settings
 from worker.backups import dump
-from worker.backups.audit_anchors import anchors_in_backups
+from worker.backups.audit_anchors import anchors_here
 from worker.backups.drill import drill_newest_backup
 from worker.backups.smoke_test import run_smoke_test
 from worker.bootstrap.paths import InstallationPaths
@@ -35,7 +35,7 @@ SETTINGS_FROM_ENVIRONMENT = Path("-")
 def verify_audit(cluster: Cluster, chosen: argparse.Namespace) -> CommandResult:
     """Raises Unavailable with the first violation."""
     seal_entries(cluster)
-    standing = check_audit(cluster, anchors_in_backups(cluster.settings))
+    standing = check_audit(cluster, anchors_here(cluster.settings))
     if standing.violation is not None:
         raise Unavailable(standing.violation.code, **standing.violation.data)
     return {

@@ -9,12 +9,12 @@ from cluster.services.leases import HeldLease
 from cluster.services.notifications.messages import write_messages
 from cluster.services.operations.stale_operations import requeue_stale_operations
 from cluster.services.queue.totals import refresh_queue_totals
+from worker.adapters.workspace_sizes import WorkspaceSizes
 from worker.scheduling import record_keeping
 from worker.scheduling.cadence import PeriodicWork
 from worker.scheduling.clock_watch import ClockWatch
 from worker.scheduling.node_watch import NodeWatch
 from worker.scheduling.usage import watch_progress
-from worker.scheduling.workspace_sizes import WorkspaceSizes
 
 Work = Callable[[HeldLease], object]
 

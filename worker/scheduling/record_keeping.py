@@ -4,12 +4,13 @@ import structlog
 
 from cluster.files.safe_read import FileMissing, FileNotPlain
 from cluster.services.audit.log_files import append_sealed_entries
+from cluster.services.audit.recorded_seals import note_lost_seal
 from cluster.services.audit.seals import seal_entries
 from cluster.services.backups.requests import request_nightly_backup
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease
 from cluster.services.repairs.offline_records import import_offline_records
-from worker.backups.audit_anchors import log_seal
+from worker.backups.audit_anchors import seal_recorder
 from worker.scheduling.clock_watch import ClockWatch
 
 log = structlog.get_logger()
@@ -25,8 +26,12 @@ def import_offline_repairs(cluster: Cluster) -> None:
 
 
 def seal_access_log(cluster: Cluster) -> None:
-    """Seals the entries in the database; a disk that refuses the files of its days holds nothing else up."""
-    seal_entries(cluster, log_seal)
+    """Seals the entries in the database; a disk that refuses the files of its days holds nothing else up.
+
+    A newest seal that the database has lost is noted before, because the next one takes its place in the file.
+    """
+    note_lost_seal(cluster)
+    seal_entries(cluster, seal_recorder(cluster.settings))
     try:
         append_sealed_entries(cluster)
     except (OSError, FileMissing, FileNotPlain) as error:

@@ -2,11 +2,13 @@
 
 from cluster.domain.errors import Unavailable
 from cluster.failpoints import external_call
+from cluster.services.audit.recorded_seals import find_lost_seal, note_lost_seal, read_recorded_seals
 from cluster.services.audit.seals import read_newest_seal, seal_entries
 from cluster.services.context import Cluster
 from cluster.services.operations.lifecycle import finish_claimed_operation
 from cluster.store.operations import Operation
 from worker.backups import dump, etcd, offsite_copies, retention
+from worker.backups.audit_anchors import seal_recorder
 from worker.backups.drill import drill_newest_backup
 from worker.backups.smoke_test import run_smoke_test
 from worker.tasks.step_progress import StepProgress
@@ -41,7 +43,8 @@ def run_backup(cluster: Cluster, operation: Operation) -> None:
     reporter.start()
     reporter.report(STEP_WRITE, 0.0)
     dump.check_backup_space(settings)
-    seal_entries(cluster)
+    lost = note_lost_seal(cluster) or find_lost_seal(cluster, read_recorded_seals(settings))
+    seal_entries(cluster, seal_recorder(settings))
     with external_call("backups.write"):
         dump.make_backup(settings, cluster.clock(), read_newest_seal(cluster))
     reporter.report(STEP_DRILL, 0.0)
@@ -63,6 +66,8 @@ def run_backup(cluster: Cluster, operation: Operation) -> None:
     not_copied = copy_offsite(cluster)
     if damaged:
         raise Unavailable("backup.damaged", names=damaged)
+    if lost is not None:
+        raise Unavailable(lost.code, **lost.data)
     if made["audit"]:
         raise Unavailable(made["audit"]["code"], **made["audit"]["data"])
     for problem in (no_etcd, not_copied):

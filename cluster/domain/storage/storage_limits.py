@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from cluster.domain.errors import Refused
-from cluster.domain.jobs.memory import parse_size
 
 SMALLEST_LIMIT = 1024**2
 LARGEST_LIMIT = 1024**5
@@ -46,13 +45,3 @@ def check_storage_limit(limit: int | None, field: str = "limit") -> int | None:
     if limit is not None and not SMALLEST_LIMIT <= limit <= LARGEST_LIMIT:
         raise Refused(field, "storage.limit_out_of_range", least=SMALLEST_LIMIT, most=LARGEST_LIMIT)
     return limit
-
-
-def parse_storage_limit(text: str) -> int | None:
-    """Bytes from a text such as `500 GiB`; None from an empty one. Raises Refused on `limit`."""
-    if not text.strip():
-        return None
-    size = parse_size(text)
-    if size is None:
-        raise Refused("limit", "storage.limit_unreadable", text=text[:40])
-    return check_storage_limit(size)

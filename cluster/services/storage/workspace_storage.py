@@ -75,7 +75,7 @@ def record_stored_bytes(
 ) -> None:
     """Raises LeaseLost. `measured_at` is when the measurement began."""
     with cluster.store.write() as session:
-        check_lease(session, held, cluster.clock())
+        check_lease(session, held)
         for workspace_id, size in sizes.items():
             session.execute(
                 update(Workspace)

@@ -27,6 +27,13 @@ SENTENCES = {
     "broken.no_portal": "A portal on it does not start: {said}",
     "copying.no_rsync": "rsync is not installed on this machine.",
     "copying.too_long": "rsync did not end within {seconds:duration}.",
+    "copying.no_recipient": (
+        "There is no recovery key to encrypt it to: set GROUNDCREW_BACKUP_RECIPIENT (docs/howto/backups.md)."
+    ),
+    "copying.no_age": (
+        "age is not installed on this machine, so that the copy cannot be encrypted: apt-get install age."
+    ),
+    "copying.not_encrypted": "age ended with exit code {exit_code}: {said}",
     "copying.failed": "rsync ended with exit code {exit_code}: {said}",
 }
 

@@ -34,6 +34,9 @@ SENTENCES = {
     ),
     "backup.zstd_failed": "zstd ended with exit code {exit_code}: {said}",
     "restore.no_file": "There is no file {file}.",
+    "restore.encrypted": "{name} is encrypted.",
+    "restore.no_age": "age is not installed on this machine, so that {name} cannot be decrypted.",
+    "restore.not_decrypted": "{name} cannot be decrypted with this key: {said}",
     "restore.foreign": "{name} is no backup of Groundcrew: those are called groundcrew-YYYYMMDD-hhmmss.sql.zst.",
     "restore.no_manifest": "{manifest} is not beside the backup, or cannot be read.",
     "restore.damaged": "{name} cannot be put back: {problem:why}",
@@ -173,6 +176,13 @@ HINTS = {
     "repair.catalogue_broken": "Correct the file, or remove it.",
     "backup.broken": "The older ones that were proved are kept. Look at the disk, then back up again.",
     "backup.damaged": "Newer and other ones are good. Look at the disk that they lie on.",
+    "restore.encrypted": (
+        "Give the file with the private half of the recovery key: --identity FILE (make restore FILE=… IDENTITY=FILE)."
+    ),
+    "restore.no_age": "Install it: apt-get install age.",
+    "restore.not_decrypted": (
+        "Nothing was changed. Look whether it is the recovery key of the installation that made it."
+    ),
     "restore.no_file": "Give the path of a file groundcrew-YYYYMMDD-hhmmss.sql.zst, with its .json beside it.",
     "restore.foreign": "Do not rename backups: the name says which manifest belongs to it.",
     "restore.no_manifest": "Copy it along too; without it nobody can tell whether the backup is whole.",

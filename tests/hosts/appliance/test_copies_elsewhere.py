@@ -20,7 +20,7 @@ BACKUPS, THERE = "/var/lib/groundcrew/backups", "/srv/copies"
 KEY = "/etc/groundcrew/backup-key"
 KNOWN = "/etc/ssh/ssh_known_hosts"
 PREPARE = f"""set -e; useradd --create-home nas; install -d -o nas {THERE}
-ssh-keygen -q -t ed25519 -N '' -f {KEY}; chown groundcrew: {KEY}
+ssh-keygen -q -t ed25519 -N '' -f {KEY}
 install -d -m 700 -o nas /home/nas/.ssh; printf 'restrict %s\n' "$(cat {KEY}.pub)" > /home/nas/.ssh/authorized_keys
 chown nas: /home/nas/.ssh/authorized_keys
 printf 'Host 127.0.0.1\n  IdentityFile {KEY}\n' > /etc/ssh/ssh_config.d/backup.conf

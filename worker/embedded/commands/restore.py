@@ -2,13 +2,15 @@
 
 import argparse
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from cluster import words
-from cluster.domain.errors import GroundcrewError
+from cluster.domain.errors import GroundcrewError, Refused
 from cluster.services.context import utc_now
 from cluster.settings import Settings
 from cluster.settings_reader import MissingSettings
+from worker.backups.encryption import ENDING, decrypted_backup
 from worker.backups.restore import RestoreResult, restore_backup
 from worker.bootstrap.paths import find_installation_paths
 from worker.bootstrap.terminal import exit_with_error, language_of_terminal, print_error, print_sentence
@@ -25,15 +27,28 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="groundcrew-restore")
     parser.add_argument("file", help="groundcrew-YYYYMMDD-hhmmss.sql.zst, with its .json beside it")
     parser.add_argument("--go-on", action="store_true", help="do not hold the jobs that waited")
+    parser.add_argument(
+        "--identity", type=Path, help="the private half of the recovery key, for a file ….age"
+    )
     chosen = parser.parse_args(arguments)
     if not chosen.file:
         exit_with_error("Which backup? make restore FILE=backups/groundcrew-YYYYMMDD-hhmmss.sql.zst")
+    request = RestoreRequest(Path(chosen.file), chosen.go_on, chosen.identity)
     if os.environ.get(ON_SERVERS):
-        return restore_with_settings(Settings.from_environment(), Path(chosen.file), chosen.go_on)
-    return restore_embedded(Path(chosen.file), chosen.go_on)
+        return restore_with_settings(Settings.from_environment(), request)
+    return restore_embedded(request)
 
 
-def restore_embedded(file: Path, goes_on: bool) -> int:
+@dataclass(frozen=True)
+class RestoreRequest:
+    """`identity` is the file with the private half of the recovery key, which an encrypted copy needs."""
+
+    file: Path
+    goes_on: bool
+    identity: Path | None = None
+
+
+def restore_embedded(request: RestoreRequest) -> int:
     """On the machine of make up, also before its first one."""
     places = find_installation_paths()
     ensure_state_directory(places)
@@ -45,22 +60,32 @@ def restore_embedded(file: Path, goes_on: bool) -> int:
         except MissingSettings as error:
             names = ", ".join(error.data["names"])
             exit_with_error("{file} has no usable value for: {names}", file=places.settings_file, names=names)
-        code = restore_with_settings(settings, file, goes_on)
+        code = restore_with_settings(settings, request)
     if code == 0:
         print_sentence("Start it with: make up")
     return code
 
 
-def restore_with_settings(settings: Settings, file: Path, goes_on: bool) -> int:
+def restore_with_settings(settings: Settings, request: RestoreRequest) -> int:
     """0, or 1 with a sentence of what is wrong and one of the way out."""
     try:
-        done = restore_backup(settings, file, utc_now, holds=not goes_on)
+        done = restore_file(settings, request)
     except GroundcrewError as error:
         for sentence in (words.sentence, words.hint):
             print_error("{sentence}", sentence=sentence(error.code, error.data, language_of_terminal()))
         return 1
     print_restore_result(settings, done)
     return 0
+
+
+def restore_file(settings: Settings, request: RestoreRequest) -> RestoreResult:
+    """Raises GroundcrewError."""
+    if not request.file.name.endswith(ENDING):
+        return restore_backup(settings, request.file, utc_now, holds=not request.goes_on)
+    if request.identity is None:
+        raise Refused("file", "restore.encrypted", name=request.file.name)
+    with decrypted_backup(request.file, request.identity) as plain:
+        return restore_backup(settings, plain, utc_now, holds=not request.goes_on)
 
 
 def print_restore_result(settings: Settings, done: RestoreResult) -> None:

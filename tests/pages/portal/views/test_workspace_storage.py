@@ -19,13 +19,13 @@ def store(house: House, workspace_id: int, size: int) -> None:
 
 
 def test_the_limit_is_set_and_shown_and_taken_away(house: House) -> None:
-    admin, number = house.visitor("administrator"), house.workspace.id
+    admin, number = house.visitor("administrator"), house.ids["workspace_id"]
     address = f"/workspaces/{number}/storage"
     assert "Not measured yet" in admin.get(f"/workspaces/{number}").text
     assert admin.post(address, data={"limit": "2 GiB"}).status_code == 303
     store(house, number, GIB)
     home = admin.get(f"/workspaces/{number}").text
-    assert "1 GiB of 2 GiB stored" in home and "Full:" not in home
+    assert "1.0 GiB of 2.0 GiB stored" in home and "Full:" not in home
     assert 'value="2 GiB"' in admin.get(address).text
     store(house, number, 2 * GIB)
     member = house.visitor("manager").get(f"/workspaces/{number}").text
@@ -34,15 +34,15 @@ def test_the_limit_is_set_and_shown_and_taken_away(house: House) -> None:
     assert limit_of(house, number) is None
 
 
-@pytest.mark.parametrize("text", ["much", "5 B"])
+@pytest.mark.parametrize("text", ["much", "-5 GiB", "5 B"])
 def test_a_slip_is_shown_beside_the_field(house: House, text: str) -> None:
-    admin, number = house.visitor("administrator"), house.workspace.id
+    admin, number = house.visitor("administrator"), house.ids["workspace_id"]
     answer = admin.post(f"/workspaces/{number}/storage", data={"limit": text})
     assert answer.status_code == 422 and f'value="{text}"' in answer.text
     assert limit_of(house, number) is None
 
 
 def test_a_manager_is_refused(house: House) -> None:
-    manager, number = house.visitor("manager"), house.workspace.id
+    manager, number = house.visitor("manager"), house.ids["workspace_id"]
     assert manager.get(f"/workspaces/{number}/storage").status_code == 403
     assert manager.post(f"/workspaces/{number}/storage", data={"limit": "9 GiB"}).status_code == 403

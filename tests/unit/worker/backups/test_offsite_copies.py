@@ -12,9 +12,12 @@ from cluster.domain.errors import Unavailable
 from cluster.services.backups.manifests import Backup, read_backups
 from cluster.services.context import Cluster
 from cluster.settings import Settings
+from tests.recovery_key import RecoveryKey
+from tests.recovery_key import recovery_key as recovery_key
 from worker.backups import offsite_copies
 from worker.backups.drill import drill_newest_backup
 from worker.backups.dump import make_backup
+from worker.backups.encryption import decrypted_backup
 from worker.backups.offsite_copies import copy_backups_offsite
 from worker.backups.retention import sha256_of_file
 
@@ -91,9 +94,25 @@ def test_a_slow_line_keeps_no_backup_waiting(settings: Settings, monkeypatch: py
         (settings.backups / backup.name).unlink()
         return BackupProblem("copying.failed", {"exit_code": 23, "said": "link has gone away"})
 
-    monkeypatch.setattr(offsite_copies, "run_rsync", slow)
+    monkeypatch.setattr(offsite_copies, "copy_backup", slow)
     assert copy_backups_offsite(settings, now) == []
     assert free
+
+
+def test_nothing_goes_to_another_machine_without_a_recovery_key(settings: Settings) -> None:
+    with pytest.raises(Unavailable) as refused:
+        copy_backups_offsite(replace(settings, backup_copy="backup@nas:/srv/groundcrew"), now)
+    assert refused.value.data["said"]["code"] == "copying.no_recipient"
+
+
+def test_a_key_that_is_none_is_said_and_nothing_is_copied(
+    settings: Settings, recovery_key: RecoveryKey
+) -> None:
+    Path(settings.backup_copy).mkdir(parents=True)
+    with pytest.raises(Unavailable) as refused:
+        copy_backups_offsite(replace(settings, backup_recipient="age1nonsense"), now)
+    assert refused.value.data["said"]["code"] == "copying.not_encrypted"
+    assert list(Path(settings.backup_copy).iterdir()) == []
 
 
 SSH = """#!/bin/sh
@@ -106,13 +125,19 @@ exec "$@"
 
 
 def test_another_machine_is_asked_by_ssh_which_may_ask_nobody(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, recovery_key: RecoveryKey
 ) -> None:
+    (backup,) = read_backups(settings.backups)
     ssh, told, target = tmp_path / "ssh", tmp_path / "told", tmp_path / "far"
     ssh.write_text(SSH.format(told=told))
     ssh.chmod(0o755)
     target.mkdir()
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    assert len(copy_backups_offsite(replace(settings, backup_copy=f"backup@nas:{target}"), now)) == 1
-    assert [each.restored_at for each in read_backups(target)] == [NOW]
+    far = replace(settings, backup_copy=f"backup@nas:{target}", backup_recipient=recovery_key.recipient)
+    assert copy_backups_offsite(far, now) == [backup.name]
+    assert {each.name for each in target.iterdir()} == {f"{backup.name}.age", f"{backup.name}.json"}
+    assert list(settings.backups.glob(".copy-*")) == []
+    with decrypted_backup(target / f"{backup.name}.age", recovery_key.file) as plain:
+        assert sha256_of_file(plain) == backup.sha256
+        assert [each.restored_at for each in read_backups(plain.parent)] == [NOW]
     assert "BatchMode=yes" in told.read_text() and "-l backup nas rsync" in told.read_text()

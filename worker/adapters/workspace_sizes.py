@@ -56,22 +56,27 @@ class WorkspaceSizes:
 
 
 def measure_workspaces(measurement: Measurement, storage: Path, numbers: list[int]) -> None:
+    """A workspace that cannot be read keeps its number, and none of the others is held up."""
     try:
         for number in numbers:
-            measurement.sizes[number] = measure_folder(storage / "workspaces" / str(number))
-    except OSError as error:
-        log.warning("the workspaces are not measured; trying again", error=str(error))
+            try:
+                measurement.sizes[number] = measure_folder(storage / "workspaces" / str(number))
+            except OSError as error:
+                log.warning("a workspace is not measured; trying again", workspace=number, error=str(error))
     finally:
         measurement.is_done = True
 
 
 def measure_folder(folder: Path) -> int:
-    """The bytes that it takes on its disk. Follows no link, and counts a file with several names once.
+    """The bytes that it takes on its disk, 0 if there is none. Follows no link, and counts a file with several names
+    once.
 
     What disappears meanwhile, and what this user may not read, counts nothing.
     """
     counted: set[tuple[int, int]] = set()
     total = 0
+    if not folder.exists():
+        return 0
     for _, folders, files, opened in os.fwalk(folder, follow_symlinks=False):
         for name in (*folders, *files):
             try:

@@ -11,8 +11,8 @@ from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, acquire_lease
 from cluster.store.workspaces import Workspace
 from tests.builders import a_workspace
-from worker.scheduling import workspace_sizes
-from worker.scheduling.workspace_sizes import (
+from worker.adapters import workspace_sizes
+from worker.adapters.workspace_sizes import (
     MEASURE_SECONDS,
     Measurement,
     WorkspaceSizes,
