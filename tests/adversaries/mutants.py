@@ -18,7 +18,7 @@ from cluster.settings import Settings
 from tests.adversaries.stage import Stage
 from worker.executors import attempt_folder
 from worker.executors.contract import StartPlan
-from worker.images import python_environment
+from worker.images import image_wheels
 
 COPY_BY_PATH = """
 
@@ -148,12 +148,12 @@ def take_packages_by_path(patch: pytest.MonkeyPatch) -> None:
             if wheel.is_file():
                 shutil.copy(wheel, files / wheel.name)
 
-    patch.setattr(python_environment, "copy_cached_wheels", take_known)
-    patch.setattr(python_environment, "delete_unpinned_files", lambda files, sums: None)
+    patch.setattr(image_wheels, "copy_cached_wheels", take_known)
+    patch.setattr(image_wheels, "delete_unpinned_files", lambda files, sums: None)
 
 
 def take_what_nobody_has_pinned(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(python_environment, "delete_unpinned_files", lambda files, sums: None)
+    patch.setattr(image_wheels, "delete_unpinned_files", lambda files, sums: None)
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from worker.images import site_images
 from worker.images.build import build_image
 from worker.images.description import VARIANTS, ImageVariant, image_archive_path, read_variant
 from worker.images.image_record import read_image_record
+from worker.images.image_wheels import list_wheel_folders
 from worker.images.pruning import prune_images
-from worker.images.python_environment import list_wheel_folders
 from worker.images.site_images import SITE_SETTINGS, ImageSite, read_image_site
 from worker.images.site_registry import RegistryFailed
 

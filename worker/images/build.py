@@ -10,7 +10,7 @@ from worker.environments.build_steps import BuildStep, BuildStepProgress, Progre
 from worker.environments.command_runner import PATH, CommandRunner
 from worker.environments.errors import BuildFailed
 from worker.environments.prerequisites import check_free_space, check_python_version, missing_tools_error
-from worker.images import contents, cuda_libraries, python_environment
+from worker.images import contents, cuda_libraries, image_wheels, python_environment
 from worker.images.description import ImageVariant, image_archive_path
 from worker.images.image_record import read_image_record
 from worker.images.packing import pack_image
@@ -83,12 +83,10 @@ class ImageBuild:
         self.root = RootFilesystem(folder / "root", folder / "workshop", commands)
 
     def run(self, uv: Path, known: Path, target: Path) -> None:
-        house = python_environment.open_wheelhouse(
+        house = image_wheels.open_wheelhouse(
             self.variant, self.machine, self.cache, self.folder / "description"
         )
-        python_environment.ensure_image_wheels(
-            house, known, self.root.commands, self.step(BuildStep.DOWNLOAD)
-        )
+        image_wheels.ensure_image_wheels(house, known, self.root.commands, self.step(BuildStep.DOWNLOAD))
         self.root.create(
             self.variant.system, self.variant.system.packages, self.step(BuildStep.SYSTEM).report_again
         )
@@ -111,7 +109,7 @@ class ImageBuild:
             self.step(BuildStep.PACK),
         )
 
-    def compile(self, house: python_environment.ImageWheels) -> Path:
+    def compile(self, house: image_wheels.ImageWheels) -> Path:
         compiler = RootFilesystem(self.folder / "compiler", self.root.work_dir, self.root.commands)
         system = self.variant.system
         compiler.create(

@@ -1,13 +1,10 @@
 """Sends the notifications in the outbox. About alerts: one mail per person, one webhook call per occurrence."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from cluster import words
 from cluster.domain.errors import Unavailable
 from cluster.domain.states import NotificationChannel
 from cluster.failpoints import external_call
-from cluster.portal_paths import PROFILE
 from cluster.services.alerts.outbox import (
     can_receive_mail,
     list_due_notifications,
@@ -16,18 +13,12 @@ from cluster.services.alerts.outbox import (
 )
 from cluster.services.context import Cluster
 from cluster.services.operations.lifecycle import finish_claimed_operation
-from cluster.store.alerts import AlertOccurrence, Notification
+from cluster.store.alerts import Notification
 from cluster.store.operations import Operation
 from worker.adapters.mail import send_mail, write_mail
 from worker.adapters.webhook import call_webhook
-from worker.tasks.personal_messages import (
-    LANGUAGES,
-    mail_host,
-    redact_secrets,
-    send_personal_mails,
-    send_personal_webhook_calls,
-    sentence_with_details,
-)
+from worker.tasks.alert_texts import compose_mail, webhook_body
+from worker.tasks.personal_messages import mail_host, send_personal_mails, send_personal_webhook_calls
 from worker.tasks.step_progress import StepProgress
 
 SEND = "notices_send"
@@ -100,48 +91,3 @@ def send_webhook_calls(cluster: Cluster) -> None:
             record_delivery_failure(cluster, [notice], str(failed.data["error"]))
             return
         record_delivered(cluster, [notice])
-
-
-def webhook_body(cluster: Cluster, number: int, occurrence: AlertOccurrence) -> dict[str, Any]:
-    """What a program reads, and the sentences for a person."""
-    alert = occurrence.alert
-    return {
-        "id": number,
-        "code": alert["code"],
-        "urgency": alert["urgency"],
-        "since": occurrence.began_at.isoformat(),
-        "text": {
-            language: redact_secrets(cluster, occurrence_text(cluster, occurrence, language))
-            for language in LANGUAGES
-        },
-        "url": cluster.settings.public_url + alert["path"],
-    }
-
-
-def compose_mail(
-    cluster: Cluster, name: str, language: str | None, occurrences: Sequence[AlertOccurrence]
-) -> tuple[str, str]:
-    """Subject and text; in both languages for who has chosen none."""
-    chosen = (language,) if language in LANGUAGES else LANGUAGES
-    things = {"things": len(occurrences)}
-    subject = " / ".join(words.sentence("mail.subject", things, each) for each in chosen)
-    parts = ["\n".join(mail_lines(cluster, name, each, occurrences)) for each in chosen]
-    return f"[Groundcrew] {subject}", redact_secrets(cluster, "\n\n--\n\n".join(parts) + "\n")
-
-
-def mail_lines(
-    cluster: Cluster, name: str, language: str, occurrences: Iterable[AlertOccurrence]
-) -> Iterable[str]:
-    public = cluster.settings.public_url
-    yield words.sentence("mail.greeting", {"name": name}, language)
-    for occurrence in occurrences:
-        yield ""
-        yield f"* {occurrence_text(cluster, occurrence, language)}"
-        yield f"  {public}{occurrence.alert['path']}"
-    yield ""
-    yield words.sentence("mail.once", {}, language)
-    yield words.sentence("mail.stop", {"url": f"{public}{PROFILE}"}, language)
-
-
-def occurrence_text(cluster: Cluster, occurrence: AlertOccurrence, language: str) -> str:
-    return sentence_with_details(cluster, occurrence.alert, language)

@@ -9,7 +9,6 @@ from cluster.domain.errors import NotFound, Refused
 from cluster.domain.names import check_mail_address, check_text, check_user_name
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import require_administrator, require_person
-from cluster.domain.people.time_zones import check_time_zone
 from cluster.domain.refusals import Refusals
 from cluster.domain.states import UserRole, UserState
 from cluster.services.context import Cluster
@@ -32,8 +31,6 @@ from cluster.store.users import (
 )
 
 SERVICE_NAME = "groundcrew"
-LANGUAGES = ("ko", "en")
-THEMES = ("light", "dark")
 
 
 def add_user_row(session: Session, user: User) -> None:
@@ -179,34 +176,6 @@ def change_role(cluster: Cluster, actor: Actor, user_id: int, role: UserRole | s
             end_sign_in_sessions(session, user.id, now)
             revoke_all_api_tokens(session, actor, user.id, now, "user.role_changed")
     cluster.events.publish("users", user_id)
-    return user
-
-
-def set_preferences(
-    cluster: Cluster,
-    actor: Actor,
-    language: str | None = None,
-    theme: str | None = None,
-    time_zone: str | None = None,
-) -> User:
-    """Changes the actor's own preferences. None leaves one as it is; an empty text follows the browser again."""
-    if language and language not in LANGUAGES:
-        raise Refused("language", "preference.unknown", value=language[:20])
-    if theme and theme not in THEMES:
-        raise Refused("theme", "preference.unknown", value=theme[:20])
-    time_zone = check_time_zone(time_zone) if time_zone else time_zone
-    with cluster.store.write() as session:
-        user = load_user(session, actor.user_id)
-        if language is not None:
-            user.language = language or None
-        if theme is not None:
-            user.theme = theme or None
-        if time_zone is not None:
-            user.time_zone = time_zone or None
-        add_audit_entry(
-            session, cluster.clock(), actor, "user.preferences_set", user.id,
-            language=user.language, theme=user.theme, time_zone=user.time_zone,
-        )  # fmt: skip
     return user
 
 

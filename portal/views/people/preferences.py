@@ -6,7 +6,7 @@ from flask import Blueprint, redirect, request
 from flask_login import current_user
 from werkzeug.wrappers import Response
 
-from cluster.services.people import users
+from cluster.services.people import preferences
 from portal.after_sign_in import local_path
 from portal.i18n.translate import LANGUAGE_COOKIE, LANGUAGES
 from portal.layout.theme import THEME_COOKIE, THEMES
@@ -38,5 +38,5 @@ def _set_preference(name: str, allowed: tuple[str, ...], cookie: str) -> Respons
             cookie, value, max_age=YEAR_SECONDS, httponly=True, samesite="Lax", secure=request.is_secure
         )
         if current_user.is_authenticated:
-            users.set_preferences(current_cluster(), current_actor(), **{name: value})
+            preferences.set_preferences(current_cluster(), current_actor(), **{name: value})
     return response

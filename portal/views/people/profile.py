@@ -10,7 +10,7 @@ from cluster.domain.refusals import Refusals
 from cluster.domain.states import NotificationKind
 from cluster.services.alerts.trial_messages import send_test_messages
 from cluster.services.notifications import choices
-from cluster.services.people import api_tokens, passwords, sessions, users
+from cluster.services.people import api_tokens, passwords, preferences, sessions
 from portal.i18n.reader_zone import browser_zone, installation_zone
 from portal.i18n.translate import _, ngettext, request_language
 from portal.presenters.notification_form import prepare_notification_form
@@ -137,7 +137,9 @@ def set_time_zone() -> ResponseReturnValue:
     """The zone in which pages show times; an empty one follows the browser."""
     try:
         forms.require_known_fields("time_zone")
-        users.set_preferences(current_cluster(), current_actor(), time_zone=forms.text_field("time_zone"))
+        preferences.set_preferences(
+            current_cluster(), current_actor(), time_zone=forms.text_field("time_zone")
+        )
     except Refused as refusal:
         return render_profile(forms.error_messages(refusal), dict(request.form)), 422
     return redirect(url_for("profile.page", _anchor="time-zone"), 303)

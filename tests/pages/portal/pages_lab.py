@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,7 @@ from tests.builders import (
     holding,
 )
 from tests.conftest import sqlite_cluster
+from tests.pages.portal.frozen_rows import FrozenRows, freeze_rows
 
 
 @dataclass
@@ -118,10 +120,22 @@ def one_portal(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path) ->
         yield create_app(cluster, testing=True)
 
 
-@pytest.fixture
-def lab(light_cluster: Cluster, one_portal: Flask) -> Iterator[Lab]:
-    cluster = light_cluster
-    share_object(one_portal, Cluster, cluster)
+@dataclass
+class LabRows:
+    administrator: User
+    manager: User
+    seoyeon: User
+    minjun: User
+    stranger: User
+    workspace: Workspace
+    node: Node
+    dataset: Dataset
+    lenet: Training
+    own_code: Training
+    private: Training
+
+
+def make_rows(cluster: Cluster) -> LabRows:
     administrator, manager = an_administrator(cluster, "hjkim"), a_user(cluster, "jisoo")
     seoyeon, minjun, stranger = (a_user(cluster, name) for name in ("seoyeon", "minjun", "stranger"))
     workspace = a_workspace(cluster, manager, members=(seoyeon, minjun), name="vision", units=2)
@@ -130,9 +144,7 @@ def lab(light_cluster: Cluster, one_portal: Flask) -> Iterator[Lab]:
     assert operation is not None
     environments.finish_build(cluster, operation.id, operation.fence, [])
     assert seoyeon.role is UserRole.USER
-    yield Lab(
-        cluster,
-        one_portal,
+    return LabRows(
         administrator,
         manager,
         seoyeon,
@@ -145,6 +157,17 @@ def lab(light_cluster: Cluster, one_portal: Flask) -> Iterator[Lab]:
         a_training(cluster, workspace, seoyeon, name="own-code", kind=TrainingKind.ADVANCED, code_version=1),
         a_training(cluster, workspace, seoyeon, name="private-idea", visibility=Visibility.PRIVATE),
     )
+
+
+@cache
+def frozen_rows(migrated_file: Path) -> FrozenRows[LabRows]:
+    return freeze_rows(migrated_file, make_rows)
+
+
+@pytest.fixture
+def lab(light_cluster: Cluster, one_portal: Flask, migrated_file: Path) -> Iterator[Lab]:
+    share_object(one_portal, Cluster, light_cluster)
+    yield Lab(light_cluster, one_portal, **vars(frozen_rows(migrated_file).put_into(light_cluster)))
 
 
 def metric_row(step: int, epoch: float, time: float, **scalars: float) -> str:

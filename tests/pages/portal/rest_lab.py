@@ -3,6 +3,8 @@
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 
 import pytest
 from flask import Flask
@@ -18,6 +20,7 @@ from cluster.store.users import User
 from cluster.store.workspaces import Workspace
 from portal.shared_objects import share_object
 from tests.builders import a_dataset, a_node, a_training, a_user, a_workspace, actor_of, an_administrator
+from tests.pages.portal.frozen_rows import FrozenRows, freeze_rows
 
 
 @dataclass
@@ -39,10 +42,15 @@ class Lab:
         return {"Authorization": f"Bearer {text}"}
 
 
-@pytest.fixture
-def lab(light_cluster: Cluster, one_portal: Flask) -> Iterator[Lab]:
-    cluster = light_cluster
-    share_object(one_portal, Cluster, cluster)
+@dataclass
+class LabRows:
+    member: User
+    workspace: Workspace
+    training: Training
+    dataset: Dataset
+
+
+def make_rows(cluster: Cluster) -> LabRows:
     manager, member = a_user(cluster), a_user(cluster, "minji")
     workspace = a_workspace(cluster, manager, members=(member,), name="vision")
     a_node(cluster, 2, name="gpu01")
@@ -51,6 +59,21 @@ def lab(light_cluster: Cluster, one_portal: Flask) -> Iterator[Lab]:
     operation = lifecycle.claim_operation(cluster, environment.operation_id or 0, "a worker")
     assert operation is not None
     environments.finish_build(cluster, operation.id, operation.fence, [])
-    training = a_training(cluster, workspace, member, name="digits-lenet")
-    dataset = a_dataset(cluster, workspace, name="digits")
-    yield Lab(cluster, one_portal.test_client(), member, workspace, training, dataset)
+    return LabRows(
+        member,
+        workspace,
+        a_training(cluster, workspace, member, name="digits-lenet"),
+        a_dataset(cluster, workspace, name="digits"),
+    )
+
+
+@cache
+def frozen_rows(migrated_file: Path) -> FrozenRows[LabRows]:
+    return freeze_rows(migrated_file, make_rows)
+
+
+@pytest.fixture
+def lab(light_cluster: Cluster, one_portal: Flask, migrated_file: Path) -> Iterator[Lab]:
+    share_object(one_portal, Cluster, light_cluster)
+    rows = frozen_rows(migrated_file).put_into(light_cluster)
+    yield Lab(light_cluster, one_portal.test_client(), **vars(rows))

@@ -37,7 +37,7 @@ from tests.builders import a_workspace, actor_of, an_administrator
 from tests.integration.worker.executors.conftest import IS_ROOT, until
 from tests.integration.worker.scheduling.conftest import variables_for
 from worker.bootstrap.paths import CLONE
-from worker.tasks.rq_worker import QUARANTINE
+from worker.tasks.queue_entries import QUARANTINE
 
 FILES = 3000
 

@@ -12,8 +12,8 @@ from worker.images import __main__ as command
 from worker.images import site_images
 from worker.images.description import VARIANTS, read_variant
 from worker.images.image_record import image_record_path, write_image_record
+from worker.images.image_wheels import list_wheel_folders
 from worker.images.pruning import VERSIONS_KEPT, prune_images
-from worker.images.python_environment import list_wheel_folders
 
 
 def an_archive(cache: Path, variant: str, day: int) -> Path:

@@ -192,17 +192,6 @@ def test_the_predecessors_rule_is_a_setting(cluster: Cluster) -> None:
     assert passwords.use_password_link(classic, link, "Tr4in&More")
 
 
-def test_preferences_are_kept_and_given_back(cluster: Cluster) -> None:
-    actor = actor_of(a_user(cluster))
-    assert users.set_preferences(cluster, actor, language="ko").language == "ko"
-    user = users.set_preferences(cluster, actor, theme="dark")
-    assert (user.language, user.theme) == ("ko", "dark")
-    assert users.set_preferences(cluster, actor, language="").language is None
-    for wrong in ({"language": "fr"}, {"theme": "blue"}):
-        with pytest.raises(Refused, match=r"preference\.unknown"):
-            users.set_preferences(cluster, actor, **wrong)
-
-
 # Permissions
 
 

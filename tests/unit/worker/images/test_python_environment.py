@@ -1,0 +1,35 @@
+"""Packages are installed in an image from its wheels alone."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from worker.images import python_environment
+
+
+@pytest.mark.parametrize(
+    ("folder", "target"),
+    [
+        (None, ["--python", str(python_environment.ENVIRONMENT_PATH), "--compile-bytecode"]),
+        (Path("/mnt/extra"), ["--target", "/mnt/extra"]),
+    ],
+)
+def test_packages_are_installed_from_the_wheelhouse_alone_and_by_their_hashes(
+    folder: Path | None, target: list[str]
+) -> None:
+    calls: list[list[str]] = []
+
+    def run_inside(command: list[Any], **options: Any) -> None:
+        calls.append([str(word) for word in command])
+        assert options["on_tick"] is report_again
+
+    def report_again() -> None: ...
+
+    root, progress = SimpleNamespace(run_inside=run_inside), SimpleNamespace(report_again=report_again)
+    python_environment.uv_install(cast(Any, root), "image-cpu.txt", cast(Any, progress), folder)
+    (call,) = calls
+    assert call[1:3] == ["pip", "install"] and {"--offline", "--no-index", "--require-hashes"} <= set(call)
+    assert call[-2 - len(target) : -2] == target
+    assert call[-1].endswith("/image-cpu.txt")

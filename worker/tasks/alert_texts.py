@@ -1,0 +1,55 @@
+"""Alerts are told in a mail to each person and in the body of a webhook call, without secrets."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from cluster import words
+from cluster.portal_paths import PROFILE
+from cluster.services.context import Cluster
+from cluster.store.alerts import AlertOccurrence
+from worker.tasks.personal_messages import LANGUAGES, redact_secrets, sentence_with_details
+
+
+def webhook_body(cluster: Cluster, number: int, occurrence: AlertOccurrence) -> dict[str, Any]:
+    """What a program reads, and the sentences for a person."""
+    alert = occurrence.alert
+    return {
+        "id": number,
+        "code": alert["code"],
+        "urgency": alert["urgency"],
+        "since": occurrence.began_at.isoformat(),
+        "text": {
+            language: redact_secrets(cluster, occurrence_text(cluster, occurrence, language))
+            for language in LANGUAGES
+        },
+        "url": cluster.settings.public_url + alert["path"],
+    }
+
+
+def compose_mail(
+    cluster: Cluster, name: str, language: str | None, occurrences: Sequence[AlertOccurrence]
+) -> tuple[str, str]:
+    """Subject and text; in both languages for who has chosen none."""
+    chosen = (language,) if language in LANGUAGES else LANGUAGES
+    things = {"things": len(occurrences)}
+    subject = " / ".join(words.sentence("mail.subject", things, each) for each in chosen)
+    parts = ["\n".join(mail_lines(cluster, name, each, occurrences)) for each in chosen]
+    return f"[Groundcrew] {subject}", redact_secrets(cluster, "\n\n--\n\n".join(parts) + "\n")
+
+
+def mail_lines(
+    cluster: Cluster, name: str, language: str, occurrences: Iterable[AlertOccurrence]
+) -> Iterable[str]:
+    public = cluster.settings.public_url
+    yield words.sentence("mail.greeting", {"name": name}, language)
+    for occurrence in occurrences:
+        yield ""
+        yield f"* {occurrence_text(cluster, occurrence, language)}"
+        yield f"  {public}{occurrence.alert['path']}"
+    yield ""
+    yield words.sentence("mail.once", {}, language)
+    yield words.sentence("mail.stop", {"url": f"{public}{PROFILE}"}, language)
+
+
+def occurrence_text(cluster: Cluster, occurrence: AlertOccurrence, language: str) -> str:
+    return sentence_with_details(cluster, occurrence.alert, language)
