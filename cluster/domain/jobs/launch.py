@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from cluster.domain.jobs.attempts import GIVE_UP_PENDING_AFTER
-from cluster.domain.nodes.node_networks import POD_INTERFACE
 from cluster.domain.states import Launcher, UnitKind
 
 RANK_SCRIPT = "shim_rank.py"
 GANG_SCRIPT = "shim_gang.py"
+POD_INTERFACE = "eth0"
+"""The only interface of a pod with a network of its own, besides loopback."""
 SSH_PORT = 2222
 """The port of the sshd in each worker of an MPIJob, as in the default image:
 worker/environments/default/image.toml.
