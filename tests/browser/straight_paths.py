@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -197,7 +198,7 @@ def run_own_code(walk: Walk, name: str, script: Path, values: dict[str, str]) ->
     start_job(walk, values)
 
 
-def run_new_version(walk: Walk, training: int, script: dict[str, object], values: dict[str, str]) -> None:
+def run_new_version(walk: Walk, training: int, script: Mapping[str, object], values: dict[str, str]) -> None:
     walk.begin(f"/trainings/{training}")
     walk.choose_files("code", script)
     walk.button("Upload a new version")

@@ -80,7 +80,7 @@ def create(workspace_id: int) -> Response:
 
 def is_runnable(training: Training) -> bool:
     """Code in an archive is not, until a task has unpacked it."""
-    return training.kind is TrainingKind.BUILT_IN or training.code_version is not None
+    return training.kind is TrainingKind.BUILT_IN or training.code_version > 0
 
 
 def create_from_form(workspace_id: int) -> Training:
