@@ -331,5 +331,7 @@ def test_graphs_stand_in_two_columns_once_there_are_many(lab: Lab) -> None:
     sweep = a_sweep(lab)
     ended(lab, jobs_of(lab, sweep)[0], {"accuracy/validation": [0.5, 0.5, 0.5]})
     assert "side-by-side" in lab.browser(lab.seoyeon).get(f"/sweeps/{sweep.id}").text
-    ended(lab, jobs_of(lab, sweep)[1], {name: [0.5, 0.5, 0.5] for name in ("accuracy/validation", "f1", "bleu")})
+    ended(
+        lab, jobs_of(lab, sweep)[1], {name: [0.5, 0.5, 0.5] for name in ("accuracy/validation", "f1", "bleu")}
+    )
     assert "side-by-side" not in lab.browser(lab.seoyeon).get(f"/sweeps/{sweep.id}").text
