@@ -8,7 +8,7 @@ from flask import Blueprint, Flask
 from cluster.portal_paths import form_cookie_name
 from cluster.services.context import Cluster
 from portal import api, recent_values, views
-from portal.i18n import messages, shown_moments, translate
+from portal.i18n import messages, sentence_times, shown_moments, translate
 from portal.job_files import metrics_cache, metrics_csv
 from portal.layout import page_layout, theme
 from portal.presenters import (
@@ -76,6 +76,7 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     answer_marks.init_app(app)
     translate.init_app(app)
     shown_moments.init_app(app)
+    sentence_times.init_app(app)
     theme.init_app(app)
     page_layout.init_app(app)
     messages.init_app(app)
