@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
@@ -9,11 +10,13 @@ from sqlalchemy.orm import Session
 
 from cluster.domain import names
 from cluster.domain.errors import Refused
+from cluster.domain.jobs.headline_metric import check_objective
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import is_allowed, require_permission
 from cluster.domain.states import ENDED_JOB_STATES, LIVE_JOB_STATES, Visibility
 from cluster.services.context import Cluster
 from cluster.services.jobs.file_deletions import MAX_JOBS_PER_REQUEST, request_file_deletion
+from cluster.services.jobs.objectives import objective_columns
 from cluster.services.people.access import training_relation
 from cluster.services.storage.staged_code import delete_code
 from cluster.services.trainings import LONGEST_DESCRIPTION, add_training_members, load_training
@@ -32,6 +35,8 @@ class TrainingChanges:
     description: str | None = None
     visibility: Visibility | None = None
     member_names: Sequence[str] | None = None
+    objective: tuple[str, bool] | None = None
+    """A metric, empty for none, and whether lower is better."""
 
 
 @dataclass(frozen=True)
@@ -63,22 +68,22 @@ def load_to_change(session: Session, actor: Actor, training_id: int, action: str
 
 
 def edit_training(cluster: Cluster, actor: Actor, training_id: int, changes: TrainingChanges) -> Training:
-    """Raises Refused on `name`, `description` and `members`."""
+    """Raises Refused on `name`, `description`, `objective_metric` and `members`."""
     if changes.name is not None:
         names.check_training_name(changes.name)
     description = changes.description
     if description is not None:
         description = names.check_text(description, "description", LONGEST_DESCRIPTION)
+    objective: dict[str, Any] = {}
+    if changes.objective is not None:
+        objective = objective_columns(check_objective(*changes.objective))
+    given = {"name": changes.name, "description": description, "visibility": changes.visibility}
+    wanted = {field: value for field, value in given.items() if value is not None} | objective
     now = cluster.clock()
     try:
         with cluster.store.write() as session:
             training = load_to_change(session, actor, training_id, "training.edit")
-            wanted = {"name": changes.name, "description": description, "visibility": changes.visibility}
-            changed = {
-                field: value
-                for field, value in wanted.items()
-                if value is not None and value != getattr(training, field)
-            }
+            changed = {field: value for field, value in wanted.items() if value != getattr(training, field)}
             before = {field: str(getattr(training, field)) for field in changed}
             for field, value in changed.items():
                 setattr(training, field, value)

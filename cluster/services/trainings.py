@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session, joinedload, selectinload
 from cluster.domain.built_in_models import BUILT_IN_MODELS
 from cluster.domain.code_files import CodeUpload
 from cluster.domain.errors import NotFound, Refused
+from cluster.domain.jobs.headline_metric import check_objective
 from cluster.domain.names import check_text, check_training_name
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import require_permission
@@ -20,6 +21,7 @@ from cluster.domain.states import CodeSource, TrainingKind, Visibility
 from cluster.services import code_imports, code_uploads, code_version_rows, code_versions
 from cluster.services.code_uploads import CodeFiles
 from cluster.services.context import Cluster
+from cluster.services.jobs.objectives import objective_columns
 from cluster.services.operations.lifecycle import enqueue_operation
 from cluster.services.people.access import load_workspace, require_active_workspace, workspace_relation
 from cluster.services.storage.orphaned_files import delete_orphaned_code
@@ -53,11 +55,16 @@ def create_training(
     visibility: Visibility,
     code: CodeFiles = (),
     member_names: Sequence[str] = (),
+    objective: tuple[str, bool] = ("", False),
 ) -> Training:
-    """Raises Refused on `name`, `description`, `model` and `code` together, or on `members`; NotFound."""
+    """`objective` is a metric, empty for none, and whether lower is better.
+
+    Raises Refused on `name`, `description`, `objective_metric`, `model` and `code` together, or on `members`; NotFound.
+    """
     refusals = Refusals()
     refusals.check(check_training_name, name)
     description = refusals.check(check_text, description, "description", LONGEST_DESCRIPTION) or ""
+    wanted = refusals.check(check_objective, *objective)
     upload = check_model_or_code(cluster, refusals, kind, model, code)
     refusals.raise_all()
     now = cluster.clock()
@@ -77,6 +84,7 @@ def create_training(
                     owner_id=actor.user_id,
                     code_version=0,
                     created_at=now,
+                    **objective_columns(wanted),
                 )
                 session.add(training)
                 session.flush()

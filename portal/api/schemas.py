@@ -323,10 +323,6 @@ class TrainingAnswer(ResponseSchema):
     archived_at = fields.AwareDateTime(allow_none=True)
 
 
-class TrainingList(ResponseSchema):
-    items = fields.List(fields.Nested(TrainingAnswer), required=True)
-
-
 class DatasetAnswer(ResponseSchema):
     id = fields.Integer(required=True)
     name = fields.String(required=True)

@@ -10,12 +10,13 @@ from flask.views import MethodView
 from marshmallow import fields, validate
 
 from cluster.domain.errors import Refused
+from cluster.domain.jobs.results import LONGEST_METRIC
 from cluster.domain.states import TrainingKind, Visibility
 from cluster.services import training_changes, trainings
 from cluster.services.training_changes import TrainingChanges
 from cluster.store.trainings import Training
 from portal.api.blueprint import ApiBlueprint, describe_named
-from portal.api.schemas import IS_ID, NameQuery, RequestSchema, ResponseSchema, TrainingAnswer, TrainingList
+from portal.api.schemas import IS_ID, NameQuery, RequestSchema, ResponseSchema, TrainingAnswer
 from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("trainings", "Trainings: what jobs are made from.")
@@ -41,6 +42,28 @@ class TrainingQuery(NameQuery):
     archived = fields.Boolean(load_default=False, metadata={"description": "Only those in the archive"})
 
 
+class ObjectiveBody(RequestSchema):
+    metric = fields.String(required=True, validate=validate.Length(max=LONGEST_METRIC))
+    lower_is_better = fields.Boolean(load_default=False)
+
+
+def parse_objective_body(body: Mapping[str, Any] | None) -> tuple[str, bool]:
+    return (body["metric"], body["lower_is_better"]) if body else ("", False)
+
+
+class ObjectiveAnswer(ResponseSchema):
+    metric = fields.String(required=True)
+    lower_is_better = fields.Boolean(required=True)
+
+
+class DescribedTraining(TrainingAnswer):
+    objective = fields.Nested(ObjectiveAnswer, allow_none=True)
+
+
+class DescribedTrainingList(ResponseSchema):
+    items = fields.List(fields.Nested(DescribedTraining), required=True)
+
+
 class TrainingBody(RequestSchema):
     """Own code comes as `files`; a built-in model is named instead."""
 
@@ -50,6 +73,7 @@ class TrainingBody(RequestSchema):
     model = fields.String(load_default=None, allow_none=True, validate=validate.Length(max=100))
     visibility = fields.Enum(Visibility, by_value=True, load_default=Visibility.PUBLIC)
     members = fields.List(fields.String(), load_default=list, validate=validate.Length(max=1000))
+    objective = fields.Nested(ObjectiveBody, load_default=None, allow_none=True)
     files = fields.List(fields.Nested(CodeFileBody), load_default=list)
 
 
@@ -62,6 +86,7 @@ class TrainingChangesBody(RequestSchema):
     members = fields.List(fields.String(), load_default=None, validate=validate.Length(max=1000))
     owner = fields.String(load_default=None, validate=validate.Length(max=100))
     archived = fields.Boolean(load_default=None)
+    objective = fields.Nested(ObjectiveBody, allow_none=True, metadata={"description": "Null removes it"})
 
 
 class DeleteTrainingQuery(RequestSchema):
@@ -92,6 +117,12 @@ def describe_training(row: Training) -> dict[str, Any]:
         "code_version": row.code_version or None,
         "created_at": row.created_at,
         "archived_at": row.archived_at,
+        "objective": {
+            "metric": row.objective_metric,
+            "lower_is_better": bool(row.objective_is_lower_better),
+        }
+        if row.objective_metric
+        else None,
     }
 
 
@@ -103,7 +134,7 @@ def read_described(training_id: int) -> dict[str, Any]:
 @blueprint.route("")
 class Trainings(MethodView):
     @blueprint.arguments(TrainingQuery, location="query")
-    @blueprint.response(200, TrainingList)
+    @blueprint.response(200, DescribedTrainingList)
     def get(self, query: dict[str, Any]) -> dict[str, Any]:
         """Trainings that you may see, newest first."""
         rows = trainings.list_trainings(
@@ -112,7 +143,7 @@ class Trainings(MethodView):
         return {"items": [describe_training(row) for row in rows if query["name"] in (None, row.name)]}
 
     @blueprint.arguments(TrainingBody)
-    @blueprint.response(201, TrainingAnswer)
+    @blueprint.response(201, DescribedTraining)
     def post(self, body: dict[str, Any]) -> Any:
         """Make a training from a built-in model or from code."""
         kind = TrainingKind.ADVANCED if body["model"] is None else TrainingKind.BUILT_IN
@@ -127,6 +158,7 @@ class Trainings(MethodView):
             visibility=body["visibility"],
             code=decode_files(body["files"]),
             member_names=body["members"],
+            objective=parse_objective_body(body["objective"]),
         )
         place = {"Location": url_for("api_trainings.OneTraining", training_id=training.id)}
         return read_described(training.id), 201, place
@@ -134,7 +166,7 @@ class Trainings(MethodView):
 
 @blueprint.route("/<int:training_id>")
 class OneTraining(MethodView):
-    @blueprint.response(200, TrainingAnswer)
+    @blueprint.response(200, DescribedTraining)
     def get(self, training_id: int) -> dict[str, Any]:
         """One training."""
         return read_described(training_id)
@@ -143,11 +175,14 @@ class OneTraining(MethodView):
 @blueprint.route("/<int:training_id>")
 class ChangeTraining(MethodView):
     @blueprint.arguments(TrainingChangesBody)
-    @blueprint.response(200, TrainingAnswer)
+    @blueprint.response(200, DescribedTraining)
     def patch(self, body: dict[str, Any], training_id: int) -> dict[str, Any]:
         """Edit, hand over or archive a training. For its owner and the workspace's manager."""
         cluster, actor = current_cluster(), current_actor()
-        changes = TrainingChanges(body["name"], body["description"], body["visibility"], body["members"])
+        objective = parse_objective_body(body["objective"]) if "objective" in body else None
+        changes = TrainingChanges(
+            body["name"], body["description"], body["visibility"], body["members"], objective
+        )
         if changes != TrainingChanges() or (body["owner"] is None and body["archived"] is None):
             training_changes.edit_training(cluster, actor, training_id, changes)
         if body["archived"] is not None:

@@ -82,6 +82,7 @@ KOREAN = {
     "Submitted": "제출",
     "Why": "이유",
     "Error": "오류",
+    "--lower-is-better needs --objective METRIC.": "--lower-is-better는 --objective METRIC과 함께 쓰세요.",
     "--delete works with a folder alone.": "--delete는 폴더를 올릴 때만 쓸 수 있습니다.",
     "Version {version} is being unpacked.": "버전 {version}의 압축을 푸는 중입니다.",
     "launcher": "실행기",

@@ -16,6 +16,23 @@ training_argument = click.argument("name", metavar="[WORKSPACE/]NAME")
 visibility_option = click.option("--visibility", type=click.Choice(["public", "private"]))
 members_option = click.option("--member", "members", multiple=True, metavar="USER", help="May be repeated.")
 
+objective_option = click.option(
+    "--objective", metavar="METRIC", help="The metric by which its jobs are compared; empty for none."
+)
+lower_option = click.option(
+    "--lower-is-better", is_flag=True, help="Of the objective the lower value is better."
+)
+
+
+def objective_body(objective: str | None, lower_is_better: bool) -> dict[str, Any]:
+    if objective is None:
+        if lower_is_better:
+            raise click.UsageError(message("--lower-is-better needs --objective METRIC."))
+        return {}
+    if not objective:
+        return {"objective": None}
+    return {"objective": {"metric": objective, "lower_is_better": lower_is_better}}
+
 
 @click.group()
 def training() -> None:
@@ -53,6 +70,8 @@ TRAININGS = Table(
 @click.option("--description", default="")
 @visibility_option
 @members_option
+@objective_option
+@lower_option
 @click.pass_obj
 def create(
     client: RestClient,
@@ -62,6 +81,8 @@ def create(
     description: str,
     visibility: str | None,
     members: tuple[str, ...],
+    objective: str | None,
+    lower_is_better: bool,
 ) -> None:
     """Make a training of a built-in model or of a folder of code."""
     workspace, _, short = name.rpartition("/")
@@ -79,6 +100,7 @@ def create(
         "members": list(members),
         "files": files,
     }
+    body |= objective_body(objective, lower_is_better)
     made = client.post("/trainings", body | ({"model": model} if model else {}))
     click.echo(f"{made['workspace']['name']}/{made['name']}")
 
@@ -97,13 +119,23 @@ def find_workspace(client: RestClient, name: str) -> int:
 @visibility_option
 @members_option
 @click.option("--owner", metavar="USER", help="Hand it over.")
+@objective_option
+@lower_option
 @click.pass_obj
 def edit(
-    client: RestClient, /, name: str, new_name: str | None, members: tuple[str, ...], **changes: Any
+    client: RestClient,
+    /,
+    name: str,
+    new_name: str | None,
+    members: tuple[str, ...],
+    objective: str | None,
+    lower_is_better: bool,
+    **changes: Any,
 ) -> None:
-    """Change a training's name, description, visibility, named people or owner."""
+    """Change a training's name, description, visibility, named people, objective or owner."""
     found = find_training(client, name)
     body = {field: value for field, value in (changes | {"name": new_name}).items() if value is not None}
+    body |= objective_body(objective, lower_is_better)
     if members:
         body["members"] = list(members)
     if not body:

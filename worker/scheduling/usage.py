@@ -13,7 +13,7 @@ from cluster.domain.jobs.headline_metric import parse_headline_metric
 from cluster.domain.jobs.progress import estimate_progress, parse_progress_report
 from cluster.domain.states import AttemptState
 from cluster.services.context import Cluster
-from cluster.services.jobs import live_attempts, progress
+from cluster.services.jobs import live_attempts, objectives, progress
 from cluster.services.leases import HeldLease
 from cluster.services.storage import folders
 from cluster.services.sweeps import trouble_stops
@@ -25,9 +25,13 @@ log = structlog.get_logger()
 def watch_progress(cluster: Cluster, held: HeldLease) -> int:
     """Stores the progress and the headline metrics that have changed; how many rows were written. Raises LeaseLost."""
     found, now = {}, cluster.clock()
-    for attempt in live_attempts.list_live_attempts(cluster):
-        if attempt.state is not AttemptState.RUNNING:
-            continue
+    running = [
+        attempt
+        for attempt in live_attempts.list_live_attempts(cluster)
+        if attempt.state is AttemptState.RUNNING
+    ]
+    wanted = objectives.read_objectives(cluster) if running else {}
+    for attempt in running:
         folder = folders.attempt_folder(
             cluster.settings, attempt.workspace_id, attempt.job_id, attempt.number
         )
@@ -35,7 +39,9 @@ def watch_progress(cluster: Cluster, held: HeldLease) -> int:
         course = parse_progress_report(usage.get("course"))
         report = progress.AttemptReport(
             estimate_progress(course, now) if course is not None else None,
-            parse_headline_metric(usage.get("results"), usage.get("objective")),
+            parse_headline_metric(
+                usage.get("results"), usage.get("objective"), wanted.get(attempt.attempt_id)
+            ),
         )
         if report != progress.AttemptReport():
             found[attempt.attempt_id] = report

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from cluster.domain.errors import Unavailable
+from cluster.domain.people.time_zones import reader_zone
 from cluster.domain.states import NotificationChannel
 from cluster.failpoints import external_call
 from cluster.services.alerts.outbox import (
@@ -54,7 +55,8 @@ def send_mails(cluster: Cluster) -> None:
             record_delivered(cluster, notices)  # Nobody wants it any more, or may have it.
             continue
         occurrences = [each.occurrence for each in notices if each.occurrence is not None]
-        subject, text = compose_mail(cluster, user.name, user.language, occurrences)
+        zone = reader_zone(user.time_zone, cluster.settings.zone)
+        subject, text = compose_mail(cluster, user.name, user.language, occurrences, zone)
         try:
             with external_call("mail.send"):
                 mail = write_mail(

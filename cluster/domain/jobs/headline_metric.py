@@ -4,7 +4,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from cluster.domain.jobs.metric_names import is_input, is_lower_better, is_score, split_metric_name
-from cluster.domain.jobs.results import MetricResults, best_value, check_metric_name, parse_results
+from cluster.domain.jobs.results import (
+    LONGEST_METRIC,
+    MetricResults,
+    best_value,
+    check_metric_name,
+    parse_results,
+)
+from cluster.domain.names import check_text
 
 VISIBLE_DIGITS = 4
 
@@ -32,11 +39,18 @@ class HeadlineMetric:
         return -self.value if self.lower_is_better else self.value
 
 
+def check_objective(metric: str, lower_is_better: bool) -> Objective | None:
+    """What a person wrote into a form; None without a metric. Raises Refused on `objective_metric`."""
+    name = check_text(metric, "objective_metric", LONGEST_METRIC)
+    return Objective(name, lower_is_better) if name else None
+
+
 def choose_headline_metric(
     results: MetricResults, objective: Objective | None = None
 ) -> HeadlineMetric | None:
-    """The program's objective, else a validation accuracy or score, else a validation loss, each at its best; else the
-    last value of the first metric that the program logged. None before anything was measured.
+    """The objective of the program or else of its training, else a validation accuracy or score, else a validation
+    loss, each at its best; else the last value of the first metric that the program logged. None before anything was
+    measured.
 
     `results` are in the order in which the program first logged them.
     """
@@ -58,10 +72,17 @@ def best_of(results: MetricResults, metric: str, lower_is_better: bool) -> Headl
     return HeadlineMetric(metric, low if lower_is_better else high, True, lower_is_better)
 
 
-def parse_headline_metric(results: Any, objective: Any) -> HeadlineMetric | None:
-    """Of what a shim wrote. None before the first metric, and if it makes no sense: the program may have written it."""
+def parse_headline_metric(
+    results: Any, objective: Any, training_objective: Objective | None = None
+) -> HeadlineMetric | None:
+    """Of what a shim wrote; the program's own objective counts before the training's.
+
+    None before the first metric, and if it makes no sense: the program may have written it.
+    """
     try:
-        return choose_headline_metric(parse_results(results or {}), parse_objective(objective))
+        return choose_headline_metric(
+            parse_results(results or {}), parse_objective(objective) or training_objective
+        )
     except (TypeError, ValueError, OverflowError):
         return None
 

@@ -29,6 +29,11 @@ def find_time_zone(name: str | None) -> ZoneInfo | None:
     return ZoneInfo(name) if name in zone_names() else None
 
 
+def reader_zone(chosen: str | None, installation: ZoneInfo) -> ZoneInfo:
+    """The zone in which a person reads times outside the portal: their choice, else the installation's."""
+    return find_time_zone(chosen) or installation
+
+
 def check_time_zone(name: str) -> str:
     """The name as the tz database spells it; empty stays empty. Raises Refused."""
     typed = name.strip()

@@ -1,5 +1,6 @@
 """Makes, hashes and compares passwords and one-time secrets, without the database."""
 
+import base64
 import functools
 import hashlib
 import hmac
@@ -53,6 +54,12 @@ def needs_rehash(password_hash: str) -> bool:
 def new_secret() -> str:
     """A secret of 256 bits for cookies, links and tokens."""
     return secrets.token_urlsafe(32)
+
+
+def derived_secret(key: str, nonce: str) -> str:
+    """A secret that who knows the installation's key can make again of a nonce; the nonce alone says nothing of it."""
+    digest = hmac.new(key.encode(), b"link\0" + nonce.encode(), hashlib.sha256).digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 def new_readable_secret() -> str:

@@ -62,10 +62,12 @@ def create_user(
     email: str = "",
     refusals: Refusals | None = None,
     complete: Callable[[Session, User], None] = lambda session, user: None,
+    secret: str = "",
 ) -> tuple[User, str]:
     """The user, and the secret of a link (72 h) with which they choose their password.
 
     Raises Refused for every field that is wrong; `refusals` are those of the form. `complete` adds to the transaction.
+    `secret` is the one that the link has; a new one if it is empty.
     """
     require_person(actor)
     require_administrator(actor)
@@ -74,7 +76,7 @@ def create_user(
     with cluster.store.write(lock=USERS_LOCK) as session:
         refusals.check(require_free_user_name, session, name)
         refusals.raise_all()
-        secret = add_user_with_link(session, actor, user)
+        secret = add_user_with_link(session, actor, user, secret)
         complete(session, user)
     cluster.events.publish("users", user.id)
     return user, secret
@@ -100,9 +102,9 @@ def require_free_user_name(session: Session, name: str) -> None:
         raise Refused("name", "user.name_taken", name=name)
 
 
-def add_user_with_link(session: Session, actor: Actor, user: User) -> str:
+def add_user_with_link(session: Session, actor: Actor, user: User, secret: str = "") -> str:
     """Adds the row and its audit entry. The secret of a link with which the person sets a password."""
-    secret = credentials.new_secret()
+    secret = secret or credentials.new_secret()
     add_user_row(session, user)
     add_one_time_secret(
         session, PASSWORD_LINK, user.id, credentials.secret_digest(secret), user.created_at, LINK_TERM

@@ -11,8 +11,10 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.refusals import Refusals
 from cluster.domain.states import UserRole, WorkspaceState
 from cluster.domain.workspace_terms import workspace_state
+from cluster.services.alerts.outbox import request_delivery
 from cluster.services.context import Cluster
-from cluster.services.people import users
+from cluster.services.notifications import invitation_mails
+from cluster.services.people import credentials, users
 from cluster.services.workspaces.queries import WorkspaceSummary, list_workspace_summaries
 from cluster.store.audit import add_audit_entry
 from cluster.store.users import User
@@ -29,7 +31,8 @@ def invite_user(
     workspace_ids: Sequence[int] = (),
     refusals: Refusals | None = None,
 ) -> tuple[User, str]:
-    """The user, and the secret of a link (72 h) with which they choose their password.
+    """The user, and the secret of a link (72 h) with which they choose their password. If a mail server is configured
+    and the person has an address, the link is also sent there.
 
     Raises Refused for every field that is wrong; `refusals` are those of the form.
     """
@@ -40,11 +43,25 @@ def invite_user(
     def add_to_workspaces(session: Session, user: User) -> None:
         for workspace in load_open_workspaces(cluster, session, workspace_ids):
             add_member(session, actor, workspace, user)
+        if is_mailed(cluster, user):
+            expires_at = user.created_at + users.LINK_TERM
+            invitation_mails.add_invitation_mail(session, user, actor.name, nonce, expires_at)
 
-    invited = users.create_user(cluster, actor, name, full_name, role, email, refusals, add_to_workspaces)
+    nonce = credentials.new_secret()
+    invited = users.create_user(
+        cluster, actor, name, full_name, role, email, refusals, add_to_workspaces,
+        secret=invitation_mails.invitation_secret(cluster, nonce),
+    )  # fmt: skip
+    if is_mailed(cluster, invited[0]):
+        request_delivery(cluster, users.service_actor(cluster))
     for workspace_id in workspace_ids:
         cluster.events.publish("workspaces", workspace_id)
     return invited
+
+
+def is_mailed(cluster: Cluster, user: User) -> bool:
+    """Whether the link of this person's invitation goes out by mail."""
+    return bool(user.email) and invitation_mails.can_mail_invitations(cluster)
 
 
 def list_open_workspaces(cluster: Cluster, actor: Actor) -> list[WorkspaceSummary]:

@@ -23,6 +23,14 @@ SENTENCES = {
     "notification.last_day": "its last day is {on:day}",
     "notification.digest": "{things:plural|one message|# messages}",
     "notification.left_out": "… and {things:plural|one more|# more}",
+    "notification.zone": "Times are in {zone}.",
+    "notification.invitation_subject": "You are invited",
+    "notification.invitation": (
+        "{by} has made an account for you. Your name is {name}. Choose your password with this link:"
+    ),
+    "notification.invitation_term": (
+        "It works once, until {until:clock} ({zone}). If you expected no account, delete this mail."
+    ),
     "notification.chosen": "You chose these messages in your profile: {url}",
     "notification.test_subject": "A test message",
     "notification.test": "Messages from Groundcrew arrive here.",

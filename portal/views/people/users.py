@@ -10,6 +10,7 @@ from cluster.domain.errors import Refused
 from cluster.domain.refusals import Refusals
 from cluster.domain.states import UserRole, UserState
 from cluster.services.jobs import queries
+from cluster.services.notifications.invitation_mails import can_mail_invitations
 from cluster.services.people import passwords, users
 from cluster.services.workspaces import invitations
 from cluster.services.workspaces import queries as workspace_queries
@@ -89,6 +90,7 @@ def render_new_user(values: Any, errors: dict[str, str], chosen: list[str]) -> s
         errors=errors,
         chosen=chosen,
         workspaces=invitations.list_open_workspaces(current_cluster(), current_actor()),
+        mails_links=can_mail_invitations(current_cluster()),
     )
 
 
@@ -112,7 +114,7 @@ def create() -> ResponseReturnValue:
     except Refused as refusal:
         errors = forms.error_messages_with_suggestion(refusal, "users.new")
         return render_new_user(request.form, errors, request.form.getlist("workspaces")), 422
-    return redirect_to_link(user.id, secret)
+    return redirect_to_link(user.id, secret, invitations.is_mailed(current_cluster(), user))
 
 
 @blueprint.get("/users/<int:user_id>")
@@ -133,9 +135,9 @@ def make_link(user_id: int) -> ResponseReturnValue:
     return redirect_to_link(user_id, secret)
 
 
-def redirect_to_link(user_id: int, secret: str) -> ResponseReturnValue:
+def redirect_to_link(user_id: int, secret: str, is_mailed: bool = False) -> ResponseReturnValue:
     """A page that is asked for by GET may be loaded again: nothing is made twice."""
-    session[SHOWN_LINK] = [user_id, secret]
+    session[SHOWN_LINK] = [user_id, secret, is_mailed]
     return redirect(url_for("users.link", user_id=user_id), 303)
 
 
@@ -145,11 +147,12 @@ def link(user_id: int) -> ResponseReturnValue:
     works."""
     cluster, actor = current_cluster(), current_actor()
     user = users.read_user(cluster, actor, user_id)
-    for_user, secret = session.pop(SHOWN_LINK, None) or (0, "")
+    for_user, secret, is_mailed = session.pop(SHOWN_LINK, None) or (0, "", False)
     path = url_for("links.form", token=secret) if for_user == user_id else ""
     return render_template(
         "users/link.html",
         person=user,
+        is_mailed=bool(path) and is_mailed,
         link=request.host_url.rstrip("/") + path if path else "",
         expires_at=passwords.read_link_expiry(cluster, actor, user_id),
     )

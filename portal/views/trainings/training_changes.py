@@ -10,7 +10,7 @@ from cluster.services import training_changes, trainings
 from cluster.services.people.access import training_relation
 from cluster.services.training_changes import TrainingChanges
 from portal.i18n.translate import _
-from portal.views.trainings.trainings import VISIBILITIES
+from portal.views.trainings.trainings import HIGHER, LOWER, OBJECTIVE_FIELDS, VISIBILITIES, objective_field
 from portal.web import forms
 from portal.web.request_context import current_actor, current_cluster
 
@@ -33,6 +33,8 @@ def render_edit(training_id: int, errors: dict[str, str]) -> str:
         "visibility": training.visibility.value,
         "members": ", ".join(members),
         "owner": "",
+        "objective_metric": training.objective_metric or "",
+        "objective_order": LOWER if training.objective_is_lower_better else HIGHER,
     }
     return render_template(
         "training_changes/edit.html",
@@ -45,12 +47,13 @@ def render_edit(training_id: int, errors: dict[str, str]) -> str:
 @blueprint.post("/trainings/<int:training_id>/edit")
 def save(training_id: int) -> Response:
     try:
-        forms.require_known_fields("name", "description", "visibility", "members")
+        forms.require_known_fields("name", "description", "visibility", "members", *OBJECTIVE_FIELDS)
         changes = TrainingChanges(
             forms.text_field("name"),
             forms.text_field("description"),
             Visibility(forms.choice_field("visibility", VISIBILITIES)),
             forms.names_field("members"),
+            objective_field(),
         )
         training_changes.edit_training(current_cluster(), current_actor(), training_id, changes)
     except Refused as refusal:

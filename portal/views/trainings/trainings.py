@@ -19,6 +19,8 @@ from portal.web.request_context import current_actor, current_cluster
 
 KINDS = tuple(kind.value for kind in TrainingKind)
 VISIBILITIES = tuple(visibility.value for visibility in Visibility)
+HIGHER, LOWER = "higher", "lower"
+OBJECTIVE_FIELDS = ("objective_metric", "objective_order")
 JOBS_SHOWN = 50
 TO_THE_JOB = "job"
 """What the second button of the form sends: its answer leads to the form of the first job."""
@@ -84,7 +86,9 @@ def is_runnable(training: Training) -> bool:
 
 
 def create_from_form(workspace_id: int) -> Training:
-    forms.require_known_fields("kind", "name", "description", "model", "visibility", "members", "then")
+    forms.require_known_fields(
+        "kind", "name", "description", "model", "visibility", "members", "then", *OBJECTIVE_FIELDS
+    )
     kind = TrainingKind(forms.choice_field("kind", KINDS))
     return trainings.create_training(
         current_cluster(),
@@ -97,7 +101,16 @@ def create_from_form(workspace_id: int) -> Training:
         visibility=Visibility(forms.choice_field("visibility", VISIBILITIES)),
         code=uploads.read_code_files() if kind is TrainingKind.ADVANCED else [],
         member_names=forms.names_field("members"),
+        objective=objective_field() or ("", False),
     )
+
+
+def objective_field() -> tuple[str, bool] | None:
+    """The metric, empty for none, and whether lower is better; None if the form has no such field. Raises Refused."""
+    if "objective_metric" not in request.form:
+        return None
+    order = forms.choice_field("objective_order", (HIGHER, LOWER))
+    return forms.text_field("objective_metric"), order == LOWER
 
 
 def render_new_training(workspace_id: int, errors: dict[str, str]) -> str:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tests.pages.portal.command_lab import Run
+from tests.pages.portal.rest_lab import Lab
 
 
 def test_trainings_are_listed_as_a_submission_names_them(run: Run) -> None:
@@ -27,3 +28,21 @@ def test_a_training_is_made_edited_archived_and_deleted(run: Run, tmp_path: Path
     said = run("training", "delete", "yours", "--yes").stdout
     assert "1 versions of code with 9 B" in said and "yours is deleted." in said
     run("training", "delete", "yours", "--yes", expected=4)
+
+
+def test_the_objective_comes_with_the_command(lab: Lab, run: Run) -> None:
+    run("training", "create", "vision/spoken", "--model", "mlp", "--objective", "wer", "--lower-is-better")
+
+    def objective() -> object:
+        return lab.client.get("/api/v1/trainings?name=spoken", headers=lab.headers()).json["items"][0][
+            "objective"
+        ]
+
+    assert objective() == {"metric": "wer", "lower_is_better": True}
+    run("training", "edit", "spoken", "--objective", "bleu")
+    assert objective() == {"metric": "bleu", "lower_is_better": False}
+    run("training", "edit", "spoken", "--description", "of speech")
+    assert objective() is not None
+    run("training", "edit", "spoken", "--objective", "")
+    assert objective() is None
+    run("training", "edit", "spoken", "--lower-is-better", expected=2)

@@ -68,3 +68,20 @@ def test_the_headline_metric_that_a_program_logs_comes_into_its_jobs_row(
     assert found == HeadlineMetric("error", 0.25, is_best=True, lower_is_better=True)
     (control / "usage.json").write_text(json.dumps({"results": {"error": [1]}}))
     assert watch_progress(cluster, held) == 0
+
+
+def test_a_running_job_is_named_by_the_objective_of_its_training(light_cluster: Cluster) -> None:
+    cluster = light_cluster
+    held = acquire_lease(cluster, "scheduler", "one", timedelta(seconds=10))
+    assert held
+    training = a_training(
+        cluster, a_workspace(cluster), objective_metric="bleu", objective_is_lower_better=False
+    )
+    attempt = holding(cluster, a_job(cluster, training, state=JobState.RUNNING), a_node(cluster).units[:1])
+    control = folders.attempt_folder(cluster.settings, training.workspace_id, attempt.job_id, 1) / "control"
+    control.mkdir(parents=True)
+    results = {"accuracy/validation": [0.1, 0.9, 0.9], "bleu": [10, 30, 20]}
+    (control / "usage.json").write_text(json.dumps({"results": results}))
+    assert watch_progress(cluster, held) == 1
+    with cluster.store.read() as session:
+        assert session.get_one(Job, attempt.job_id).headline == HeadlineMetric("bleu", 30, is_best=True)

@@ -36,5 +36,9 @@ def test_a_webhooks_body_has_the_alert_for_programs_and_sentences_for_people(
     cluster: Cluster, occurrence: AlertOccurrence
 ) -> None:
     body = webhook_body(cluster, 7, occurrence)
-    assert (body["id"], body["code"], body["url"]) == (7, "attention.node_silent", "https://lab.example/nodes/3")
+    assert (body["id"], body["code"], body["url"]) == (
+        7,
+        "attention.node_silent",
+        "https://lab.example/nodes/3",
+    )
     assert set(body["text"]) == {"ko", "en"} and all("gpu03" in text for text in body["text"].values())

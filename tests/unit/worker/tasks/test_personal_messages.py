@@ -26,11 +26,13 @@ from cluster.services.alerts import outbox
 from cluster.services.context import Cluster
 from cluster.services.notifications.choices import read_choices
 from cluster.services.operations.lifecycle import request_operation
+from cluster.services.people.passwords import issue_password_link
 from cluster.services.people.users import service_actor
+from cluster.services.workspaces import invitations
 from cluster.store.alerts import Notification
 from cluster.store.operations import Operation
 from cluster.store.users import User
-from tests.builders import a_user, actor_of, add
+from tests.builders import a_user, actor_of, add, an_administrator
 from tests.notification_lab import choose
 from tests.unit.worker.tasks.notice_receivers import Ear, Postbox, a_postbox, a_webhook
 from worker.adapters import webhook as webhook_adapter
@@ -334,3 +336,35 @@ def test_the_subject_of_a_single_event_is_its_sentence(
 ) -> None:
     content = {"kind": "events", "events": [FAILURE], "left_out": left_out}
     assert compose_personal_mail(light_cluster, "en", content)[0] == subject
+
+
+def test_times_of_a_mail_are_in_the_zone_that_its_reader_chose(
+    lab: Cluster, postbox: tuple[Postbox, str]
+) -> None:
+    until = {"until": "2026-11-20T20:30:00+00:00", "zone": "-"}
+    event = FAILURE | {"details": [["notification.invitation_term", until]]}
+    for name, zone, clock in (("minji", "America/Lima", "15:30"), ("anna", None, "05:30")):
+        person = a_person(lab, name)
+        with lab.store.write() as session:
+            session.get_one(User, person.id).time_zone = zone
+        owe(lab, person, NotificationChannel.MAIL, event)
+        work(lab)
+        text = postbox[0].mails[-1].get_content()
+        assert clock in text and f"Times are in {zone or lab.settings.zone.key}." in text
+
+
+def test_an_invitation_is_mailed_with_its_link_once(lab: Cluster, postbox: tuple[Postbox, str]) -> None:
+    chief = actor_of(an_administrator(lab))
+    _user, secret = invitations.invite_user(lab, chief, "newcomer", email="new@lab.example")
+    invitations.invite_user(lab, chief, "late", email="late@lab.example")
+    with lab.store.read() as session:
+        late = session.query(User).filter_by(name="late").one()
+    issue_password_link(lab, chief, late.id)
+    work(lab)
+    (mail,) = postbox[0].mails
+    assert mail["To"] == "new@lab.example"
+    assert mail["Subject"] == "[Groundcrew] 초대받았습니다 / You are invited"
+    assert f"https://lab.example/link/{secret}" in mail.get_content()
+    assert "newcomer" in mail.get_content()
+    work(lab)
+    assert len(postbox[0].mails) == 1

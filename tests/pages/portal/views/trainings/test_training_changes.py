@@ -73,3 +73,32 @@ def test_what_depends_on_it_is_shown_before_it_is_deleted(lab: Lab) -> None:
     assert browser.post(path, data={"job_files": "1"}).status_code == 303
     assert browser.get(f"/trainings/{lab.own_code.id}").status_code == 404
     assert browser.get(f"/jobs/{job.id}").status_code == 200
+
+
+def test_the_objective_is_written_changed_and_removed(lab: Lab) -> None:
+    browser, path = lab.browser(lab.seoyeon), f"/trainings/{lab.own_code.id}/edit"
+    objective = {"objective_metric": "wer/validation", "objective_order": "lower"}
+    assert browser.post(path, data=FORM | objective).status_code == 303
+    assert (read(lab).objective_metric, read(lab).objective_is_lower_better) == ("wer/validation", True)
+    page = browser.get(f"/trainings/{lab.own_code.id}").text
+    assert "wer/validation" in page and "the lower value is better" in page
+    form = browser.get(path).text
+    assert 'value="wer/validation"' in form and '<option value="lower" selected' in form
+    assert browser.post(path, data=FORM).status_code == 303
+    assert read(lab).objective_metric == "wer/validation", "a form without the field leaves it"
+    long = browser.post(path, data=FORM | objective | {"objective_metric": "a" * 101})
+    assert long.status_code == 422 and problem_of(long.text, "objective_metric")
+    assert browser.post(path, data=FORM | objective | {"objective_metric": ""}).status_code == 303
+    assert (read(lab).objective_metric, read(lab).objective_is_lower_better) == (None, None)
+
+
+def test_a_new_training_may_have_an_objective(lab: Lab) -> None:
+    data = {
+        "kind": "built_in", "name": "named", "description": "", "model": "lenet", "visibility": "public",
+        "members": "", "objective_metric": "accuracy/test", "objective_order": "higher",
+    }  # fmt: skip
+    answer = lab.browser(lab.seoyeon).post(f"/workspaces/{lab.workspace.id}/trainings/new", data=data)
+    assert answer.status_code == 303
+    with lab.cluster.store.read() as session:
+        made = session.query(Training).filter_by(name="named").one()
+    assert (made.objective_metric, made.objective_is_lower_better) == ("accuracy/test", False)

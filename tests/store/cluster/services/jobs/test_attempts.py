@@ -159,3 +159,20 @@ def test_the_end_records_the_headline_metric_and_keeps_a_known_one(cluster: Clus
         cluster, held, attempts.AttemptEnd(a_run(cluster, held, known), FINISHED, ExitRecord())
     )
     assert job_of(cluster, known).headline == HeadlineMetric("bleu", 12, is_best=True)
+
+
+def test_the_objective_of_the_training_counts_if_the_program_names_none(
+    cluster: Cluster, held: HeldLease
+) -> None:
+    a_node(cluster, units=2)
+    columns = {"objective_metric": "loss/train", "objective_is_lower_better": True}
+    training = a_training(cluster, a_workspace(cluster), **columns)
+    results = {"accuracy/validation": (0.1, 0.3, 0.2), "loss/train": (1, 3, 2)}
+    for objective, expected in (
+        (None, HeadlineMetric("loss/train", 1, is_best=True, lower_is_better=True)),
+        (Objective("accuracy/validation"), HeadlineMetric("accuracy/validation", 0.3, is_best=True)),
+    ):
+        job = a_job(cluster, training)
+        truth = ExitRecord(results=results, objective=objective)
+        attempts.record_end(cluster, held, attempts.AttemptEnd(a_run(cluster, held, job), FINISHED, truth))
+        assert job_of(cluster, job).headline == expected

@@ -1,0 +1,38 @@
+"""Reads the objectives that trainings name for their jobs."""
+
+from typing import Any
+
+from sqlalchemy import select
+
+from cluster.domain.jobs.headline_metric import Objective
+from cluster.services.context import Cluster
+from cluster.store.jobs import Attempt, Job
+from cluster.store.trainings import Training
+
+
+def training_objective(training: Training) -> Objective | None:
+    if training.objective_metric is None:
+        return None
+    return Objective(training.objective_metric, bool(training.objective_is_lower_better))
+
+
+def objective_columns(objective: Objective | None) -> dict[str, Any]:
+    return {
+        "objective_metric": objective.metric if objective else None,
+        "objective_is_lower_better": objective.lower_is_better if objective else None,
+    }
+
+
+def read_objectives(cluster: Cluster) -> dict[int, Objective]:
+    """By live attempt, those whose training names one."""
+    query = (
+        select(Attempt.id, Training.objective_metric, Training.objective_is_lower_better)
+        .join(Job, Job.id == Attempt.job_id)
+        .join(Training, Training.id == Job.training_id)
+        .where(Attempt.ended_at.is_(None), Training.objective_metric.is_not(None))
+    )
+    with cluster.store.read() as session:
+        return {
+            attempt_id: Objective(metric or "", bool(is_lower_better))
+            for attempt_id, metric, is_lower_better in session.execute(query)
+        }
