@@ -27,6 +27,7 @@ from worker.bootstrap.paths import InstallationPaths
 from worker.composition import open_cluster
 from worker.embedded.settings_file import read_settings_file
 from worker.embedded.supervisor import SupervisorClient
+from worker.environments.gpu_check import check_own_gpus
 
 CommandResult = dict[str, Any]
 SETTINGS_FROM_ENVIRONMENT = Path("-")
@@ -66,6 +67,11 @@ def drill_backup(cluster: Cluster, chosen: argparse.Namespace) -> CommandResult:
     return {"changed": True, **manifest}
 
 
+def multiply_on_gpus(cluster: Cluster, chosen: argparse.Namespace) -> CommandResult:
+    """Raises Unavailable if a free GPU of this machine does not compute what the CPU does."""
+    return {"changed": False, **check_own_gpus(cluster)}
+
+
 def restart_services(cluster: Cluster, chosen: argparse.Namespace) -> CommandResult:
     """Of the embedded set, one after the other."""
     supervisor = SupervisorClient(installation_paths(cluster))
@@ -101,6 +107,7 @@ COMMANDS = {
     "verify-audit": verify_audit,
     "backup": make_backup_now,
     "prove-backup": drill_backup,
+    "multiply-on-gpus": multiply_on_gpus,
     "restart-services": restart_services,
     "release-operations": release_operations,
     "list-leftovers": list_reclaimable,

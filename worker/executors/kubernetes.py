@@ -43,6 +43,7 @@ from worker.executors.kubernetes_run_spec import (
     gang_kind,
     passwd_text,
     pod_user,
+    with_rdma,
 )
 from worker.executors.kubernetes_shared_objects import SharedObjectCreator, UnusedObjectRemover
 from worker.inside import shim_files
@@ -139,6 +140,7 @@ class KubernetesExecutor:
         check_plan_ids(plan, self.job_ids)
         try:
             run = build_run_spec(plan, self.installation, self.storage, self.exported, self.runtime)
+            run = with_rdma(run, self.recent_snapshot().rdma_nodes if run.has_gpus else ())
             self.prepare_run(plan, run)
             if container_folders.read_start_marker(plan.folder) is None:
                 self.shared_objects.ensure(run)

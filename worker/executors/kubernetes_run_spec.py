@@ -2,8 +2,8 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -96,6 +96,14 @@ def build_run_spec(
         exported=exported,
         runtime=runtime.folders,
     )
+
+
+def with_rdma(run: RunSpec, rdma_nodes: Collection[str]) -> RunSpec:
+    """A run on several GPUs requests a share of an RDMA card if each of its nodes offers one. Its ranks then have the
+    same ways to each other.
+    """
+    has_rdma = run.has_gpus and run.units > 1 and all(node in rdma_nodes for node in run.nodes)
+    return replace(run, has_rdma=has_rdma)
 
 
 def run_mounts(plan: StartPlan, gang: GangKind) -> tuple[PodMount, ...]:

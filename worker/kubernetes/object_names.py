@@ -34,6 +34,8 @@ an MPIJob's pod.
 NAMESPACE_PREFIX = "gc-workspace-"
 RUN_NAME = re.compile(r"gc-(\d+)-(\d+)")
 """The pattern of `run_name`."""
+RDMA_RESOURCE = "rdma/hca"
+"""A share of a node's RDMA card, as the role `kubernetes_addons` names it for the shared device plugin."""
 
 
 def workspace_namespace(workspace: int) -> str:

@@ -6,7 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from cluster.domain.kubernetes.api_objects import conditions_of, is_condition_true, parse_api_time
+from cluster.domain.kubernetes.api_objects import (
+    conditions_of,
+    is_condition_true,
+    parse_api_time,
+    parse_quantity,
+)
 from worker.kubernetes import object_names
 from worker.kubernetes.api_client import KubernetesApi, KubernetesObject
 
@@ -49,6 +54,8 @@ class ClusterSnapshot:
     runs: Mapping[tuple[int, int], RunObjects]
     silent_nodes: frozenset[str]
     """Nodes whose pods have an unknown state."""
+    rdma_nodes: frozenset[str] = frozenset()
+    """Nodes of which pods may request a share of an RDMA card."""
 
 
 def read_snapshot(
@@ -59,12 +66,18 @@ def read_snapshot(
     things = [
         thing for kind in (*OWNER_KINDS, "Pod") for thing in api.list_all(kind, wanted, namespace).things
     ]
+    nodes = api.list_all("Node").things
     silent = frozenset(
-        node["metadata"]["name"]
-        for node in api.list_all("Node").things
-        if not is_condition_true(conditions_of(node).get("Ready"))
+        node["metadata"]["name"] for node in nodes if not is_condition_true(conditions_of(node).get("Ready"))
     )
-    return ClusterSnapshot(taken, group_by_attempt(things), silent)
+    rdma = frozenset(node["metadata"]["name"] for node in nodes if has_rdma_cards(node))
+    return ClusterSnapshot(taken, group_by_attempt(things), silent, rdma)
+
+
+def has_rdma_cards(node: KubernetesObject) -> bool:
+    """Whether the device plugin offers cards there now; it offers 0 of those that are gone."""
+    allocatable = node.get("status", {}).get("allocatable") or {}
+    return parse_quantity(allocatable.get(object_names.RDMA_RESOURCE)) > 0
 
 
 def group_by_attempt(things: Sequence[KubernetesObject]) -> dict[tuple[int, int], RunObjects]:

@@ -13,7 +13,8 @@ def gpu_findings(seen: Mapping[str, Any]) -> list[Finding]:
 
     `seen`: bus (GPUs on the PCI bus), smi (lines of UUID and driver version from nvidia-smi), smi_message (its own
     words), offered (the agent's GPUs: uuid, is_broken), needs_fabric_manager, fabric_manager (state of its unit),
-    fabric_version, is_simulated.
+    fabric_version, multiplied (UUIDs of the GPUs that computed what the CPU does), multiplied_message (what the check
+    said instead), skipped (why nothing was multiplied), is_simulated.
     """
     bus, smi, offered = seen["bus"], seen["smi"], seen["offered"]
     if bus == 0:
@@ -36,6 +37,15 @@ def gpu_findings(seen: Mapping[str, Any]) -> list[Finding]:
                 "cause": f"{bus} GPUs are on the PCI bus and the agent offers {len(usable)} to jobs.",
                 "remedy": "It reads them by the driver's library; where nvidia-smi shows them all, start it anew.",
                 "command": "systemctl restart groundcrew-agent; journalctl -n 20 -u groundcrew-agent",
+            }
+        )
+    if seen["multiplied_message"].strip():
+        found.append(
+            {
+                "cause": f"The training environment does not compute on the GPUs: "
+                f"{seen['multiplied_message'].strip().splitlines()[-1]}",
+                "remedy": "Where it is still being built, run this again afterwards; else look at the kernel's words.",
+                "command": "groundcrew-upkeep multiply-on-gpus; dmesg | grep -iE 'nvrm|xid' | tail -n 20",
             }
         )
     if seen["needs_fabric_manager"]:
@@ -110,7 +120,9 @@ def gpu_report(seen: Mapping[str, Any], host: str) -> list[str]:
         fabric = ", fabric manager of the same version" if seen["needs_fabric_manager"] else ""
         driver = seen["smi"][0].split(", ")[1]
         return [
-            f"{host}: {seen['bus']} GPUs on the bus, in nvidia-smi and offered to jobs; driver {driver}{fabric}{kind}"
+            f"{host}: {seen['bus']} GPUs on the bus, in nvidia-smi and offered to jobs; driver {driver}{fabric}{kind}",
+            *(f"    {uuid} multiplied as the CPU does" for uuid in seen["multiplied"]),
+            *([f"    nothing was multiplied: {seen['skipped']}"] if seen["skipped"] else []),
         ]
     lines = []
     for finding in findings:

@@ -63,7 +63,10 @@ def test_gpus_come_by_the_older_way_where_one_containerd_does_not() -> None:
 def test_rdma_cards_are_shared_by_as_many_pods_as_was_said() -> None:
     config, daemon = patches("rdma_device_plugin", CARD)
     (shared,) = yaml.safe_load(config["data"]["config.json"])["configList"]
-    assert shared["rdmaHcaMax"] == 1000 and shared["selectors"] == {"vendors": ["15b3"]}
+    assert shared["rdmaHcaMax"] == 1000 and shared["selectors"] == {
+        "vendors": ["15b3"],
+        "linkTypes": ["infiniband"],
+    }
     assert daemon["spec"]["template"]["spec"]["nodeSelector"] == {"groundcrew/has-rdma": "true"}
 
 

@@ -26,6 +26,7 @@ CPU_REQUEST_SHARE = 0.5
 too.
 """
 GPU = "nvidia.com/gpu"
+RDMA = object_names.RDMA_RESOURCE
 HOST = "kubernetes.io/hostname"
 NO_GPU = "void"
 LAUNCHER = {"cpu": "100m", "memory": "512Mi"}
@@ -147,6 +148,8 @@ def pod_resources(run: RunSpec, units: int) -> KubernetesObject:
         limits["memory"] = requests["memory"] = str(run.memory * units)
     if run.has_gpus:
         limits[GPU] = requests[GPU] = str(units)
+    if run.has_rdma:
+        limits[RDMA] = requests[RDMA] = "1"
     return {"requests": requests, "limits": limits}
 
 

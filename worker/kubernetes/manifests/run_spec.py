@@ -76,6 +76,8 @@ class RunSpec:
     shown: tuple[PodMount, ...] = ()
     has_gpus: bool = False
     """Whether the units are GPUs. Otherwise they are CPU slots: shares of processors and memory."""
+    has_rdma: bool = False
+    """Whether each pod with units also requests a share of its node's RDMA card."""
     cpus: float | None = None
     """Processors per unit."""
     memory: int | None = None

@@ -13,6 +13,7 @@ from worker.kubernetes.snapshot import (
     deletion_requested_at,
     group_by_attempt,
     has_failed_by_itself,
+    has_rdma_cards,
     has_replaced_worker,
     is_bound,
     is_deleting_now,
@@ -200,3 +201,18 @@ def test_a_snapshot_has_our_attempts_and_the_nodes_that_are_silent() -> None:
     assert [kind for kind, _, _ in asked] == ["Job", "MPIJob", "Pod", "Node"]
     for _, labels, namespace in asked[:3]:
         assert "here" in labels and "7" in labels and namespace == "gc-workspace-3"
+
+
+@pytest.mark.parametrize(
+    ("status", "has_cards"),
+    [
+        ({"allocatable": {"rdma/hca": "1k"}}, True),
+        ({"allocatable": {"rdma/hca": "1000"}}, True),
+        ({"allocatable": {"rdma/hca": "0"}}, False),
+        ({"allocatable": {"nvidia.com/gpu": "8"}}, False),
+        ({"allocatable": None}, False),
+        ({}, False),
+    ],
+)
+def test_a_node_offers_rdma_cards_by_its_device_plugin(status: dict[str, Any], has_cards: bool) -> None:
+    assert has_rdma_cards({"metadata": {"name": "gpu01"}, "status": status}) is has_cards

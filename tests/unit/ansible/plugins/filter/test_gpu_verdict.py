@@ -15,6 +15,9 @@ GOOD: dict[str, Any] = {
     "needs_fabric_manager": True,
     "fabric_manager": "active",
     "fabric_version": "580.126.20",
+    "multiplied": [],
+    "multiplied_message": "",
+    "skipped": "",
     "is_simulated": False,
 }
 BROKEN = [GOOD["offered"][0], {"uuid": "GPU-2", "is_broken": True}]
@@ -32,6 +35,10 @@ BROKEN = [GOOD["offered"][0], {"uuid": "GPU-2", "is_broken": True}]
         ({"offered": BROKEN}, ["the agent offers 1"]),
         ({"offered": []}, ["the agent offers 0"]),
         ({"fabric_manager": "failed"}, ["it is failed"]),
+        (
+            {"multiplied_message": "A GPU does not compute what the CPU does: GPU-2: CUDA error\n"},
+            ["does not compute on the GPUs: A GPU does not compute what the CPU does: GPU-2: CUDA error"],
+        ),
         ({"fabric_manager": ""}, ["it is not there"]),
         ({"fabric_version": "580.105.08"}, ["580.105.08, the driver 580.126.20"]),
         ({"fabric_manager": "failed", "needs_fabric_manager": False}, []),
@@ -85,3 +92,10 @@ def test_pods_may_ask_for_as_many_gpus_as_the_bus_has(
     for finding, words in zip(found, told, strict=True):
         assert finding["cause"].startswith(words) and "kubectl" in finding["command"]
     assert len(own_filters()["finding_lines"](found)) == 3 * len(told)
+
+
+def test_the_end_names_the_gpus_that_multiplied() -> None:
+    lines = REPORT(GOOD | {"multiplied": ["GPU-1"]}, "w1")
+    assert lines[1:] == ["    GPU-1 multiplied as the CPU does"]
+    lines = REPORT(GOOD | {"skipped": "jobs hold all GPUs"}, "w1")
+    assert lines[1:] == ["    nothing was multiplied: jobs hold all GPUs"]

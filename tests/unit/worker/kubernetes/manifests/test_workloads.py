@@ -10,7 +10,7 @@ import pytest
 
 from tests.start_plans import a_start_plan
 from worker.executors.contract import Mount
-from worker.executors.kubernetes_run_spec import run_mounts
+from worker.executors.kubernetes_run_spec import run_mounts, with_rdma
 from worker.kubernetes.manifests.run_spec import GangKind, GangNode, RunSpec, RuntimeFolder
 from worker.kubernetes.manifests.volumes import volume_objects
 from worker.kubernetes.manifests.workloads import run_objects, shim_command
@@ -125,3 +125,26 @@ def test_a_run_asks_for_its_units_on_its_nodes_and_for_no_others() -> None:
     (launcher,) = mpi["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"]
     assert "nvidia.com/gpu" not in launcher["resources"]["limits"]
     assert {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"} in launcher["env"]
+
+
+@pytest.mark.parametrize(
+    ("members", "has_gpus", "nodes", "share"),
+    [
+        (TWO, True, {"gpu01", "gpu02"}, "1"),
+        (TWO, True, {"gpu01"}, None),
+        (TWO, False, {"gpu01", "gpu02"}, None),
+        ((GangNode("gpu01", 2),), True, {"gpu01", "gpu02"}, "1"),
+        ((GangNode("gpu01", 1),), True, {"gpu01"}, None),
+        (TWO, True, set(), None),
+    ],
+)
+def test_several_gpus_share_rdma_cards_where_all_of_their_nodes_have_one(
+    members: tuple[GangNode, ...], has_gpus: bool, nodes: set[str], share: str | None
+) -> None:
+    run = with_rdma(replace(RUNS["mpi"], members=members, has_gpus=has_gpus), nodes)
+    (mpi,) = run_objects(run)
+    asked = {}
+    for role in ("Worker", "Launcher"):
+        (container,) = mpi["spec"]["mpiReplicaSpecs"][role]["template"]["spec"]["containers"]
+        asked[role] = [container["resources"][each].get("rdma/hca") for each in ("requests", "limits")]
+    assert asked == {"Worker": [share, share], "Launcher": [None, None]}
