@@ -223,3 +223,36 @@ def test_git_has_no_rights_while_it_fetches(lab: Lab) -> None:
         assert fetch.folder.stat().st_uid == IDS.uid
         assert (fetch.folder / "repository").stat().st_uid == IDS.uid
         assert (fetch.folder / "known_hosts").stat().st_mode & 0o777 == 0o600
+
+
+STAND_IN = """#!/bin/sh
+printf '%s\\n' "$@" > {folder}/arguments
+echo "127.0.0.1 ssh-ed25519 AAAA" >> $(printf '%s\\n' "$@" | sed -n 's/^UserKnownHostsFile=//p')
+cat $(printf '%s\\n' "$@" | sed -n 's/^IdentityFile=//p') > {folder}/key
+for last; do :; done
+exec git -c safe.directory='*' upload-pack $(printf %s "$last" | cut -d"'" -f2)
+"""
+
+
+def test_ssh_gets_the_key_by_a_file_and_its_server_s_key_is_noted(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a program in the place of ssh, which speaks to the repository itself."""
+    programs = lab.server.root.parent / "programs"
+    programs.mkdir()
+    programs.chmod(0o777)
+    (programs / "ssh").write_text(STAND_IN.format(folder=programs))
+    (programs / "ssh").chmod(0o755)
+    monkeypatch.setattr("worker.git.git_process.PATH", f"{programs}:/usr/bin:/bin")
+    origin = lab.server.make_origin("net")
+    commit = origin.commit({"train.py": b"1\n"})
+    url = f"ssh://git@127.0.0.1:2222{origin.path}"
+    order = replace(lab.order("net"), url=url, credential=GitCredential.DEPLOY_KEY, secret=TOKEN)
+    with open_fetch(order, replace(lab.rules, allowed_hosts=["127.0.0.1:2222"])) as fetch:
+        made = fetch.fetch(fetch.find_commit())
+        assert made.id == commit and fetch.read_files(made) == {"train.py": b"1\n"}
+        assert fetch.read_known_hosts().startswith("127.0.0.1 ssh-ed25519 AAAA")
+    words = (programs / "arguments").read_text()
+    assert "HostName=127.0.0.1" in words and "2222" in words and TOKEN not in words
+    assert (programs / "key").read_text() == TOKEN
+    assert list(lab.rules.work.iterdir()) == []

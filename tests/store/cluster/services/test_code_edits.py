@@ -15,7 +15,7 @@ FILES = [("train.py", b"one = 1\r\ntwo = 2\r\n"), ("net.py", b"x = 1\n"), ("logo
 class Case:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster, self.owner, self.member = cluster, a_user(cluster), a_user(cluster)
-        workspace = a_workspace(cluster, self.owner, members=[self.member])
+        workspace = a_workspace(cluster, self.owner, members=(self.member,))
         self.training: Training = a_training(cluster, workspace, self.owner, kind=TrainingKind.ADVANCED)
         a_code_version(cluster, self.training, FILES)
 

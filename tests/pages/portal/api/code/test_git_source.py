@@ -21,18 +21,18 @@ def training(lab: Lab) -> Training:
 
 def test_a_source_is_set_fetched_and_removed(lab: Lab, training: Training) -> None:
     path, headers = f"/api/v1/trainings/{training.id}/git", lab.headers()
-    assert lab.client.get(path, headers=headers).json == {"url": None}
+    assert lab.client.get(path, headers=headers).get_json() == {"url": None}
     body = {"url": URL, "credential": "token", "token": TOKEN}
     answer = lab.client.put(path, json=body, headers=headers)
-    assert (answer.status_code, answer.json["url"], answer.json["state"]) == (200, URL, None)
+    assert (answer.status_code, answer.get_json()["url"], answer.get_json()["state"]) == (200, URL, None)
     assert TOKEN not in answer.text
     assert lab.client.put(path, json={"url": "file:///x"}, headers=headers).status_code == 422
     asked = lab.client.post(f"{path}/fetch", headers=headers)
-    assert (asked.status_code, asked.json["state"]) == (202, "requested")
+    assert (asked.status_code, asked.get_json()["state"]) == (202, "requested")
     with lab.cluster.store.write() as session:
-        operation = session.get_one(Operation, asked.json["operation_id"])
+        operation = session.get_one(Operation, asked.get_json()["operation_id"])
         operation.state, operation.error_code = OperationState.FAILED, "git.too_large"
-    failed = lab.client.get(path, headers=headers).json
+    failed = lab.client.get(path, headers=headers).get_json()
     assert (failed["state"], failed["error"]["code"]) == ("failed", "git.too_large")
     assert lab.client.delete(path, headers=headers).status_code == 204
     assert lab.client.delete(path, headers=headers).status_code == 404
@@ -41,7 +41,7 @@ def test_a_source_is_set_fetched_and_removed(lab: Lab, training: Training) -> No
 
 def test_a_job_says_its_commit(lab: Lab, training: Training) -> None:
     job = a_job(lab.cluster, training, lab.member, code_version=1)
-    assert lab.client.get(f"/api/v1/jobs/{job.id}", headers=lab.headers()).json["commit"] is None
+    assert lab.client.get(f"/api/v1/jobs/{job.id}", headers=lab.headers()).get_json()["commit"] is None
     with lab.cluster.store.write() as session:
         version = session.get_one(CodeVersion, (training.id, 1))
         version.commit_id, version.commit_author, version.commit_subject = "c" * 40, "Min", "Fix"
@@ -52,8 +52,10 @@ def test_a_job_says_its_commit(lab: Lab, training: Training) -> None:
             )
         )  # fmt: skip
     expected = {"id": "c" * 40, "author": "Min", "subject": "Fix"}
-    assert lab.client.get(f"/api/v1/jobs/{job.id}", headers=lab.headers()).json["commit"] == expected
-    found = lab.client.get(f"/api/v1/trainings/{training.id}/git", headers=lab.headers()).json
+    assert lab.client.get(f"/api/v1/jobs/{job.id}", headers=lab.headers()).get_json()["commit"] == expected
+    found = lab.client.get(f"/api/v1/trainings/{training.id}/git", headers=lab.headers()).get_json()
     assert (found["commit"], found["version"], found["is_new"]) == (expected, 1, False)
-    (version,) = lab.client.get(f"/api/v1/trainings/{training.id}/code", headers=lab.headers()).json["items"]
+    (version,) = lab.client.get(f"/api/v1/trainings/{training.id}/code", headers=lab.headers()).get_json()[
+        "items"
+    ]
     assert version["commit"] == expected

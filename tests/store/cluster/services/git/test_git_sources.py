@@ -25,7 +25,7 @@ class Case:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster, self.owner = cluster, a_user(cluster)
         self.member = a_user(cluster)
-        workspace = a_workspace(cluster, self.owner, members=[self.member])
+        workspace = a_workspace(cluster, self.owner, members=(self.member,))
         self.training: Training = a_training(cluster, workspace, kind=TrainingKind.ADVANCED)
 
     def set(self, url: str = URL, **fields: object) -> GitSource:
