@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0116"
-down_revision = "0108"
+down_revision = "0114"
 
 
 def upgrade() -> None:
