@@ -13,8 +13,7 @@ from cluster.services import code_version_rows, code_versions
 from cluster.services.code_imports import request_import
 from cluster.services.context import Cluster
 from cluster.services.people.access import require_active_workspace, training_relation
-from cluster.services.storage import disk_space, staged_code
-from cluster.services.storage.workspace_storage import require_storage_room
+from cluster.services.storage import disk_space, staged_code, workspace_storage
 from cluster.settings import Settings
 from cluster.store.trainings import CodeVersion, Training
 
@@ -75,7 +74,8 @@ def upload_code(
         raise Refused("code", "code.built_in_has_none", name=training.name)
     if training.archived_at is not None:
         raise Refused("code", "training.archived", name=training.name)
-    require_storage_room(training.workspace, "code", sum(len(content) for _, content in code))
+    size = sum(len(content) for _, content in code)
+    workspace_storage.require_storage_room(training.workspace, "code", size)
     upload = check_code_upload(cluster, code)
     for _ in range(UPLOADS_TRIED):
         newest = code_versions.read_newest_number(cluster, training.id)
