@@ -12,8 +12,7 @@ from cluster.domain.states import CodeSource, TrainingKind
 from cluster.services import code_imports, code_version_rows, code_versions
 from cluster.services.context import Cluster
 from cluster.services.people.access import require_active_workspace, training_relation
-from cluster.services.storage import disk_space, staged_code
-from cluster.services.storage.workspace_storage import require_storage_room
+from cluster.services.storage import disk_space, staged_code, workspace_storage
 from cluster.settings import Settings
 from cluster.store.trainings import CodeVersion, Training
 
@@ -73,7 +72,7 @@ def check_archive(
     if base is not None and base != newest:
         raise Conflict("code.changed_since", base=base, newest=newest)
     disk_space.require_disk_space(cluster.settings, size)
-    require_storage_room(training.workspace, "archive", size)
+    workspace_storage.require_storage_room(training.workspace, "archive", size)
 
 
 def require_training_with_code(cluster: Cluster, actor: Actor, training: Training) -> None:
@@ -101,7 +100,8 @@ def upload_code(
     not the newest any more.
     """
     require_training_with_code(cluster, actor, training)
-    require_storage_room(training.workspace, "code", sum(len(content) for _, content in code))
+    size = sum(len(content) for _, content in code)
+    workspace_storage.require_storage_room(training.workspace, "code", size)
     upload = check_code_upload(cluster, code)
     for _ in range(UPLOADS_TRIED):
         newest = code_versions.read_newest_number(cluster, training.id)

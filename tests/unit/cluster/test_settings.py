@@ -22,7 +22,7 @@ def test_every_setting_that_is_read_is_documented_and_the_other_way_round() -> N
     source = (ROOT / "cluster" / "settings.py").read_text()
     read = set(
         re.findall(
-            r"(?:text|required|required_by|number|choice|zone|folder|folders|time_of_day|place|address|export|hosts|networks|id_base|bytes_or_none)"
+            r"(?:text|required|required_by|number|choice|zone|folder|folders|time_of_day|place|address|export|hosts|networks|id_base|bytes_or_none|recipient)"
             r'\)?\("([A-Z_]+)"',
             source,
         )
@@ -97,3 +97,23 @@ def test_the_reserve_of_disks_is_a_number_or_left_to_the_disk(text: str, kept: i
     assert settings.disk_reserve_bytes == kept
     with pytest.raises(MissingSettings):
         Settings.from_environment(ENOUGH | {f"{PREFIX}DISK_RESERVE_BYTES": "1 GiB"})
+
+
+@pytest.mark.parametrize(
+    ("text", "is_good"),
+    [
+        ("", True),
+        ("age1" + "q" * 58, True),
+        ("age1" + "q" * 57, False),
+        ("AGE-SECRET-KEY-1" + "Q" * 58, False),
+        ("--output", False),
+    ],
+)
+def test_a_recovery_key_is_the_public_half(text: str, is_good: bool) -> None:
+    environment = ENOUGH | {f"{PREFIX}BACKUP_RECIPIENT": text}
+    if is_good:
+        assert Settings.from_environment(environment).backup_recipient == text
+        return
+    with pytest.raises(MissingSettings) as missing:
+        Settings.from_environment(environment)
+    assert missing.value.data["names"] == [f"{PREFIX}BACKUP_RECIPIENT"]

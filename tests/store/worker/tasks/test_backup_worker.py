@@ -1,6 +1,5 @@
 """The task worker of backups on servers is root: it runs backups that the rows ask for, and nothing else."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -16,7 +15,7 @@ from worker.tasks.backup_worker import run_requested_backups
 
 
 @pytest.fixture
-def taken(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The operations that the worker began."""
     numbers: list[int] = []
     monkeypatch.setattr(backup_worker, "run_operation", numbers.append)

@@ -27,10 +27,13 @@ def test_a_disk_that_refuses_the_files_of_the_access_log_ends_no_scheduler(
     monkeypatch: pytest.MonkeyPatch, problem: Exception
 ) -> None:
     sealed: list[Any] = []
+    monkeypatch.setattr(record_keeping, "note_lost_seal", lambda cluster: sealed.append("noted"))
+    monkeypatch.setattr(record_keeping, "seal_recorder", lambda settings: None)
     monkeypatch.setattr(record_keeping, "seal_entries", lambda cluster, tell: sealed.append(cluster))
     monkeypatch.setattr(record_keeping, "append_sealed_entries", raising(problem))
-    record_keeping.seal_access_log(CLUSTER)
-    assert sealed == [CLUSTER]
+    cluster = cast(Cluster, SimpleNamespace(settings="settings"))
+    record_keeping.seal_access_log(cluster)
+    assert sealed == ["noted", cluster]
 
 
 def test_a_disk_that_refuses_the_records_of_the_console_ends_no_scheduler(

@@ -82,11 +82,11 @@ def portal(cluster: Cluster, clock: Clock) -> Iterator[Store]:
     store.close()
 
 
-def contents(store: Store) -> list[object]:
+def contents(store: Store) -> list[tuple[int, str]]:
     with store.read() as session:
         entries = session.query(AuditEntry.id, AuditEntry.action).order_by(AuditEntry.id).all()
         seals = session.query(AuditSeal.id, AuditSeal.mac).order_by(AuditSeal.id).all()
-    return [*entries, *seals]
+    return [(row[0], row[1]) for row in (*entries, *seals)]
 
 
 @pytest.mark.parametrize("statement", ATTEMPTS.values(), ids=ATTEMPTS)
