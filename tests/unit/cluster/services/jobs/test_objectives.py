@@ -7,7 +7,8 @@ from cluster.services.jobs.objectives import objective_columns, read_objectives,
 from tests.builders import a_job, a_node, a_training, a_workspace, holding
 
 
-def test_only_live_attempts_of_trainings_with_an_objective_are_read(cluster: Cluster) -> None:
+def test_only_live_attempts_of_trainings_with_an_objective_are_read(light_cluster: Cluster) -> None:
+    cluster = light_cluster
     workspace, node = a_workspace(cluster), a_node(cluster, 2)
     wanted = Objective("bleu", False)
     named = a_training(cluster, workspace, **objective_columns(wanted))
