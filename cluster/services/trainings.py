@@ -22,7 +22,7 @@ from cluster.domain.states import CodeSource, TrainingKind, Visibility
 from cluster.services import code_imports, code_uploads, code_version_rows, code_versions
 from cluster.services.code_uploads import CodeFiles
 from cluster.services.context import Cluster
-from cluster.services.jobs.objectives import objective_columns
+from cluster.services.objectives import objective_columns
 from cluster.services.operations.lifecycle import enqueue_operation
 from cluster.services.people.access import load_workspace, require_active_workspace, workspace_relation
 from cluster.services.storage.orphaned_files import delete_orphaned_code

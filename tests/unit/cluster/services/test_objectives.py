@@ -3,7 +3,7 @@
 from cluster.domain.jobs.headline_metric import Objective
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
-from cluster.services.jobs.objectives import objective_columns, read_objectives, training_objective
+from cluster.services.objectives import objective_columns, read_objectives, training_objective
 from tests.builders import a_job, a_node, a_training, a_workspace, holding
 
 
