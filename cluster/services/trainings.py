@@ -3,6 +3,7 @@ of their code."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 from sqlalchemy import ColumnElement, func, select
@@ -21,7 +22,7 @@ from cluster.domain.states import CodeSource, TrainingKind, Visibility
 from cluster.services import code_imports, code_uploads, code_version_rows, code_versions
 from cluster.services.code_uploads import CodeFiles
 from cluster.services.context import Cluster
-from cluster.services.jobs.objectives import objective_columns
+from cluster.services.objectives import objective_columns
 from cluster.services.operations.lifecycle import enqueue_operation
 from cluster.services.people.access import load_workspace, require_active_workspace, workspace_relation
 from cluster.services.storage.orphaned_files import delete_orphaned_code
@@ -57,10 +58,8 @@ def create_training(
     member_names: Sequence[str] = (),
     objective: tuple[str, bool] = ("", False),
 ) -> Training:
-    """`objective` is a metric, empty for none, and whether lower is better.
-
-    Raises Refused on `name`, `description`, `objective_metric`, `model` and `code` together, or on `members`; NotFound.
-    """
+    """`objective` is a metric, empty for none, and whether lower is better. Raises Refused on `name`, `description`,
+    `objective_metric`, `model` and `code` together, or on `members`; NotFound."""
     refusals = Refusals()
     refusals.check(check_training_name, name)
     description = refusals.check(check_text, description, "description", LONGEST_DESCRIPTION) or ""
@@ -91,10 +90,7 @@ def create_training(
                 add_training_members(session, training, member_names)
                 operation = None
                 if staged is not None:
-                    version = code_version_rows.new_version(
-                        session, actor, training, CodeSource.FILES, None, now
-                    )
-                    code_version_rows.place_version(session, training, version, staged)
+                    place_first_version(session, actor, training, staged, now)
                 elif upload is not None:
                     version = code_imports.add_import(cluster, session, actor, training, upload, received)
                     operation = session.get_one(Operation, version.operation_id)
@@ -109,6 +105,13 @@ def create_training(
     if upload is not None:
         delete_orphaned_code(cluster, workspace_id)
     return training
+
+
+def place_first_version(
+    session: Session, actor: Actor, training: Training, staged: StagedCode, now: datetime
+) -> None:
+    version = code_version_rows.new_version(session, actor, training, CodeSource.FILES, None, now)
+    code_version_rows.place_version(session, training, version, staged)
 
 
 def check_model_or_code(

@@ -10,7 +10,6 @@ from marshmallow import Schema, fields
 from cluster.portal_paths import API
 from portal.api import (
     accounting,
-    code_archives,
     dataset_uploads,
     datasets,
     heartbeats,
@@ -22,11 +21,10 @@ from portal.api import (
     queue,
     repairs,
     runs,
-    training_code,
     trainings,
     workspaces,
 )
-from portal.api.code import git_source
+from portal.api.code import code_archives, git_source, training_code
 from portal.api.sweeps import sweeps
 
 FEATURES = (

@@ -12,8 +12,9 @@ from cluster.domain.jobs.exits import MAX_RANKS, ExitRecord
 from cluster.domain.jobs.headline_metric import parse_headline_metric
 from cluster.domain.jobs.progress import estimate_progress, parse_progress_report
 from cluster.domain.states import AttemptState
+from cluster.services import objectives
 from cluster.services.context import Cluster
-from cluster.services.jobs import live_attempts, objectives, progress
+from cluster.services.jobs import live_attempts, progress
 from cluster.services.leases import HeldLease
 from cluster.services.storage import folders
 from cluster.services.sweeps import trouble_stops

@@ -27,9 +27,9 @@ from cluster.domain.storage.disk_reserve import StopCause
 from cluster.domain.sweeps.plan import stop_code_of
 from cluster.services.context import Cluster
 from cluster.services.jobs.events import add_job_event, publish_jobs
-from cluster.services.jobs.objectives import training_objective
 from cluster.services.leases import HeldLease, check_lease
 from cluster.services.notifications.job_events import write_job_end_events
+from cluster.services.objectives import training_objective
 from cluster.services.placement.start_blockers import read_interruptions_in_a_row
 from cluster.store.jobs import Attempt, Job, Sweep, headline_columns
 from cluster.store.nodes import Allocation, Node

@@ -9,8 +9,8 @@ from marshmallow import EXCLUDE, Schema, fields, validate
 
 from cluster.domain.errors import Refused
 from cluster.services import code_uploads, code_versions, trainings
+from portal.api.code.training_code import CodeVersionAnswer, describe_version
 from portal.api.schemas import RequestSchema, ResponseSchema
-from portal.api.training_code import CodeVersionAnswer, describe_version
 from portal.api.trainings import blueprint
 from portal.web import uploads
 from portal.web.request_context import current_actor, current_cluster
