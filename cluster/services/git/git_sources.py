@@ -6,7 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload, undefer
 
 from cluster.credential_box import CredentialBox
-from cluster.domain.errors import NotFound, Refused
+from cluster.domain.errors import Refused
 from cluster.domain.git import git_sources as rules
 from cluster.domain.git.git_sources import GitTarget
 from cluster.domain.people.actor import Actor
@@ -66,6 +66,8 @@ def set_source(cluster: Cluster, actor: Actor, training_id: int, choice: GitSour
     """Nothing is fetched yet. A token or key that is not entered again stays only while the server is the same, so that
     nobody sends it elsewhere. Raises Refused.
     """
+    with cluster.store.read() as session:
+        load_fetchable(cluster, session, actor, training_id)
     refusals = Refusals()
     target = refusals.check(rules.parse_git_target, choice.url)
     reference = refusals.check(rules.check_reference, choice.reference) or ""
@@ -124,16 +126,15 @@ def choose_key(choice: GitSourceChoice, may_keep: bool) -> DeployKey | None:
 
 
 def remove_source(cluster: Cluster, actor: Actor, training_id: int) -> None:
-    """Forgets address and secret; versions that were fetched stay. Raises NotFound."""
+    """Forgets address and secret; versions that were fetched stay. A second wish changes nothing."""
     now = cluster.clock()
     with cluster.store.write(lock=f"code of training {training_id}") as session:
         training = load_training(session, actor, training_id)
         require_permission("training.upload_code", training_relation(actor, training), training_id)
         row = session.get(GitSource, training_id)
-        if row is None:
-            raise NotFound("git_source", training_id)
-        session.delete(row)
-        add_audit_entry(session, now, actor, "training.git_source_removed", training_id)
+        if row is not None:
+            session.delete(row)
+            add_audit_entry(session, now, actor, "training.git_source_removed", training_id)
     cluster.events.publish("trainings", training_id)
 
 

@@ -40,7 +40,7 @@ class GitSourceAnswer(ResponseSchema):
 class GitSourceBody(RequestSchema):
     """An empty `token` or `private_key` keeps the one that is there for the same server; without one a key is made."""
 
-    url = fields.String(required=True, validate=validate.Length(max=500))
+    url = fields.String(load_default="", validate=validate.Length(max=500))
     reference = fields.String(load_default="", validate=validate.Length(max=200))
     folder = fields.String(load_default="", validate=validate.Length(max=300))
     credential = fields.Enum(GitCredential, by_value=True, load_default=GitCredential.NONE)

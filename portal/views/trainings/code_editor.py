@@ -38,6 +38,8 @@ def save(training_id: int) -> Response:
     base = query_params.parse_id(request.form, "base") or 0
     try:
         forms.require_known_fields("path", "base", "text")
+        if not path or not base:
+            raise Refused("path" if not path else "base", "value.missing")
         version = code_edits.save_file(current_cluster(), current_actor(), training_id, path, text, base)
     except Refused as refusal:
         return render_editor(training, path, base, text, forms.error_messages(refusal), 422)

@@ -35,7 +35,7 @@ def test_a_source_is_set_fetched_and_removed(lab: Lab, training: Training) -> No
     failed = lab.client.get(path, headers=headers).get_json()
     assert (failed["state"], failed["error"]["code"]) == ("failed", "git.too_large")
     assert lab.client.delete(path, headers=headers).status_code == 204
-    assert lab.client.delete(path, headers=headers).status_code == 404
+    assert lab.client.delete(path, headers=headers).status_code == 204
     assert lab.client.get(path, headers=lab.headers(a_user(lab.cluster))).status_code == 404
 
 
