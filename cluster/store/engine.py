@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, Integer, create_engine, event, text
+from sqlalchemy.dialects.postgresql.psycopg import PGCompiler_psycopg
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.orm import Session, sessionmaker
@@ -19,6 +20,14 @@ KEPT_VALUES = "kept_values"
 """In the `info` of a session: what was read over the connection that this thread keeps, until it writes."""
 POOLED_CONNECTIONS = 16
 """Connections per process. As many more are opened for a short time if all of these are in use."""
+PREPARED_STATEMENTS = 400
+"""On each connection to PostgreSQL. The pages have some two hundred; beyond its number the driver forgets the oldest,
+and the server plans it again."""
+SESSION_SETTINGS = "SET jit = off; SET max_parallel_workers_per_gather = 0; SET random_page_cost = 1.1"
+"""Statements are short and many at once, and what pages read lies in memory: compiling a statement or sharing it with
+other processes costs more than it saves, and an index is the better way to some thousand rows."""
+PREPARED_AFTER = 1
+"""Executions of a statement on a connection. The driver's own five are half a minute of a busy portal."""
 
 
 class Store:
@@ -143,11 +152,23 @@ class _KeptConnection:
             self.made = None
 
 
+class LiteralLimits(PGCompiler_psycopg):
+    """Writes LIMIT as a number: for a parameter PostgreSQL expects a tenth of all rows, and no plan for all values of
+    the other parameters looks as good as one that is made for each statement."""
+
+    def limit_clause(self, select: Any, **options: Any) -> str:
+        is_number = isinstance(getattr(select._limit_clause, "type", None), Integer)
+        clause: str = super().limit_clause(select, **options | {"literal_execute": is_number})  # type: ignore[no-untyped-call]
+        return clause
+
+
 def open_postgresql(url: str, patience: int | None = None) -> Engine:
     """Keeps as many connections as threads usually work at once, because opening one takes longer than a request.
 
     Only writers begin transactions. Other statements run in autocommit, which sees the same as a transaction would
-    (read committed), and without a rollback the driver keeps its prepared statements.
+    (read committed), and without a rollback the driver keeps its prepared statements. The server keeps the plan of a
+    prepared statement where it costs no more than one for the values at hand (LiteralLimits); planning a list costs
+    more than reading it.
     """
     engine = create_engine(
         url,
@@ -155,8 +176,15 @@ def open_postgresql(url: str, patience: int | None = None) -> Engine:
         pool_size=POOLED_CONNECTIONS,
         max_overflow=POOLED_CONNECTIONS,
         pool_use_lifo=True,
-        connect_args={} if patience is None else {"connect_timeout": patience},
+        connect_args={"prepare_threshold": PREPARED_AFTER}
+        | ({} if patience is None else {"connect_timeout": patience}),
     )
+    engine.dialect.statement_compiler = LiteralLimits
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, record: object) -> None:
+        connection.prepared_max = PREPARED_STATEMENTS
+        connection.execute(SESSION_SETTINGS)
 
     @event.listens_for(engine, "checkout")
     def check(connection: Any, record: object, proxy: object) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from sqlalchemy import String, select
+from sqlalchemy import String, bindparam, select
 from sqlalchemy.orm import Mapped, Session, mapped_column
 
 from cluster.store.base import BaseRow
@@ -21,6 +21,9 @@ class InstallationFact(BaseRow):
     value: Mapped[dict[str, Any]]
 
 
+FACT = select(InstallationFact.value).where(InstallationFact.name == bindparam("name"))
+
+
 def read_fact(session: Session, name: str, parse: Callable[[Mapping[str, Any]], Parsed]) -> Parsed | None:
     """The fact's value, parsed; None where there is none. A page that asks several times reads and parses it once.
 
@@ -28,6 +31,6 @@ def read_fact(session: Session, name: str, parse: Callable[[Mapping[str, Any]], 
     """
     kept: dict[str, Parsed | None] = session.info.get(KEPT_VALUES, {})
     if name not in kept:
-        value = session.scalar(select(InstallationFact.value).where(InstallationFact.name == name))
+        value = session.scalar(FACT, {"name": name})
         kept[name] = None if value is None else parse(value)
     return kept[name]

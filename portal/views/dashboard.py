@@ -38,6 +38,9 @@ JOBS_SHOWN = 8
 def home() -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
     everybody = recent_values().read(EVERYBODY, "totals", lambda: read_totals_of_everybody(cluster))
+    in_use = recent_values().read(
+        EVERYBODY, "units in use", lambda: workspace_queries.read_units_in_use_of_everybody(cluster)
+    )
     drawn, totals = read_node_map(cluster, actor, MOST_NODES_DRAWN, everybody)
     workspaces = read_once(workspace_queries.list_workspace_summaries)
     own_jobs = queries.list_jobs(cluster, actor, user_id=actor.user_id, limit=JOBS_SHOWN)
@@ -60,7 +63,7 @@ def home() -> ResponseReturnValue:
         workspaces=active,
         first_steps=list_first_steps(workspaces, active, own_jobs),
         next_training_id=last_used_training(own_jobs, active),
-        use=workspace_queries.read_units_in_use_of(cluster, [workspace.id for workspace in workspaces]),
+        use={workspace.id: in_use.get(workspace.id, 0) for workspace in workspaces},
         mine=own_jobs,
         has_workspaces=bool(workspaces),
     )

@@ -1,12 +1,12 @@
 """Lists the alerts of this moment: for the pages of the person who asks, and each minute for mails and webhooks."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, exists, func, select, true
+from sqlalchemy import Select, exists, select, true
 
 from cluster.domain.alerts import (
     DISK_FULL_SHARE,
@@ -31,6 +31,7 @@ from cluster.domain.states import (
 )
 from cluster.domain.workspace_terms import days_left, workspace_state
 from cluster.services.alerts import outbox
+from cluster.services.alerts.alert_counts import AlertCounts, AlertSource, capped_count
 from cluster.services.alerts.kubernetes_alerts import certificate_alerts, kubernetes_alerts
 from cluster.services.backups import manifests
 from cluster.services.context import Cluster
@@ -53,21 +54,12 @@ from cluster.store.workspaces import Workspace
 
 MAX_PER_KIND = 3
 """So many alerts of one kind are named. The others are counted."""
-MAX_COUNTED = 1_000
 FAILED_JOBS_FOR = timedelta(days=7)
 """A failed job that nobody has dismissed is no alert any more after this time."""
 
 SILENT_AFTER_LEASE = timedelta(seconds=5)
 """A scheduler that is started again takes the lease within this time."""
 OUTAGE_FACTS = (executor_outage.EXECUTOR_OUTAGE_FACT, disk_space.DISK_SHORTAGE_FACT)
-
-
-@dataclass(frozen=True)
-class AlertSource:
-    """The alerts of one kind. `count` is an SQL expression: whether there are any, or how many (at most 1,001)."""
-
-    count: ColumnElement[Any]
-    read: Callable[[], Iterable[Alert]]
 
 
 @dataclass(frozen=True)
@@ -92,9 +84,9 @@ def read_current_alerts(cluster: Cluster, actor: Actor) -> CurrentAlerts:
 
     Every page shows their number. One statement counts the kinds, and only those that exist are read.
     """
-    sources = [*common_sources(cluster, actor), *administrator_sources(cluster, actor)]
-    with cluster.store.read() as session:
-        counts = session.execute(select(*(source.count for source in sources))).one()
+    sources = list_sources(cluster, actor)
+    with cluster.store.read_columns() as connection:
+        counts = ALERT_COUNTS.execute(connection, cluster, actor).one()
     found: list[Alert] = []
     unnamed: dict[str, int] = {}
     for source, count in zip(sources, counts, strict=True):
@@ -106,44 +98,51 @@ def read_current_alerts(cluster: Cluster, actor: Actor) -> CurrentAlerts:
     return CurrentAlerts(found, unnamed)
 
 
-def capped_count(query: Select[*tuple[Any, ...]]) -> ColumnElement[int]:
-    """How many rows the query has, at most 1,001."""
-    some = query.limit(MAX_COUNTED + 1).subquery()
-    return select(func.count()).select_from(some).scalar_subquery()
+def list_sources(cluster: Cluster, actor: Actor) -> list[AlertSource]:
+    return [*common_sources(cluster, actor), *administrator_sources(cluster, actor)]
+
+
+ALERT_COUNTS = AlertCounts(list_sources)
 
 
 def common_sources(cluster: Cluster, actor: Actor) -> Iterator[AlertSource]:
-    yield AlertSource(silent_scheduler(cluster).exists(), partial(silent_scheduler_alerts, cluster))
-    yield AlertSource(capped_count(stuck_jobs(actor)), partial(stuck_job_alerts, cluster, actor))
-    yield AlertSource(capped_count(failed_jobs(cluster, actor)), partial(failed_job_alerts, cluster, actor))
+    yield AlertSource(lambda: silent_scheduler(cluster).exists(), partial(silent_scheduler_alerts, cluster))
+    yield AlertSource(lambda: capped_count(stuck_jobs(actor)), partial(stuck_job_alerts, cluster, actor))
     yield AlertSource(
-        environments.DEFAULT_ENVIRONMENT.where(Environment.state == EnvironmentState.FAILED).exists(),
+        lambda: capped_count(failed_jobs(cluster, actor)), partial(failed_job_alerts, cluster, actor)
+    )
+    yield AlertSource(
+        lambda: environments.DEFAULT_ENVIRONMENT.where(Environment.state == EnvironmentState.FAILED).exists(),
         partial(environment_alerts, cluster),
     )
     yield AlertSource(
-        capped_count(queries.interrupted_operations(actor)),
+        lambda: capped_count(queries.interrupted_operations(actor)),
         partial(interrupted_operation_alerts, cluster, actor),
     )
-    yield AlertSource(capped_count(failed_datasets(actor)), partial(failed_dataset_alerts, cluster, actor))
-    yield AlertSource(ending_workspaces(cluster, actor).exists(), partial(ending_term_alerts, cluster, actor))
+    yield AlertSource(
+        lambda: capped_count(failed_datasets(actor)), partial(failed_dataset_alerts, cluster, actor)
+    )
+    yield AlertSource(
+        lambda: ending_workspaces(cluster, actor).exists(), partial(ending_term_alerts, cluster, actor)
+    )
 
 
 def administrator_sources(cluster: Cluster, actor: Actor) -> Iterator[AlertSource]:
     if not actor.is_administrator:
         return
     yield AlertSource(
-        exists().where(InstallationFact.name.in_(OUTAGE_FACTS)), partial(start_outage_alerts, cluster)
+        lambda: exists().where(InstallationFact.name.in_(OUTAGE_FACTS)), partial(start_outage_alerts, cluster)
     )
-    yield AlertSource(true(), partial(backup_alerts, cluster))
+    yield AlertSource(true, partial(backup_alerts, cluster))
     yield AlertSource(
-        exists().where(outbox.has_failed_lately(cluster.clock())), partial(delivery_alerts, cluster)
-    )
-    yield AlertSource(
-        exists().where(is_troubled(cluster.clock())),
-        partial(troubled_node_alerts, cluster),
+        lambda: exists().where(outbox.has_failed_lately(cluster.clock())), partial(delivery_alerts, cluster)
     )
     yield AlertSource(
-        exists().where(InstallationFact.name == KUBERNETES_STATUS_FACT), partial(kubernetes_alerts, cluster)
+        lambda: exists().where(is_troubled(cluster.clock())), partial(troubled_node_alerts, cluster)
+    )
+    yield AlertSource(
+        lambda: exists().where(InstallationFact.name == KUBERNETES_STATUS_FACT),
+        partial(kubernetes_alerts, cluster),
     )
 
 

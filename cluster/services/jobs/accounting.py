@@ -127,15 +127,18 @@ def held_in_month(begins: datetime, ends: datetime, now: datetime) -> Select[*tu
     ended = func.coalesce(held.c.ended_at, last)
     until = case((ended > last, last), else_=ended)
     since = case((held.c.begun_at < begins, literal(begins, moment)), else_=held.c.begun_at)
+    # An attempt holds several units: its job is looked up once for all of them.
+    booked = func.sum(epoch_seconds(until) - epoch_seconds(since)).label("booked")
+    by_attempt = select(held.c.attempt_id, booked).group_by(held.c.attempt_id).subquery()
     return (
         select(
             Job.workspace_id,
             Job.user_id,
             func.count(Job.id.distinct()).label("jobs"),
-            func.sum(epoch_seconds(until) - epoch_seconds(since)).label("booked"),
+            func.sum(by_attempt.c.booked).label("booked"),
         )
-        .select_from(held)
-        .join(Attempt, Attempt.id == held.c.attempt_id)
+        .select_from(by_attempt)
+        .join(Attempt, Attempt.id == by_attempt.c.attempt_id)
         .join(Job, Job.id == Attempt.job_id)
         .group_by(Job.workspace_id, Job.user_id)
     )

@@ -18,6 +18,7 @@ from cluster.services.context import Cluster
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import IS_ENDED, IS_LIVE, Attempt, Job, JobEvent, JobTag, headline_of
 from cluster.store.nodes import Allocation, Unit
+from cluster.store.sql.reader_statement import ReaderStatement, id_parameter
 from cluster.store.sql.visibility import can_see_job
 from cluster.store.trainings import Training
 from cluster.store.users import User
@@ -138,14 +139,21 @@ def load_job_lines(
     """All of them, and the ids of those that the person may see."""
     if not ids:
         return {}, set()
-    query = select_job_lines(can_see_job(actor).label("seen")).where(Job.id.in_(ids))
     rows, seen = {}, set()
-    for *columns, is_seen in session.execute(query):
+    for *columns, is_seen in LINES_BY_ID.execute(session, actor, ids=list(ids)):
         line = JobLine(*columns)
         rows[line.id] = line
         if is_seen:
             seen.add(line.id)
     return rows, seen
+
+
+def select_lines_by_id(reader: Actor) -> Select[*tuple[Any, ...]]:
+    ids = bindparam("ids", expanding=True, type_=Integer())
+    return select_job_lines(can_see_job(reader).label("seen")).where(Job.id.in_(ids))
+
+
+LINES_BY_ID = ReaderStatement(select_lines_by_id)
 
 
 def load_whole_job(session: Session, job_id: int) -> Job:
@@ -161,21 +169,24 @@ def filter_ids_of_user(session: Session, actor: Actor, ids: Collection[int], use
 
 def load_job(session: Session, actor: Actor, job_id: int) -> Job:
     """With everything that its page shows. Raises NotFound where the person may not see it."""
-    query = (
-        select(Job)
-        .where(Job.id == job_id, can_see_job(actor))
-        .options(*JOB_LOADS, *attempt_and_event_loads())
-    )
-    job = session.scalar(query)
+    job = WHOLE_JOB.execute(session, actor, job_id=job_id).scalar()
     if job is None:
         raise NotFound("job", job_id)
     return job
+
+
+def select_whole_job(reader: Actor) -> Select[Job]:
+    query = select(Job).where(Job.id == id_parameter("job_id"), can_see_job(reader))
+    return query.options(*JOB_LOADS, *attempt_and_event_loads())
 
 
 def attempt_and_event_loads() -> tuple[ExecutableOption, ...]:
     held = selectinload(Job.attempts).selectinload(Attempt.allocations).joinedload(Allocation.unit)
     nodes = selectinload(Job.attempts).joinedload(Attempt.node)
     return held.joinedload(Unit.node), nodes, selectinload(Job.events)
+
+
+WHOLE_JOB = ReaderStatement(select_whole_job)
 
 
 def read_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
@@ -246,11 +257,29 @@ def list_jobs(
     limit: int = 50,
 ) -> list[JobLine]:
     """Newest first, one keyset page: those below `before_id`."""
-    of = {"workspace_id": workspace_id, "training_id": training_id, "user_id": user_id, "sweep_id": sweep_id}
-    page = page_of_job_ids(actor, states, of, before_id)
-    rows = select_job_lines().where(Job.id.in_(page.limit(limit))).order_by(Job.id.desc())
-    with cluster.store.read() as session:
-        return [JobLine(*row) for row in session.execute(rows)]
+    every = {
+        "workspace_id": workspace_id,
+        "training_id": training_id,
+        "user_id": user_id,
+        "sweep_id": sweep_id,
+    }
+    of = {name: key for name, key in every.items() if key is not None}
+    shape = tuple(states), tuple(of), before_id is not None
+    values = {"before_id": before_id, "length": limit, **of}
+    with cluster.store.read_columns() as connection:
+        return [JobLine(*row) for row in PAGE_OF_LINES.execute(connection, actor, *shape, **values)]
+
+
+def select_page_of_lines(
+    reader: Actor, states: Sequence[JobState], of: Sequence[str], is_continued: bool
+) -> Select[*tuple[Any, ...]]:
+    before_id = id_parameter("before_id") if is_continued else None
+    page = page_of_job_ids(reader, states, {name: id_parameter(name) for name in of}, before_id)
+    ids = page.limit(id_parameter("length"))
+    return select_job_lines().where(Job.id.in_(ids)).order_by(Job.id.desc())
+
+
+PAGE_OF_LINES = ReaderStatement(select_page_of_lines)
 
 
 class NamedRow(NamedTuple):

@@ -1,12 +1,12 @@
 """The runs table: jobs that match filters and a search, in one of several orders, page by page."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, String, func, or_, select, tuple_, type_coerce
+from sqlalchemy import ColumnElement, Row, Select, String, func, or_, select, tuple_, type_coerce
 from sqlalchemy.orm import InstrumentedAttribute
 
 from cluster.domain.jobs.parameters import job_parameters
@@ -21,6 +21,7 @@ from cluster.services.jobs.queries import (
     select_job_records,
 )
 from cluster.store.jobs import Job, JobTag
+from cluster.store.sql.reader_statement import ReaderStatement, id_parameter
 from cluster.store.sql.visibility import can_see_job
 from cluster.store.trainings import Training
 from cluster.store.users import User
@@ -70,10 +71,7 @@ def list_runs(
     limit: int = 50,
 ) -> list[ListedRun]:
     """One keyset page: those that come after the job `after_id` in this order."""
-    page = page_of_runs(actor, wanted, order, after_id).limit(limit)
-    query = select_job_lines(Job.variables, Job.command)
-    with cluster.store.read() as session:
-        rows = session.execute(query.where(Job.id.in_(page)).order_by(*sort_columns(order))).all()
+    rows = read_rows(cluster, RUN_LINES, actor, wanted, order, after_id, limit)
     return [ListedRun(JobLine(*line), job_parameters(values, command)) for *line, values, command in rows]
 
 
@@ -81,10 +79,57 @@ def list_run_records(
     cluster: Cluster, actor: Actor, wanted: JobFilter, order: JobOrder, after_id: int | None, limit: int
 ) -> list[JobRecord]:
     """As `list_runs`, with what REST says of a job."""
-    page = page_of_runs(actor, wanted, order, after_id).limit(limit)
-    rows = select_job_records().where(Job.id.in_(page)).order_by(*sort_columns(order))
-    with cluster.store.read() as session:
-        return [JobRecord(*row) for row in session.execute(rows)]
+    rows = read_rows(cluster, RUN_RECORDS, actor, wanted, order, after_id, limit)
+    return [JobRecord(*row) for row in rows]
+
+
+def read_rows(
+    cluster: Cluster,
+    columns: "RunColumns",
+    actor: Actor,
+    wanted: JobFilter,
+    order: JobOrder,
+    after_id: int | None,
+    limit: int,
+) -> Sequence[Row[*tuple[Any, ...]]]:
+    """What somebody searches for, and names of tags and metrics, stand in the statement itself."""
+    with cluster.store.read_columns() as connection:
+        if wanted.tag or wanted.metric or wanted.search:
+            query = columns.of_page(page_of_runs(actor, wanted, order, after_id).limit(limit), order)
+            return connection.execute(query).all()
+        of = {name: key for name, key in wanted.of.items() if key is not None}
+        shape = tuple(wanted.states), tuple(of), order, after_id is not None
+        values = {"after_id": after_id, "length": limit, **of}
+        return columns.plain.execute(connection, actor, *shape, **values).all()
+
+
+class RunColumns:
+    """Columns of runs in lists. The statement of a plain list is built once for its filters and its order."""
+
+    def __init__(self, select_columns: Callable[[], Select[*tuple[Any, ...]]]) -> None:
+        self.select_columns = select_columns
+        self.plain = ReaderStatement(self.build)
+
+    def build(
+        self,
+        reader: Actor,
+        states: Sequence[JobState],
+        of: Sequence[str],
+        order: JobOrder,
+        is_continued: bool,
+    ) -> Select[*tuple[Any, ...]]:
+        wanted = JobFilter(states, {name: id_parameter(name) for name in of})
+        after_id = id_parameter("after_id") if is_continued else None
+        return self.of_page(
+            page_of_runs(reader, wanted, order, after_id).limit(id_parameter("length")), order
+        )
+
+    def of_page(self, page: Select[int], order: JobOrder) -> Select[*tuple[Any, ...]]:
+        return self.select_columns().where(Job.id.in_(page)).order_by(*sort_columns(order))
+
+
+RUN_LINES = RunColumns(lambda: select_job_lines(Job.variables, Job.command))
+RUN_RECORDS = RunColumns(select_job_records)
 
 
 def page_of_runs(actor: Actor, wanted: JobFilter, order: JobOrder, after_id: int | None) -> Select[int]:

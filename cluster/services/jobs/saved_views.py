@@ -3,13 +3,14 @@
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import Select, delete, func, select
 
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.jobs.annotations import MAX_VIEWS, check_view_name
 from cluster.domain.people.actor import Actor
 from cluster.services.context import Cluster
 from cluster.store.jobs import SavedView
+from cluster.store.sql.reader_statement import ReaderStatement
 
 PARAMETERS = ("q", "state", "workspace", "training", "user", "sweep", "tag", "metric", "order")
 """What an address of the list of jobs may keep; the place in the list is not kept."""
@@ -24,9 +25,16 @@ class ViewLink(NamedTuple):
 
 def list_views(cluster: Cluster, actor: Actor) -> list[ViewLink]:
     """The person's own, by name."""
-    query = select(SavedView.id, SavedView.name, SavedView.query).where(SavedView.user_id == actor.user_id)
-    with cluster.store.read() as session:
-        return [ViewLink(*row) for row in session.execute(query.order_by(SavedView.name, SavedView.id))]
+    with cluster.store.read_columns() as connection:
+        return [ViewLink(*row) for row in VIEWS.execute(connection, actor)]
+
+
+def select_views(reader: Actor) -> Select[int, str, str]:
+    query = select(SavedView.id, SavedView.name, SavedView.query).where(SavedView.user_id == reader.user_id)
+    return query.order_by(SavedView.name, SavedView.id)
+
+
+VIEWS = ReaderStatement(select_views)
 
 
 def save_view(cluster: Cluster, actor: Actor, name: str, query: str) -> ViewLink:

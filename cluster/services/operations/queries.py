@@ -10,6 +10,7 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
 from cluster.store.operations import IS_OPEN, Operation
+from cluster.store.sql.reader_statement import ReaderStatement, id_parameter
 from cluster.store.sql.visibility import member_workspace_ids
 from cluster.store.workspaces import Workspace
 
@@ -18,14 +19,23 @@ def list_operations(
     cluster: Cluster, actor: Actor, before_id: int | None = None, limit: int = 50, is_open: bool | None = None
 ) -> list[Operation]:
     """The operations, newest first. A person sees their own, those of their workspaces, and environments' builds."""
-    query = select(Operation).where(can_see_operation(actor)).options(joinedload(Operation.requester))
-    if before_id is not None:
-        query = query.where(Operation.id < before_id)
+    shape = is_open, before_id is not None
+    with cluster.store.read() as session:
+        rows = PAGE_OF_OPERATIONS.execute(session, actor, *shape, before_id=before_id, length=limit)
+        return list(rows.scalars())
+
+
+def select_page_of_operations(reader: Actor, is_open: bool | None, is_continued: bool) -> Select[Operation]:
+    query = select(Operation).where(can_see_operation(reader)).options(joinedload(Operation.requester))
+    if is_continued:
+        query = query.where(Operation.id < id_parameter("before_id"))
     if is_open is not None:
         still = Operation.state.in_([OperationState.REQUESTED, OperationState.RUNNING])
         query = query.where(still if is_open else ~still)
-    with cluster.store.read() as session:
-        return list(session.scalars(query.order_by(Operation.id.desc()).limit(limit)))
+    return query.order_by(Operation.id.desc()).limit(id_parameter("length"))
+
+
+PAGE_OF_OPERATIONS = ReaderStatement(select_page_of_operations)
 
 
 def interrupted_operations(actor: Actor) -> Select[Operation]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from sqlalchemy import func, literal, select, tuple_
+from sqlalchemy import bindparam, func, literal, select, tuple_
 from sqlalchemy.orm import Session
 
 from cluster.domain.queue.explanations import WaitingExplanation
@@ -141,15 +141,17 @@ def read_written_explanations(session: Session, jobs: Iterable[WaitingRow]) -> d
     fences = {job.id: job.fence for job in jobs}
     if not fences:
         return {}
-    columns = (
-        QueueExplanation.job_id, QueueExplanation.fence, QueueExplanation.code, QueueExplanation.data
-    )  # fmt: skip
-    rows = session.execute(select(*columns).where(QueueExplanation.job_id.in_(fences)))
+    rows = session.execute(WRITTEN, {"job_ids": list(fences)})
     return {
         job_id: WaitingExplanation(code, data)
         for job_id, fence, code, data in rows
         if fence == fences[job_id]
     }
+
+
+WRITTEN = select(
+    QueueExplanation.job_id, QueueExplanation.fence, QueueExplanation.code, QueueExplanation.data
+).where(QueueExplanation.job_id.in_(bindparam("job_ids", expanding=True)))
 
 
 def count_ahead(

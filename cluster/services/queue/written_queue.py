@@ -33,7 +33,7 @@ from cluster.services.queue.reason_counts import (
     read_unready_datasets,
 )
 from cluster.services.queue.totals import read_queue_totals
-from cluster.store.facts import InstallationFact
+from cluster.store.facts import FACT, InstallationFact
 from cluster.store.queue import QueueExplanation
 
 QUEUE_OVERVIEW_FACT = "queue_overview"
@@ -98,7 +98,7 @@ def decide_line(board: PlacementSnapshot, line: int) -> Generator[None, None, Li
 
 def load_queue_overview(session: Session) -> QueueOverview:
     """An empty one before the scheduler's first pass."""
-    value = session.scalar(select(InstallationFact.value).where(InstallationFact.name == QUEUE_OVERVIEW_FACT))
+    value = session.scalar(FACT, {"name": QUEUE_OVERVIEW_FACT})
     return parse_overview(value) if value else QueueOverview()
 
 

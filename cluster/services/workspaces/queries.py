@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import joinedload, selectinload
 
 from cluster.domain.people.actor import Actor
@@ -15,6 +15,7 @@ from cluster.services.people.access import load_workspace
 from cluster.services.placement.capacity import read_units_in_use
 from cluster.store.audit import AuditEntry
 from cluster.store.nodes import offered_unit_kind
+from cluster.store.sql.reader_statement import ReaderStatement
 from cluster.store.sql.visibility import can_see_workspace
 from cluster.store.workspaces import Workspace, WorkspaceMember
 
@@ -46,9 +47,15 @@ SUMMARY_COLUMNS = (
 
 def list_workspace_summaries(cluster: Cluster, actor: Actor) -> list[WorkspaceSummary]:
     """The workspaces of the person, or all for administrators, by name."""
-    query = select(*SUMMARY_COLUMNS).where(can_see_workspace(actor)).order_by(Workspace.name)
-    with cluster.store.read() as session:
-        return [WorkspaceSummary(*row) for row in session.execute(query)]
+    with cluster.store.read_columns() as connection:
+        return [WorkspaceSummary(*row) for row in SUMMARIES.execute(connection, actor)]
+
+
+def select_summaries(reader: Actor) -> Select[*tuple[Any, ...]]:
+    return select(*SUMMARY_COLUMNS).where(can_see_workspace(reader)).order_by(Workspace.name)
+
+
+SUMMARIES = ReaderStatement(select_summaries)
 
 
 def list_workspaces_of_member(cluster: Cluster, actor: Actor, user_id: int) -> list[WorkspaceSummary]:
@@ -126,9 +133,14 @@ def changed_fields(data: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 def read_units_in_use_of(cluster: Cluster, workspace_ids: Sequence[int]) -> dict[int, int]:
     """The units that running attempts hold now, by workspace."""
-    with cluster.store.read() as session:
-        use = read_units_in_use(session)
+    use = read_units_in_use_of_everybody(cluster)
     return {workspace_id: use.get(workspace_id, 0) for workspace_id in workspace_ids}
+
+
+def read_units_in_use_of_everybody(cluster: Cluster) -> dict[int, int]:
+    """Workspaces that use no unit are left out."""
+    with cluster.store.read() as session:
+        return read_units_in_use(session)
 
 
 def read_quota_notice(cluster: Cluster, workspace: Workspace) -> tuple[str, dict[str, Any]] | None:

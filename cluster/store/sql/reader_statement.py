@@ -1,29 +1,39 @@
-"""Statements in which only the reader differs are built once for each role: building one costs more than running it."""
+"""Statements in which only the reader and values differ are built once: building one costs more than running it."""
 
-from collections.abc import Callable
-from typing import Any, Generic, TypeVar, cast
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, TypeVarTuple, cast
 
-from sqlalchemy import Integer, Result, Select, bindparam
+from sqlalchemy import Connection, Integer, Result, Select, bindparam
 from sqlalchemy.orm import Session
 
 from cluster.domain.people.actor import Actor
 
-Columns = TypeVar("Columns", bound=tuple[Any, ...])
+Columns = TypeVarTuple("Columns")
 READER_ID = "reader_id"
 
 
-class ReaderStatement(Generic[Columns]):
-    """`build` is called with an actor whose id is a parameter of the statement, once per role and process."""
+class ReaderStatement(Generic[*Columns]):
+    """`build` is called with an actor whose id is a parameter of the statement, once per role, shape and process.
 
-    def __init__(self, build: Callable[[Actor], Select[Columns]]) -> None:
+    `shape` is what else makes it another statement: which filters there are. Their values are parameters, too.
+    """
+
+    def __init__(self, build: Callable[..., Select[*Columns]]) -> None:
         self.build = build
-        self.by_role: dict[bool, Select[Columns]] = {}
+        self.by_shape: dict[tuple[Hashable, ...], Select[*Columns]] = {}
 
-    def execute(self, session: Session, reader: Actor, **parameters: Any) -> Result[Columns]:
-        is_administrator = reader.is_administrator
-        statement = self.by_role.get(is_administrator)
+    def execute(
+        self, session: Session | Connection, reader: Actor, *shape: Hashable, **parameters: Any
+    ) -> Result[*Columns]:
+        """Columns come as well from a plain connection (`read_columns`), with less work than from a session."""
+        key = reader.is_administrator, *shape
+        statement = self.by_shape.get(key)
         if statement is None:
-            parameter = cast(int, bindparam(READER_ID, type_=Integer()))
-            statement = self.build(Actor(parameter, "", is_administrator))
-            self.by_role[is_administrator] = statement
+            statement = self.build(Actor(id_parameter(READER_ID), "", reader.is_administrator), *shape)
+            self.by_shape[key] = statement
         return session.execute(statement, {READER_ID: reader.user_id} | parameters)
+
+
+def id_parameter(name: str) -> int:
+    """A parameter of a statement that stands for an id or a number of rows."""
+    return cast(int, bindparam(name, type_=Integer()))
