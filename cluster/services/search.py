@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, case, func, or_, select
+from sqlalchemy import Select, case, func, or_, select, union_all
 from sqlalchemy.orm import Session, aliased
 
 from cluster.domain.people.actor import Actor
@@ -88,11 +88,15 @@ def find_jobs(session: Session, actor: Actor, query: SearchQuery) -> Iterator[Se
     exact = select(Job.id).where(is_called_so).order_by(Job.id.desc()).limit(MOST_CANDIDATES)
     begun = select(Job.id).where(name_begins_with(Job.name, query)).limit(MOST_CANDIDATES)
     has_number = Job.id == (query.job_number or 0)
+    # One list of ids: several that are joined by OR let PostgreSQL read all jobs.
+    found = union_all(
+        select(Job.id).where(has_number), select(exact.subquery().c.id), select(begun.subquery().c.id)
+    )
     yield from read_hits(
         session,
         select(Job.id, Job.name, Place.name, Job.state)
         .join(Place, Place.id == Job.workspace_id)
-        .where(or_(has_number, Job.id.in_(exact), Job.id.in_(begun)))
+        .where(Job.id.in_(found))
         .where(can_see_job(actor, is_found_otherwise=True))
         .order_by(case((has_number, 0), (is_called_so, 1), else_=2), Job.id.desc()),
     )

@@ -33,7 +33,9 @@ def list_node_summaries(cluster: Cluster) -> list[NodeSummary]:
     """All nodes by name."""
     with cluster.store.read() as session:
         nodes = [NodeColumns(*row) for row in session.execute(NODES.order_by(Node.name))]
-        return build_summaries(session, nodes, cluster.clock())
+        groups = read_all_unit_groups(session)
+        judged = judge_nodes(session, nodes, cluster.clock())
+        return [NodeSummary(*about, groups[about[0].id]) for about in judged]
 
 
 def list_troubled_nodes(cluster: Cluster) -> list[NodeSummary]:
@@ -103,9 +105,9 @@ def build_summaries(
     session: Session,
     nodes: Sequence[NodeColumns],
     now: datetime,
-    node_ids: Sequence[int] | Select[int] | None = None,
+    node_ids: Sequence[int] | Select[int],
 ) -> list[NodeSummary]:
-    """`node_ids` are those of the nodes; None if they are all that there are."""
+    """`node_ids` are those of the nodes."""
     if not nodes:
         return []
     groups = read_unit_groups(session, node_ids)
@@ -113,7 +115,7 @@ def build_summaries(
 
 
 def read_unit_groups(
-    session: Session, node_ids: Sequence[int] | Select[int] | None
+    session: Session, node_ids: Sequence[int] | Select[int]
 ) -> defaultdict[int, list[UnitGroup]]:
     """By node, in the order of their first units. Units that are gone and that nobody holds are left out."""
     columns = (Unit.node_id, Unit.state, Unit.kind, Unit.model, Unit.simulated, Attempt.job_id)
@@ -122,15 +124,44 @@ def read_unit_groups(
         .select_from(Unit)
         .outerjoin(Allocation, and_(Allocation.unit_id == Unit.id, Allocation.ended_at.is_(None)))
         .outerjoin(Attempt, Attempt.id == Allocation.attempt_id)
-        .where(or_(Unit.state != UnitState.GONE, Allocation.id.is_not(None)))
+        .where(or_(Unit.state != UnitState.GONE, Allocation.id.is_not(None)), Unit.node_id.in_(node_ids))
         .group_by(*columns)
         .order_by(Unit.node_id, func.min(Unit.position))
     )
     groups = defaultdict(list)
-    for node_id, *group in session.execute(
-        query if node_ids is None else query.where(Unit.node_id.in_(node_ids))
-    ):
+    for node_id, *group in session.execute(query):
         groups[node_id].append(UnitGroup(*group))
+    return groups
+
+
+def read_all_unit_groups(session: Session) -> defaultdict[int, list[UnitGroup]]:
+    """The same of all nodes: who holds each of thousands of units is not looked up, but what is held is taken off.
+
+    Of alike units of a node those that jobs hold come first.
+    """
+    alike = (Unit.node_id, Unit.state, Unit.kind, Unit.model, Unit.simulated)
+    held: Select[*tuple[Any, ...]] = (
+        select(*alike, Attempt.job_id, func.count())
+        .select_from(Allocation)
+        .join(Unit, Unit.id == Allocation.unit_id)
+        .join(Attempt, Attempt.id == Allocation.attempt_id)
+        .where(Allocation.ended_at.is_(None))
+        .group_by(*alike, Attempt.job_id)
+        .order_by(func.min(Unit.position))
+    )
+    every: Select[*tuple[Any, ...]] = (
+        select(*alike, func.count()).group_by(*alike).order_by(Unit.node_id, func.min(Unit.position))
+    )
+    holders: defaultdict[tuple[Any, ...], list[UnitGroup]] = defaultdict(list)
+    for node_id, *group in session.execute(held):
+        holders[node_id, *group[:4]].append(UnitGroup(*group))
+    groups: defaultdict[int, list[UnitGroup]] = defaultdict(list)
+    for node_id, *kind, units in session.execute(every):
+        mine = holders[node_id, *kind]
+        groups[node_id] += mine
+        free = units - sum(group.units for group in mine)
+        if free and kind[0] is not UnitState.GONE:
+            groups[node_id].append(UnitGroup._make((*kind, None, free)))
     return groups
 
 

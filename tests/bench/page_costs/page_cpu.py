@@ -97,7 +97,7 @@ def request_of(portal: FilledPortal, address: Address) -> Callable[[], None]:
         name = f"gc_session_{portal.cluster.settings.port}"
         headers["Cookie"] = f"{name}={portal.cookies[address.role]}"
     path, _, query = address.path.partition("?")
-    builder = EnvironBuilder(path, query_string=query, headers=headers)
+    builder = EnvironBuilder(path, query_string=query, headers=list(headers.items()))
     environ = builder.get_environ()
     builder.close()
 

@@ -17,7 +17,6 @@ SQLITE = {
 }
 
 POSTGRESQL = {
-    "administrator /jobs?workspace&state=failed: jobs",
     "administrator /accounting: allocations",
     "administrator /accounting: attempts",
     "administrator /accounting: jobs",
@@ -29,4 +28,5 @@ POSTGRESQL = {
     "member /accounting: jobs",
     "member /accounting?workspace: allocations",
     "member /accounting?workspace: attempts",
+    "member /accounting?workspace: jobs",
 }

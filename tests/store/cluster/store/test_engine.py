@@ -1,5 +1,6 @@
 """What is written is committed whole or not at all; what is read writes nothing; one page reads over one connection."""
 
+import re
 import sqlite3
 import threading
 import time
@@ -7,10 +8,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import TextClause, text
+from sqlalchemy import Integer, TextClause, bindparam, event, select, text
 from sqlalchemy.exc import IntegrityError, OperationalError
 
-from cluster.store.engine import Store
+from cluster.store.engine import PREPARED_AFTER, PREPARED_STATEMENTS, Store
 from cluster.store.leases import Lease
 from cluster.store.users import OneTimeSecret
 from tests.conftest import Clock
@@ -155,3 +156,26 @@ def test_a_failed_writer_leaves_no_transaction_in_a_kept_connection(store: Store
     with store.write() as session:
         assert session.get(Lease, "scheduler") is None
         session.add(a_lease(clock))
+
+
+@on_postgresql
+def test_postgresql_reads_the_length_of_a_page_as_a_number(store: Store) -> None:
+    """For a parameter it expects a tenth of all rows, and plans the statement each time."""
+    page = select(Lease.name).order_by(Lease.name)
+    sent: list[str] = []
+    event.listen(store.engine, "before_cursor_execute", lambda *given: sent.append(given[2]))
+    with store.read_columns() as connection:
+        connection.execute(page.limit(7).offset(3))
+        connection.execute(page.limit(bindparam("length", type_=Integer())), {"length": 9})
+    lengths = [re.sub(r"\s+", " ", statement).partition("LIMIT ")[2] for statement in sent]
+    assert lengths == ["7 OFFSET 3", "9"]
+
+
+@on_postgresql
+def test_a_connection_to_postgresql_is_set_for_short_statements(store: Store) -> None:
+    asked = "SELECT current_setting('jit'), current_setting('max_parallel_workers_per_gather')"
+    with store.read_columns() as connection:
+        assert tuple(connection.execute(text(asked)).one()) == ("off", "0")
+        driver = connection.connection.driver_connection
+    assert driver is not None
+    assert (driver.prepare_threshold, driver.prepared_max) == (PREPARED_AFTER, PREPARED_STATEMENTS)

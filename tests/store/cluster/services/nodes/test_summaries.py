@@ -67,6 +67,14 @@ def test_units_are_grouped_by_holder_and_state(cluster: Cluster, nodes: dict[str
 
 
 def test_a_summary_counts_what_the_node_itself_counts(cluster: Cluster, nodes: dict[str, Node]) -> None:
+    manager = a_user(cluster)
+    job = a_job(cluster, a_training(cluster, a_workspace(cluster, manager)), state=JobState.RUNNING)
+    holding(
+        cluster, job, [nodes["a"].units[1], nodes["b"].units[0], nodes["b"].units[1], nodes["c"].units[0]]
+    )
+    with cluster.store.write() as session:
+        session.get_one(Node, nodes["c"].id).units[0].state = UnitState.GONE
+        session.get_one(Node, nodes["silent"].id).units[0].state = UnitState.GONE
     reader = actor_of(a_user(cluster))
     for summary in list_node_summaries(cluster):
         view = read_node(cluster, reader, summary.id)
@@ -76,3 +84,4 @@ def test_a_summary_counts_what_the_node_itself_counts(cluster: Cluster, nodes: d
             view.broken_count,
             view.state,
         )
+        assert (summary.held_count, summary.job_ids) == (view.held_count, view.job_ids)
