@@ -5,14 +5,13 @@ from typing import NamedTuple
 
 from flask import Flask
 
-from cluster import words
 from cluster.domain.jobs.headline_metric import HeadlineMetric
 from cluster.domain.jobs.parameters import ComparedJob, Parameters, differing_parameters
 from cluster.domain.queue.explanations import WaitingExplanation
 from cluster.domain.queue.reasons import NotYetExamined
 from cluster.domain.states import JobState
 from cluster.services.jobs.queries import JobLine
-from cluster.words.formatting import format_metric_value
+from cluster.words.formatting import format_duration, format_metric_value
 from cluster.words.metrics import metric_name, value_word
 from portal.i18n.messages import localized_sentence
 from portal.i18n.shown_moments import ReaderTime, ShownMoment, reader_time
@@ -166,4 +165,4 @@ def ran_text(job: JobLine, reader: ReaderTime) -> str:
     if job.started_at is None:
         return "–"
     seconds = ((job.ended_at or reader.now) - job.started_at).total_seconds()
-    return words.format_duration(seconds, reader.language)
+    return format_duration(seconds, reader.language)
