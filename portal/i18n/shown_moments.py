@@ -1,11 +1,13 @@
 """A moment as a page shows it, in words: plain values that HTML can be kept for (portal/rendering/kept_html.py)."""
 
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import NamedTuple
 
 from flask import Flask
 
-from portal.i18n.translate import localized_age, localized_datetime, localized_short_datetime
+from cluster import words
+from portal.i18n.reader_zone import request_zone
+from portal.i18n.translate import localized_datetime, localized_short_datetime, now, request_language
 
 
 class ShownMoment(NamedTuple):
@@ -16,9 +18,26 @@ class ShownMoment(NamedTuple):
     machine: str
 
 
+class ReaderTime(NamedTuple):
+    """What moments are written by: a list looks it up once for all of its rows."""
+
+    language: str
+    zone: tzinfo
+    now: datetime
+
+    def age(self, when: datetime) -> ShownMoment:
+        seconds = (self.now - words.parse_moment(when)).total_seconds()
+        age = words.format_age(seconds, self.language)
+        return ShownMoment(age, words.format_datetime(when, self.zone), when.isoformat())
+
+
+def reader_time() -> ReaderTime:
+    return ReaderTime(request_language(), request_zone(), now())
+
+
 def shown_age(when: datetime | None) -> ShownMoment | None:
     """ "4 min ago"."""
-    return ShownMoment(localized_age(when), localized_datetime(when), when.isoformat()) if when else None
+    return reader_time().age(when) if when else None
 
 
 def shown_moment(when: datetime | None) -> ShownMoment | None:

@@ -11,13 +11,12 @@ from cluster.domain.queue.explanations import WaitingExplanation
 from cluster.domain.queue.reasons import NotYetExamined
 from cluster.domain.states import JobState
 from cluster.services.jobs.queries import JobLine
-from cluster.words.formatting import format_metric_value
+from cluster.words.formatting import format_duration, format_metric_value
 from cluster.words.metrics import metric_name, value_word
 from portal.i18n.messages import localized_sentence
-from portal.i18n.shown_moments import ShownMoment, shown_age
+from portal.i18n.shown_moments import ReaderTime, ShownMoment, reader_time
 from portal.i18n.translate import (
     _,
-    localized_duration,
     localized_percent,
     localized_short_datetime,
     localized_size,
@@ -82,6 +81,7 @@ def job_rows(
 ) -> list[JobRow]:
     """With the `parameters` of all of them the rows can be chosen and say what differs."""
     explanations, user_id, unit_word = read_explanations(jobs), current_actor().user_id, localized_unit_word()
+    reader = reader_time()
     differing = differing_parameters(
         ComparedJob(job.id, job.training_id, (parameters or {}).get(job.id, {})) for job in jobs
     )
@@ -102,12 +102,12 @@ def job_rows(
             parameters_text(without_those_in_name(differing[job.id], job.name)),
             job.tags,
             job.note or "",
-            shown_headline(job.headline) if job.headline else None,
+            shown_headline(headline, reader.language) if (headline := job.headline) else None,
             round(job.progress, 2) if job.progress is not None and job.state in RUNNING_STATES else None,
             localized_percent(job.progress) if job.progress is not None else "",
             situation(job, explanations.get(job.id)),
-            shown_age(job.submitted_at),
-            ran_text(job),
+            reader.age(job.submitted_at),
+            ran_text(job, reader),
             localized_size(job.storage_bytes) if job.storage_bytes and not job.files_unwanted_at else "",
         )
         for job in jobs
@@ -129,8 +129,9 @@ def shorten(value: str) -> str:
     return value if len(value) <= LONGEST_VALUE else value[: LONGEST_VALUE - 1] + "…"
 
 
-def shown_headline(headline: HeadlineMetric) -> ShownHeadline:
-    language = request_language()
+def shown_headline(headline: HeadlineMetric, language: str | None = None) -> ShownHeadline:
+    """In the reader's language unless it is known already."""
+    language = language or request_language()
     return ShownHeadline(
         metric_name(headline.metric, language),
         format_metric_value(headline.metric, headline.value),
@@ -160,7 +161,8 @@ def divergence_text(job: JobLine) -> str:
     return localized_sentence("exit.not_finite", job.end_data)
 
 
-def ran_text(job: JobLine) -> str:
+def ran_text(job: JobLine, reader: ReaderTime) -> str:
     if job.started_at is None:
         return "–"
-    return localized_duration(((job.ended_at or now()) - job.started_at).total_seconds())
+    seconds = ((job.ended_at or reader.now) - job.started_at).total_seconds()
+    return format_duration(seconds, reader.language)
