@@ -44,7 +44,7 @@ def describe_failure(job: Job) -> dict[str, Any] | None:
     view = read_job_view(current_cluster(), job, None)
     failure, hint = view.job_failure, view.failure_hint
     if failure is None:
-        known = {"rank": None, "stream": None, "error": "", "lines": [], "symptom": None}
+        known: dict[str, Any] = {"rank": None, "stream": None, "error": "", "lines": [], "symptom": None}
         return known | {"hint": hint} if hint else None
     symptom = failure.cause.symptom
     return {

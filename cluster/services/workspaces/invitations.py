@@ -15,6 +15,7 @@ from cluster.services.alerts.outbox import request_delivery
 from cluster.services.context import Cluster
 from cluster.services.notifications import invitation_mails
 from cluster.services.people import credentials, users
+from cluster.services.people.passwords import LINK_TERM
 from cluster.services.workspaces.queries import WorkspaceSummary, list_workspace_summaries
 from cluster.store.audit import add_audit_entry
 from cluster.store.users import User
@@ -44,7 +45,7 @@ def invite_user(
         for workspace in load_open_workspaces(cluster, session, workspace_ids):
             add_member(session, actor, workspace, user)
         if is_mailed(cluster, user):
-            expires_at = user.created_at + users.LINK_TERM
+            expires_at = user.created_at + LINK_TERM
             invitation_mails.add_invitation_mail(session, user, actor.name, nonce, expires_at)
 
     nonce = credentials.new_secret()
