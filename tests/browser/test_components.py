@@ -111,7 +111,10 @@ def test_curves_that_are_not_chosen_are_faint(page_in: PageIn) -> None:
     settled(page, "/job")
     panel = page.locator(".panel", has=page.locator("#loss"))
     before = panel.locator("canvas").screenshot()
-    train, validation = panel.locator("[data-choose='loss/train']"), panel.locator("[data-choose='loss/validation']")
+    train, validation = (
+        panel.locator("[data-choose='loss/train']"),
+        panel.locator("[data-choose='loss/validation']"),
+    )
     validation.click()
     expect(validation).to_have_attribute("aria-pressed", "true")
     expect(train).to_have_attribute("aria-pressed", "false")
