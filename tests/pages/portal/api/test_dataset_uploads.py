@@ -1,4 +1,4 @@
-"""Archives of datasets and of code come over REST and by the command, checked before a byte is sent."""
+"""Archives of datasets come over REST and by the command, checked before a byte is sent."""
 
 import io
 import zipfile
@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.states import CodeState, DatasetState, TrainingKind
+from cluster.domain.states import DatasetState
 from cluster.services.storage import folders
 from cluster.store.datasets import Dataset
-from cluster.store.trainings import CodeVersion, Training
-from tests.builders import a_training, a_user
+from tests.builders import a_user
 from tests.pages.portal.command_lab import Run, run
 from tests.pages.portal.rest_lab import Lab
 
@@ -24,10 +23,6 @@ def an_archive(**files: str) -> bytes:
         for name, text in files.items():
             archive.writestr(name.replace("__", "."), text)
     return content.getvalue()
-
-
-def own_code(lab: Lab) -> Training:
-    return a_training(lab.cluster, lab.workspace, lab.member, name="own", kind=TrainingKind.ADVANCED)
 
 
 def test_an_archive_is_taken_in_as_the_page_takes_it(lab: Lab) -> None:
@@ -90,21 +85,3 @@ def test_the_command_uploads_a_dataset(lab: Lab, run: Run, tmp_path: Path) -> No
     other = tmp_path / "flowers.rar"
     other.write_bytes(b"x")
     assert "archive" in run("dataset", "upload", "vision", str(other), expected=6).stderr
-
-
-def test_an_archive_of_code_becomes_a_version(lab: Lab, run: Run, tmp_path: Path) -> None:
-    training, archive = own_code(lab), tmp_path / "code.zip"
-    archive.write_bytes(an_archive(train__py="print()"))
-    assert "Version 2 is being unpacked." in run("code", "push", "-t", "vision/own", str(archive)).stdout
-    with lab.cluster.store.read() as session:
-        version = session.query(CodeVersion).filter_by(training_id=training.id, number=2).one()
-    assert (version.state, version.origin) == (CodeState.PREPARING, "code.zip")
-    path = f"/api/v1/trainings/{training.id}/code/archive"
-    for body, status in (
-        ({"archive_name": "code.py", "size": 1}, 422),
-        ({"archive_name": "code.zip", "size": 2**40}, 422),
-        ({"archive_name": "code.zip", "size": 1, "base": 7}, 409),
-    ):
-        assert lab.client.post(f"{path}/check", json=body, headers=lab.headers()).status_code == status
-    data = {"archive": (io.BytesIO(b"print()"), "train.py")}
-    assert lab.client.post(path, data=data, headers=lab.headers()).status_code == 422
