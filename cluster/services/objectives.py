@@ -1,26 +1,11 @@
 """Reads the objectives that trainings name for their jobs."""
 
-from typing import Any
-
 from sqlalchemy import select
 
 from cluster.domain.jobs.headline_metric import Objective
 from cluster.services.context import Cluster
 from cluster.store.jobs import Attempt, Job
 from cluster.store.trainings import Training
-
-
-def training_objective(training: Training) -> Objective | None:
-    if training.objective_metric is None:
-        return None
-    return Objective(training.objective_metric, bool(training.objective_is_lower_better))
-
-
-def objective_columns(objective: Objective | None) -> dict[str, Any]:
-    return {
-        "objective_metric": objective.metric if objective else None,
-        "objective_is_lower_better": objective.lower_is_better if objective else None,
-    }
 
 
 def read_objectives(cluster: Cluster) -> dict[int, Objective]:

@@ -16,13 +16,12 @@ from cluster.domain.people.permissions import is_allowed, require_permission
 from cluster.domain.states import ENDED_JOB_STATES, LIVE_JOB_STATES, Visibility
 from cluster.services.context import Cluster
 from cluster.services.jobs.file_deletions import MAX_JOBS_PER_REQUEST, request_file_deletion
-from cluster.services.objectives import objective_columns
 from cluster.services.people.access import training_relation
 from cluster.services.storage.staged_code import delete_code
 from cluster.services.trainings import LONGEST_DESCRIPTION, add_training_members, load_training
 from cluster.store.audit import add_audit_entry
 from cluster.store.jobs import Job, Sweep
-from cluster.store.trainings import CodeVersion, GitSource, Training, TrainingMember
+from cluster.store.trainings import CodeVersion, GitSource, Training, TrainingMember, objective_columns
 from cluster.store.users import User
 from cluster.store.workspaces import WorkspaceMember
 

@@ -22,7 +22,6 @@ from cluster.domain.states import CodeSource, TrainingKind, Visibility
 from cluster.services import code_imports, code_uploads, code_version_rows, code_versions
 from cluster.services.code_uploads import CodeFiles
 from cluster.services.context import Cluster
-from cluster.services.objectives import objective_columns
 from cluster.services.operations.lifecycle import enqueue_operation
 from cluster.services.people.access import load_workspace, require_active_workspace, workspace_relation
 from cluster.services.storage.orphaned_files import delete_orphaned_code
@@ -30,7 +29,7 @@ from cluster.services.storage.staged_code import StagedCode, forget_archive, rec
 from cluster.store.audit import add_audit_entry
 from cluster.store.operations import Operation
 from cluster.store.sql.visibility import can_see_training
-from cluster.store.trainings import CodeVersion, Training, TrainingMember
+from cluster.store.trainings import CodeVersion, Training, TrainingMember, objective_columns
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace, WorkspaceMember
 

@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import BigInteger, ForeignKey, Index, String, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
+from cluster.domain.jobs.headline_metric import Objective
 from cluster.domain.states import CodeState, GitCredential, TrainingKind, Visibility
 from cluster.store.base import BaseRow, enum_column
 from cluster.store.operations import Operation
@@ -54,6 +55,19 @@ class Training(BaseRow):
     workspace: Mapped[Workspace] = relationship()
     owner: Mapped[User] = relationship()
     members: Mapped[list["User"]] = relationship(secondary="training_members", order_by="User.name")
+
+    @property
+    def objective(self) -> Objective | None:
+        if self.objective_metric is None:
+            return None
+        return Objective(self.objective_metric, bool(self.objective_is_lower_better))
+
+
+def objective_columns(objective: Objective | None) -> dict[str, Any]:
+    return {
+        "objective_metric": objective.metric if objective else None,
+        "objective_is_lower_better": objective.lower_is_better if objective else None,
+    }
 
 
 class TrainingMember(BaseRow):

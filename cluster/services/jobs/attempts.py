@@ -29,7 +29,6 @@ from cluster.services.context import Cluster
 from cluster.services.jobs.events import add_job_event, publish_jobs
 from cluster.services.leases import HeldLease, check_lease
 from cluster.services.notifications.job_events import write_job_end_events
-from cluster.services.objectives import training_objective
 from cluster.services.placement.start_blockers import read_interruptions_in_a_row
 from cluster.store.jobs import Attempt, Job, Sweep, headline_columns
 from cluster.store.nodes import Allocation, Node
@@ -175,7 +174,7 @@ def end_attempt_and_job(session: Session, attempt: Attempt, end: AttemptEnd, now
     else:
         if truth is not None:
             job.results = {name: list(three) for name, three in truth.results.items()} or None
-            objective = truth.objective or training_objective(job.training)
+            objective = truth.objective or job.training.objective
             record_headline(job, choose_headline_metric(truth.results, objective))
         end_job(session, job, now, ended_at, outcome, data)
 

@@ -11,10 +11,10 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.refusals import Refusals
 from cluster.domain.states import UserRole, WorkspaceState
 from cluster.domain.workspace_terms import workspace_state
-from cluster.services.alerts.outbox import request_delivery
 from cluster.services.context import Cluster
 from cluster.services.notifications import invitation_mails
 from cluster.services.people import credentials, users
+from cluster.services.people.passwords import LINK_TERM
 from cluster.services.workspaces.queries import WorkspaceSummary, list_workspace_summaries
 from cluster.store.audit import add_audit_entry
 from cluster.store.users import User
@@ -32,7 +32,7 @@ def invite_user(
     refusals: Refusals | None = None,
 ) -> tuple[User, str]:
     """The user, and the secret of a link (72 h) with which they choose their password. If a mail server is configured
-    and the person has an address, the link is also sent there.
+    and the person has an address, the link also waits in the outbox.
 
     Raises Refused for every field that is wrong; `refusals` are those of the form.
     """
@@ -44,7 +44,7 @@ def invite_user(
         for workspace in load_open_workspaces(cluster, session, workspace_ids):
             add_member(session, actor, workspace, user)
         if is_mailed(cluster, user):
-            expires_at = user.created_at + users.LINK_TERM
+            expires_at = user.created_at + LINK_TERM
             invitation_mails.add_invitation_mail(session, user, actor.name, nonce, expires_at)
 
     nonce = credentials.new_secret()
@@ -52,8 +52,6 @@ def invite_user(
         cluster, actor, name, full_name, role, email, refusals, add_to_workspaces,
         secret=invitation_mails.invitation_secret(cluster, nonce),
     )  # fmt: skip
-    if is_mailed(cluster, invited[0]):
-        request_delivery(cluster, users.service_actor(cluster))
     for workspace_id in workspace_ids:
         cluster.events.publish("workspaces", workspace_id)
     return invited

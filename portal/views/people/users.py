@@ -9,9 +9,11 @@ from flask.typing import ResponseReturnValue
 from cluster.domain.errors import Refused
 from cluster.domain.refusals import Refusals
 from cluster.domain.states import UserRole, UserState
+from cluster.services.alerts.outbox import request_delivery
 from cluster.services.jobs import queries
 from cluster.services.notifications.invitation_mails import can_mail_invitations
 from cluster.services.people import passwords, users
+from cluster.services.people.users import service_actor
 from cluster.services.workspaces import invitations
 from cluster.services.workspaces import queries as workspace_queries
 from cluster.store.users import User
@@ -114,7 +116,10 @@ def create() -> ResponseReturnValue:
     except Refused as refusal:
         errors = forms.error_messages_with_suggestion(refusal, "users.new")
         return render_new_user(request.form, errors, request.form.getlist("workspaces")), 422
-    return redirect_to_link(user.id, secret, invitations.is_mailed(current_cluster(), user))
+    is_mailed = invitations.is_mailed(current_cluster(), user)
+    if is_mailed:
+        request_delivery(current_cluster(), service_actor(current_cluster()))
+    return redirect_to_link(user.id, secret, is_mailed)
 
 
 @blueprint.get("/users/<int:user_id>")

@@ -129,7 +129,9 @@ def page_text(browser: FlaskClient, address: str) -> str:
 
 
 def plain_text(page: str) -> str:
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+    # A time in a sentence is an element of its own, and no word is broken by it.
+    text = re.sub(r"</?time\b[^>]*>", "", page)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
 
 
 def sentence_of(cluster: Cluster, explanation: WaitingExplanation, language: str) -> str:

@@ -3,7 +3,8 @@
 from cluster.domain.jobs.headline_metric import Objective
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
-from cluster.services.objectives import objective_columns, read_objectives, training_objective
+from cluster.services.objectives import read_objectives
+from cluster.store.trainings import objective_columns
 from tests.builders import a_job, a_node, a_training, a_workspace, holding
 
 
@@ -18,4 +19,4 @@ def test_only_live_attempts_of_trainings_with_an_objective_are_read(light_cluste
         for training, unit in zip((named, other), node.units, strict=True)
     ]
     assert read_objectives(cluster) == {attempts[0].id: wanted}
-    assert (training_objective(named), training_objective(other)) == (wanted, None)
+    assert (named.objective, other.objective) == (wanted, None)

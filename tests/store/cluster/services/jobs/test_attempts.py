@@ -165,8 +165,8 @@ def test_the_objective_of_the_training_counts_if_the_program_names_none(
     cluster: Cluster, held: HeldLease
 ) -> None:
     a_node(cluster, units=2)
-    columns = {"objective_metric": "loss/train", "objective_is_lower_better": True}
-    training = a_training(cluster, a_workspace(cluster), **columns)
+    workspace = a_workspace(cluster)
+    training = a_training(cluster, workspace, objective_metric="loss/train", objective_is_lower_better=True)
     results = {"accuracy/validation": (0.1, 0.3, 0.2), "loss/train": (1, 3, 2)}
     for objective, expected in (
         (None, HeadlineMetric("loss/train", 1, is_best=True, lower_is_better=True)),

@@ -1,14 +1,10 @@
 """A person is invited into workspaces by one transaction."""
 
-import json
-from dataclasses import replace
-
 import pytest
 
 from cluster.domain.errors import Forbidden, Refused
 from cluster.services.context import Cluster
-from cluster.services.notifications.invitation_mails import invitation_url
-from cluster.services.people.passwords import issue_password_link, read_password_link
+from cluster.services.people.passwords import read_password_link
 from cluster.services.workspaces import invitations, lifecycle
 from cluster.store.alerts import Notification
 from cluster.store.workspaces import Workspace
@@ -55,20 +51,6 @@ def test_all_faults_are_refused_together_and_nothing_is_written(cluster: Cluster
 def test_only_administrators_invite(cluster: Cluster) -> None:
     with pytest.raises(Forbidden):
         invitations.invite_user(cluster, actor_of(a_user(cluster)), "newcomer")
-
-
-def test_the_link_waits_in_the_outbox_without_its_secret_where_mail_is_configured(cluster: Cluster) -> None:
-    lab, chief = with_channels(cluster), actor_of(an_administrator(cluster))
-    user, secret = invitations.invite_user(lab, chief, "newcomer", email="new@lab.example")
-    with cluster.store.read() as session:
-        (row,) = session.query(Notification).filter_by(user_id=user.id).all()
-    assert row.content is not None and row.content["kind"] == "invitation"
-    assert secret not in json.dumps(row.content)
-    assert (invitation_url(lab, row.content) or "").endswith(f"/link/{secret}")
-    other = replace(lab, settings=replace(lab.settings, secret_key="another key" * 4))
-    assert invitation_url(other, row.content) is None, "the nonce alone makes no link"
-    issue_password_link(lab, chief, user.id)
-    assert invitation_url(lab, row.content) is None, "a replaced link is not sent"
 
 
 def test_without_a_mail_server_or_an_address_nothing_is_mailed(cluster: Cluster) -> None:
