@@ -32,6 +32,8 @@ def test_the_paths_are_as_short_in_korean(page_in: PageIn, journey: Journey) -> 
     walks: dict[str, Walk] = {}
 
     def walk(name: str, state: StorageState | None, javascript: bool = True) -> Walk:
+        for earlier in walks.values():
+            earlier.page.close()
         walks[name] = Walk(page_in("ko", state=state, javascript=javascript), "ko")
         return walks[name]
 
@@ -73,4 +75,6 @@ def enter_by_link(page_in: PageIn, link: str) -> StorageState:
     fill(page, {"password": PASSWORD})
     page.locator("main button[type=submit]").first.click()
     expect(page).not_to_have_url(re.compile("/link/"))
-    return page.context.storage_state()
+    state = page.context.storage_state()
+    page.close()
+    return state
