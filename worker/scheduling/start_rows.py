@@ -9,6 +9,7 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session, joinedload, selectinload
 
 from cluster.domain.jobs.gpu_support import EnvironmentOrImage, GpuSupport
+from cluster.domain.nodes import node_networks
 from cluster.domain.states import UnitKind
 from cluster.services.context import Cluster
 from cluster.services.images.default_images import read_default_image
@@ -84,3 +85,17 @@ def units_by_node(attempt: Attempt) -> tuple[tuple[str, int], ...]:
     """In the order of `node_names`."""
     counts = Counter(unit.node.name for unit in allocated_units(attempt))
     return tuple((name, counts[name]) for name in node_names(attempt) if counts[name])
+
+
+def job_interfaces(settings: Settings, attempt: Attempt) -> tuple[str, ...]:
+    """Over which the ranks of the attempt meet."""
+    facts = {unit.node.name: unit.node.facts for unit in allocated_units(attempt)}
+    shares_host_network = settings.executor.capabilities.shares_host_network
+    return node_networks.rank_interfaces([*facts.values()], shares_host_network)
+
+
+def job_network_variables(settings: Settings, attempt: Attempt) -> dict[str, str]:
+    """Those of several ranks on the network of their host; pods are told by the program that starts the gang."""
+    if attempt.job.units < 2 or not settings.executor.capabilities.shares_host_network:
+        return {}
+    return node_networks.network_variables(job_interfaces(settings, attempt))

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from cluster.domain.jobs.attempts import GIVE_UP_PENDING_AFTER
-from cluster.domain.nodes.node_networks import POD_INTERFACE
 from cluster.domain.states import Launcher, UnitKind
 
 RANK_SCRIPT = "shim_rank.py"
@@ -20,6 +19,8 @@ worker/environments/default/image.toml.
 """
 SSH_DEADLINE_SECONDS = round(GIVE_UP_PENDING_AFTER.total_seconds())
 """Seconds in which each worker has to answer, which are as many as any start may take."""
+POD_INTERFACE = "eth0"
+"""The only interface of a pod with a network of its own, besides loopback."""
 
 
 @dataclass(frozen=True)

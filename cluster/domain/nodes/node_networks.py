@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from cluster.domain.jobs.launch import POD_INTERFACE
+
 PURPOSES_FACT = "interface_purposes"
 """The fact of a node's agent: interfaces by purpose, as the installer wrote them from `groundcrew_interfaces`."""
 PURPOSES = ("management", "training", "infiniband")
-POD_INTERFACE = "eth0"
-"""The only interface of a pod with a network of its own, besides loopback."""
 INTERFACE_NAME = re.compile(r"[A-Za-z0-9_.@-]{1,15}", re.ASCII)
 """What Linux accepts, without what a list of interfaces means otherwise."""
 
