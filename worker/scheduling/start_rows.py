@@ -12,9 +12,7 @@ from cluster.domain.jobs.gpu_support import EnvironmentOrImage, GpuSupport
 from cluster.domain.nodes import node_networks
 from cluster.domain.states import UnitKind
 from cluster.services.context import Cluster
-from cluster.services.images.default_images import read_default_image
-from cluster.services.images.environments import load_default_environment
-from cluster.services.images.gpu_support import read_job_environment
+from cluster.services.images import default_images, environments, gpu_support
 from cluster.settings import Settings
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
@@ -49,16 +47,19 @@ def read_start_rows(cluster: Cluster, attempt_ids: Collection[int]) -> StartRows
     with cluster.store.read() as session:
         found = session.scalars(ATTEMPTS_TO_START, {"ids": list(attempt_ids)})
         attempts = {attempt.id: attempt for attempt in found}
-        environment = load_default_environment(session)
+        environment = environments.load_default_environment(session)
         path = Path(environment.path) if environment else Path("/nonexistent")
-        support = read_job_environment(cluster, session, environment)
+        support = gpu_support.read_job_environment(cluster, session, environment)
         return StartRows(attempts, path, support, read_images(cluster.settings, session))
 
 
 def read_images(settings: Settings, session: Session) -> dict[UnitKind, str]:
     if not settings.executor.capabilities.has_environment_in_image:
         return dict.fromkeys(UnitKind, settings.docker_image)
-    return {kind: settings.kubernetes_image or read_default_image(session, kind) for kind in UnitKind}
+    return {
+        kind: settings.kubernetes_image or default_images.read_default_image(session, kind)
+        for kind in UnitKind
+    }
 
 
 def allocated_units(attempt: Attempt) -> list[Unit]:
