@@ -5,7 +5,6 @@ from pathlib import Path
 
 from cluster.domain.jobs import launch
 from cluster.domain.jobs.resume_points import ResumePoint
-from cluster.domain.nodes import node_networks
 from cluster.domain.states import Launcher, TrainingKind
 from cluster.services.storage import folders
 from cluster.settings import Settings
@@ -16,7 +15,14 @@ from worker.executors.path_mapping import PathMapping
 from worker.kubernetes import object_names
 from worker.kubernetes.manifests.run_spec import GangKind
 from worker.scheduling.resume_points import map_checkpoints
-from worker.scheduling.start_rows import allocated_gpus, allocated_kind, allocated_units, units_by_node
+from worker.scheduling.start_rows import (
+    allocated_gpus,
+    allocated_kind,
+    allocated_units,
+    job_interfaces,
+    job_network_variables,
+    units_by_node,
+)
 
 
 @dataclass(frozen=True)
@@ -102,19 +108,11 @@ def program_variables(settings: Settings, attempt: Attempt, paths: ProgramPaths)
     variables |= read_environment_variables(paths.environment)
     if paths.checkpoints is not None:
         variables["GROUNDCREW_RESUME"] = paths.checkpoints
-    if job.units > 1 and settings.executor.capabilities.shares_host_network:
-        variables |= node_networks.network_variables(job_interfaces(settings, attempt))
+    variables |= job_network_variables(settings, attempt)
     if allocated_gpus(attempt) and not settings.executor.capabilities.is_local:
         # The node chooses which of its GPUs they are: all that the program sees are its own.
         del variables["CUDA_VISIBLE_DEVICES"]
     return variables
-
-
-def job_interfaces(settings: Settings, attempt: Attempt) -> tuple[str, ...]:
-    """Over which the ranks of the attempt meet."""
-    facts = {unit.node.name: unit.node.facts for unit in allocated_units(attempt)}
-    shares_host_network = settings.executor.capabilities.shares_host_network
-    return node_networks.rank_interfaces([*facts.values()], shares_host_network)
 
 
 def choose_gang_launch(

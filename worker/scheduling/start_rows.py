@@ -9,11 +9,10 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session, joinedload, selectinload
 
 from cluster.domain.jobs.gpu_support import EnvironmentOrImage, GpuSupport
+from cluster.domain.nodes import node_networks
 from cluster.domain.states import UnitKind
 from cluster.services.context import Cluster
-from cluster.services.images.default_images import read_default_image
-from cluster.services.images.environments import load_default_environment
-from cluster.services.images.gpu_support import read_job_environment
+from cluster.services.images import default_images, environments, gpu_support
 from cluster.settings import Settings
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
@@ -48,16 +47,19 @@ def read_start_rows(cluster: Cluster, attempt_ids: Collection[int]) -> StartRows
     with cluster.store.read() as session:
         found = session.scalars(ATTEMPTS_TO_START, {"ids": list(attempt_ids)})
         attempts = {attempt.id: attempt for attempt in found}
-        environment = load_default_environment(session)
+        environment = environments.load_default_environment(session)
         path = Path(environment.path) if environment else Path("/nonexistent")
-        support = read_job_environment(cluster, session, environment)
+        support = gpu_support.read_job_environment(cluster, session, environment)
         return StartRows(attempts, path, support, read_images(cluster.settings, session))
 
 
 def read_images(settings: Settings, session: Session) -> dict[UnitKind, str]:
     if not settings.executor.capabilities.has_environment_in_image:
         return dict.fromkeys(UnitKind, settings.docker_image)
-    return {kind: settings.kubernetes_image or read_default_image(session, kind) for kind in UnitKind}
+    return {
+        kind: settings.kubernetes_image or default_images.read_default_image(session, kind)
+        for kind in UnitKind
+    }
 
 
 def allocated_units(attempt: Attempt) -> list[Unit]:
@@ -84,3 +86,17 @@ def units_by_node(attempt: Attempt) -> tuple[tuple[str, int], ...]:
     """In the order of `node_names`."""
     counts = Counter(unit.node.name for unit in allocated_units(attempt))
     return tuple((name, counts[name]) for name in node_names(attempt) if counts[name])
+
+
+def job_interfaces(settings: Settings, attempt: Attempt) -> tuple[str, ...]:
+    """Over which the ranks of the attempt meet."""
+    facts = {unit.node.name: unit.node.facts for unit in allocated_units(attempt)}
+    shares_host_network = settings.executor.capabilities.shares_host_network
+    return node_networks.rank_interfaces([*facts.values()], shares_host_network)
+
+
+def job_network_variables(settings: Settings, attempt: Attempt) -> dict[str, str]:
+    """Those of several ranks on the network of their host; pods are told by the program that starts the gang."""
+    if attempt.job.units < 2 or not settings.executor.capabilities.shares_host_network:
+        return {}
+    return node_networks.network_variables(job_interfaces(settings, attempt))

@@ -21,6 +21,8 @@ worker/environments/default/image.toml.
 """
 SSH_DEADLINE_SECONDS = round(GIVE_UP_PENDING_AFTER.total_seconds())
 """Seconds in which each worker has to answer, which are as many as any start may take."""
+POD_INTERFACE = "eth0"
+"""The only interface of a pod with a network of its own, besides loopback."""
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from worker.scheduling.program_plan import (
     ProgramPaths,
     as_job_user,
     choose_gang_launch,
-    job_interfaces,
     job_program,
 )
+from worker.scheduling.start_rows import job_interfaces
 
 PYTHON = "/env/bin/python"
 PATHS = ProgramPaths(
