@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import Select, func, select
-from sqlalchemy.orm import joinedload, selectinload
+from sqlalchemy import Select, func, orm, select
 
 from cluster.domain.people.actor import Actor
 from cluster.domain.workspace_edits import FieldChange, combine_changes
@@ -73,7 +72,7 @@ def list_workspaces(cluster: Cluster, actor: Actor) -> list[Workspace]:
     query = (
         select(Workspace)
         .where(can_see_workspace(actor))
-        .options(joinedload(Workspace.manager), selectinload(Workspace.members))
+        .options(orm.joinedload(Workspace.manager), orm.selectinload(Workspace.members))
         .order_by(Workspace.name)
     )
     with cluster.store.read() as session:
@@ -84,7 +83,7 @@ def list_workspaces_without_members(cluster: Cluster, actor: Actor) -> list[Work
     """The same with their managers alone."""
     query = select(Workspace).where(can_see_workspace(actor)).order_by(Workspace.name)
     with cluster.store.read() as session:
-        return list(session.scalars(query.options(joinedload(Workspace.manager))))
+        return list(session.scalars(query.options(orm.joinedload(Workspace.manager))))
 
 
 def count_members(cluster: Cluster, workspace_ids: Sequence[int]) -> dict[int, int]:
