@@ -23,6 +23,7 @@ OWN = ("unix://", "postgresql+psycopg://", "http://unix:", "https://127.0.0.1")
 LANGUAGES = ("cniVersion: 0.3.1",)
 """Versions of what is spoken, which no source delivers."""
 PROBES = {
+    "portal : Read its public half",
     "container_engine : Look at what is here and what apt offers",
     "base : Find accounts that were not here before",
     "base : Find groups that packages have brought and left",
