@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0116"
-down_revision = "0114"
+revision = "0112"
+down_revision = "0111"
 
 
 def upgrade() -> None:

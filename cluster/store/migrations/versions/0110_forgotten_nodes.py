@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0113"
-down_revision = "0110"
+revision = "0110"
+down_revision = "0109"
 
 
 def upgrade() -> None:

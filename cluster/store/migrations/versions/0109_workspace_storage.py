@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0110"
+revision = "0109"
 down_revision = "0108"
 
 

@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0114"
-down_revision = "0113"
+revision = "0111"
+down_revision = "0110"
 
 
 def upgrade() -> None:
