@@ -16,7 +16,7 @@ from cluster.services.context import Cluster
 from cluster.services.git import git_sources
 from cluster.services.git.fetched_versions import read_version_commit
 from cluster.services.git.git_sources import GitSourceChoice
-from cluster.services.operations.lifecycle import retry_operation
+from cluster.services.operations.retries import retry_operation
 from cluster.store.operations import Operation
 from cluster.store.trainings import GitSource, Training
 from cluster.store.users import User
