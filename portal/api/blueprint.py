@@ -6,6 +6,7 @@ from flask import Request
 from flask_smorest import Blueprint
 from marshmallow import RAISE, Schema
 from webargs.flaskparser import FlaskParser
+from werkzeug.datastructures import CombinedMultiDict
 from werkzeug.exceptions import BadRequest
 
 from cluster import words
@@ -29,6 +30,10 @@ class StrictParser(FlaskParser):
     """Refuses fields and parameters that nobody knows, and bodies with more depth, digits or values than are meant."""
 
     DEFAULT_UNKNOWN_BY_LOCATION: dict[str, str | None] = {"json": RAISE, "query": RAISE}
+
+    def load_files(self, req: Request, schema: Schema) -> Any:
+        """The fields of the form beside the files: an operation has one body."""
+        return self._makeproxy(CombinedMultiDict([req.form, req.files]), schema)
 
     def load_json(self, req: Request, schema: Schema) -> Any:
         # A comma within a text counts as well: no text here is so long.

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from flask import request, url_for
+from flask import url_for
 from flask.views import MethodView
 from flask_smorest.fields import Upload
-from marshmallow import EXCLUDE, Schema, fields, validate
+from marshmallow import fields, validate
 
 from cluster.services import datasets
 from portal.api.datasets import describe_dataset
@@ -29,14 +29,8 @@ class UploadCheckAnswer(ResponseSchema):
 
 
 class UploadForm(RequestSchema):
-    name = fields.String(required=True, validate=validate.Length(max=200))
-
-
-class UploadFiles(Schema):
-    class Meta:
-        unknown = EXCLUDE
-
     archive = Upload(required=True)
+    name = fields.String(required=True, validate=validate.Length(max=200))
 
 
 @blueprint.route("/<int:workspace_id>/datasets/check")
@@ -55,13 +49,12 @@ class DatasetUploadCheck(MethodView):
 
 @blueprint.route("/<int:workspace_id>/datasets")
 class DatasetUploads(MethodView):
-    @blueprint.arguments(UploadFiles, location="files")
-    @blueprint.arguments(UploadForm, location="form")
+    @blueprint.arguments(UploadForm, location="files")
     @blueprint.response(201, DatasetAnswer)
-    def post(self, _files: dict[str, Any], form: dict[str, Any], workspace_id: int) -> Any:
+    def post(self, form: dict[str, Any], workspace_id: int) -> Any:
         """Upload an archive (zip, tar, tar.gz, tar.bz2, tar.xz) as a dataset, in multipart/form-data."""
         cluster, actor = current_cluster(), current_actor()
-        archive = request.files["archive"]
+        archive = form["archive"]
         dataset = datasets.create_upload(
             cluster,
             actor,

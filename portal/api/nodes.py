@@ -46,12 +46,6 @@ class Kubernetes(MethodView):
 
 @blueprint.route("/<int:node_id>")
 class OneNode(MethodView):
-    @blueprint.response(204)
-    def delete(self, node_id: int) -> None:
-        """Forgets a node that was removed: its units, alerts and token go. Refused while a job holds units there, and
-        while it answers, unless it is drained."""
-        forgotten_nodes.forget_node(current_cluster(), current_actor(), node_id)
-
     @blueprint.response(200, OneNodeAnswer)
     def get(self, node_id: int) -> dict[str, Any]:
         """One node with the jobs that hold units there, and whom a drain would touch."""
@@ -61,6 +55,15 @@ class OneNode(MethodView):
             "running": [describe_running_there(run) for run in affected.running],
             "too_large_elsewhere": affected.too_large,
         }
+
+
+@blueprint.route("/<int:node_id>")
+class ForgetNode(MethodView):
+    @blueprint.response(204)
+    def delete(self, node_id: int) -> None:
+        """Forgets a node that was removed: its units, alerts and token go. Refused while a job holds units there, and
+        while it answers, unless it is drained."""
+        forgotten_nodes.forget_node(current_cluster(), current_actor(), node_id)
 
 
 @blueprint.route("/<int:node_id>/drain")

@@ -8,6 +8,7 @@ TOPICS = {
     "nodes": "nodes",
     "search": "first-training",
     "workspaces": "workspaces",
+    "workspace_storage": "workspaces",
     "trainings": "first-training",
     "training_changes": "first-training",
     "training_code": "code",

@@ -214,6 +214,7 @@ ROUTE_RULES: dict[str, RouteRule] = {
     "api-docs.openapi_json": RouteRule.ANYONE,
     "api_nodes.Nodes": RouteRule.SIGNED_IN,
     "api_nodes.OneNode": RouteRule.SIGNED_IN,
+    "api_nodes.ForgetNode": RouteRule.ADMINISTRATOR,
     "api_nodes.Kubernetes": RouteRule.ADMINISTRATOR,
     "api_nodes.Drain": RouteRule.ADMINISTRATOR,
     "api_nodes.Undrain": RouteRule.ADMINISTRATOR,

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from flask import request
 from flask.views import MethodView
 from flask_smorest.fields import Upload
-from marshmallow import EXCLUDE, Schema, fields, validate
+from marshmallow import fields, validate
 
 from cluster.domain.errors import Refused
 from cluster.services import code_uploads, code_versions, trainings
@@ -19,14 +18,8 @@ BASE = {"description": "The newest version that you know: refused if there is a 
 
 
 class CodeArchiveForm(RequestSchema):
-    base = fields.Integer(load_default=None, validate=validate.Range(0), metadata=BASE)
-
-
-class CodeArchiveFiles(Schema):
-    class Meta:
-        unknown = EXCLUDE
-
     archive = Upload(required=True)
+    base = fields.Integer(load_default=None, validate=validate.Range(0), metadata=BASE)
 
 
 class CodeArchiveCheckBody(RequestSchema):
@@ -57,13 +50,12 @@ class CodeArchiveCheck(MethodView):
 
 @blueprint.route("/<int:training_id>/code/archive")
 class CodeArchives(MethodView):
-    @blueprint.arguments(CodeArchiveFiles, location="files")
-    @blueprint.arguments(CodeArchiveForm, location="form")
+    @blueprint.arguments(CodeArchiveForm, location="files")
     @blueprint.response(201, CodeVersionAnswer)
-    def post(self, _files: dict[str, Any], form: dict[str, Any], training_id: int) -> dict[str, Any]:
+    def post(self, form: dict[str, Any], training_id: int) -> dict[str, Any]:
         """Upload an archive as a new version, in multipart/form-data. It is unpacked in the background."""
         cluster, actor = current_cluster(), current_actor()
-        archive = request.files["archive"]
+        archive = form["archive"]
         name = uploads.file_name(archive)
         if not code_uploads.is_archive(name):
             raise Refused("archive", "code.no_archive", name=name)

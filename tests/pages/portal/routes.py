@@ -1,7 +1,10 @@
 """Every route of the portal, known when tests are collected; building the portal reads no row."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from cluster.event_bus import NullEventBus
 from cluster.services.context import Cluster
@@ -62,6 +65,22 @@ QUERIES = {
     "api_trainings.CodeComparison": "?before=1&after=1",
 }
 """What has to be asked for besides the path, by endpoint."""
+
+
+BODIES: dict[str, Callable[[], dict[str, Any]]] = {
+    "api_workspaces.StorageLimit": lambda: {"json": {"limit_bytes": 2**40}},
+    "api_workspaces.DatasetUploadCheck": lambda: {"json": {"archive_name": "digits.zip", "size": 1}},
+    "api_workspaces.DatasetUploads": lambda: {
+        "data": {"name": "digits", "archive": (BytesIO(b"PK"), "digits.zip")}
+    },
+    "api_trainings.CodeArchiveCheck": lambda: {"json": {"archive_name": "code.zip", "size": 1}},
+    "api_trainings.CodeArchives": lambda: {"data": {"archive": (BytesIO(b"PK"), "code.zip")}},
+}
+"""What a request brings where one without it is refused before its rights are looked at, by endpoint."""
+
+
+def body_of(route: Route) -> dict[str, Any]:
+    return BODIES[route.endpoint]() if route.endpoint in BODIES else {}
 
 
 def address(house: House, route: Route, **other: object) -> str:

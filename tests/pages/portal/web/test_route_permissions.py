@@ -7,7 +7,7 @@ from werkzeug.test import TestResponse
 from portal.web import route_permissions
 from portal.web.route_permissions import ROUTE_RULES, RouteRule, UndeclaredEndpoint
 from tests.pages.portal.filled_portal import KINDS, House
-from tests.pages.portal.routes import ROUTES, Route, address
+from tests.pages.portal.routes import ROUTES, Route, address, body_of
 
 IN, DOOR, HIDDEN, FORBIDDEN = "in", "to the door", "hidden", "forbidden"
 
@@ -57,7 +57,7 @@ def ask(house: House, route: Route, kind: str) -> TestResponse:
     if route.is_api and kind != "anonymous":
         headers["Authorization"] = f"Bearer {house.tokens[kind]}"
     client = house.app.test_client() if route.is_api else house.visitor(kind)
-    response = client.open(address(house, route), method=route.method, headers=headers)
+    response = client.open(address(house, route), method=route.method, headers=headers, **body_of(route))
     response.close()
     return response
 
@@ -104,7 +104,9 @@ def test_ids_that_nobody_has_are_not_found(house: House, route: Route) -> None:
         names = {name: unknown for name in route.arguments if name.endswith("_id")}
         headers = {"Authorization": f"Bearer {house.tokens['administrator']}"} if route.is_api else {}
         client = house.visitor("anonymous" if route.is_api else "administrator")
-        response = client.open(address(house, route, **names), method=route.method, headers=headers)
+        response = client.open(
+            address(house, route, **names), method=route.method, headers=headers, **body_of(route)
+        )
         # The router itself turns away what no row can have, as a wrong method where two routes share a path.
         assert response.status_code in ((404,) if unknown < 2**31 else (404, 405)), (route, unknown)
 
