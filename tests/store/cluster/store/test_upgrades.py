@@ -86,6 +86,10 @@ BEGIN_EMPTY = {
         f"code_versions.{name}"
         for name in ("base", "files", "bytes", "manifest", "operation_id", "error_code", "error_data")
     ),
+    *("code_versions.commit_id", "code_versions.commit_author", "code_versions.commit_subject"),
+    *("trainings.objective_metric", "trainings.objective_is_lower_better"),
+    *("workspaces.storage_limit_bytes", "workspaces.storage_used_bytes", "workspaces.storage_measured_at"),
+    "nodes.forgotten_at",
 }
 """Columns that later migrations added, and of whose values older installations knew nothing."""
 
