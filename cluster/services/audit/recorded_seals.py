@@ -14,6 +14,7 @@ import structlog
 from sqlalchemy import select
 
 from cluster.domain.audit_seals import SealViolation, derive_seal_key
+from cluster.failpoints import external_call
 from cluster.files.atomic import write_atomically
 from cluster.services.audit.epochs import OldEpochChecker, read_epochs
 from cluster.services.audit.seals import LAST_CHECK_FACT, SealAnchor, read_audit_status
@@ -35,8 +36,9 @@ def record_newest_seal(settings: Settings, seal: AuditSeal) -> None:
     folder = seals_folder(settings)
     told = {"seal": seal.id, "mac": seal.mac, "at": seal.at.isoformat()}
     try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        write_atomically(folder / NEWEST, json.dumps(told) + "\n")
+        with external_call("recorded_seals.newest"):
+            folder.mkdir(mode=0o700, exist_ok=True)
+            write_atomically(folder / NEWEST, json.dumps(told) + "\n")
     except OSError as error:
         log.warning("the newest seal is not recorded beside the database", error=str(error))
 
@@ -89,9 +91,10 @@ def note_lost_seal(cluster: Cluster) -> SealViolation | None:
         return None
     log.error("the end of the access log was cut off", seal=violation.data["seal"])
     try:
-        with (folder / LOST).open("a", encoding="utf-8") as file:
+        with external_call("recorded_seals.lost"), (folder / LOST).open("a", encoding="utf-8") as file:
             file.write((folder / NEWEST).read_text(encoding="utf-8"))
-        (folder / NEWEST).unlink()
+        with external_call("recorded_seals.forget"):
+            (folder / NEWEST).unlink()
     except OSError as error:
         log.warning("the lost seal stays where it is", error=str(error))
     covered = read_audit_status(cluster).sealed

@@ -92,10 +92,12 @@ def one_death(field: Field, at: int | str) -> bool:
         if field.read(long).state is JobState.RUNNING and field.log(long):
             field.stop(long)
         time.sleep(0.02)
+    # Both ends may be in the commit that it died at.
+    if not was_killed and has_died(scheduler):
+        scheduler, was_killed = start_scheduler(field), True
     until(lambda: nothing_lives(field), 10)
-    if was_killed or not has_died(scheduler):
-        os.kill(scheduler, signal.SIGKILL)
-        os.waitpid(scheduler, 0)
+    os.kill(scheduler, signal.SIGKILL)
+    os.waitpid(scheduler, 0)
     check_invariants(field, short, long)
     return was_killed
 
