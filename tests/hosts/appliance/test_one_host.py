@@ -79,7 +79,7 @@ def test_a_training_is_a_transient_unit_while_every_service_restarts(installed: 
 
 
 ROOTS = {"scheduler": MOST_EXPOSED, "worker@backups": 2.6}
-"""Units of root, and how exposed each may be. Backups speak as the owner of the tables and are copied to other machines:
+"""Units of root, and how exposed each may be. Backups speak as the owner of the tables and are copied elsewhere:
 this one has the network, and changes to the services' user.
 """
 
