@@ -90,7 +90,7 @@ CUT = """() => {
   const hides = (style, axis) => ["hidden", "clip"].includes(style[`overflow${axis}`]);
   for (const element of document.body.querySelectorAll("*")) {
     const style = getComputedStyle(element);
-    if (element.closest("svg, canvas, .uplot, .hidden-word, .skip, dialog:not([open])")) continue;
+    if (element.closest("svg, canvas, textarea, .uplot, .hidden-word, .skip, dialog:not([open])")) continue;
     if (element.clientWidth < 2 || element.clientHeight < 2 || style.visibility === "hidden") continue;
     const wide = element.scrollWidth > element.clientWidth + 1, high = element.scrollHeight > element.clientHeight + 2;
     if (wide && hides(style, "X") && style.textOverflow !== "ellipsis") say(element, "cut at the right");
@@ -102,7 +102,9 @@ CUT = """() => {
   }
   return cut;
 }"""
-"""An ellipsis is a sign, and so is a shadow at the edge (CSS: a background that is attached to what scrolls)."""
+"""An ellipsis is a sign, and so is a shadow at the edge (CSS: a background that is attached to what scrolls).
+The lines of a text field go with the caret.
+"""
 
 
 def assert_nothing_cut(page: Page) -> None:
