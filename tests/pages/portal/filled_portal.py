@@ -72,7 +72,10 @@ class House:
         return actor_of(self.people[kind])
 
     def restore(self) -> None:
-        """All rows as they were, and the one file that a visitor may delete; no connection is kept between requests."""
+        """All rows as they were, the one file that a visitor may delete, and no uploads; no connection is kept between
+        requests.
+        """
+        shutil.rmtree(self.cluster.settings.storage_dir / "incoming", ignore_errors=True)
         (self.cluster.settings.state_dir / "log" / "access" / "20261119.log").write_text('{"id": 1}\n')
         for rest in ("-wal", "-shm"):
             self.file.with_name(self.file.name + rest).unlink(missing_ok=True)
