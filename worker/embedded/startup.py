@@ -44,7 +44,8 @@ from worker.embedded.supervisor import (
     service_variables,
 )
 
-PACKAGES = ("cluster", "portal", "worker")
+CODE = ("cluster", "portal", "worker", "docs/howto")
+"""Folders of the checkout that the services read."""
 OF_NGINX = ("nginx.conf", "site.conf", "start", "portal.pem")
 PORTAL_TIMEOUT = 60
 """Seconds that the portal has to answer before make up shows its log instead."""
@@ -212,10 +213,10 @@ def find_port_holder(port: int) -> psutil.Process | None:
 
 
 def code_fingerprint(places: InstallationPaths) -> str:
-    """Changes with any file of the packages, the settings, and the environment; then services start anew."""
+    """Changes with any file of the code, the settings, and the environment; then services start anew."""
     digest = hashlib.sha256()
-    for package in PACKAGES:
-        for file in sorted((places.clone / package).rglob("*")):
+    for folder in CODE:
+        for file in sorted((places.clone / folder).rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:
                 digest.update(os.fsencode(file.relative_to(places.clone)) + b"\0" + file.read_bytes() + b"\0")
     for file in (

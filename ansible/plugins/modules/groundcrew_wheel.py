@@ -19,8 +19,8 @@ DOCUMENTATION = r"""
 module: groundcrew_wheel
 short_description: Builds a wheel of this checkout, once per content
 description: >
-  The version is the project's with the first characters of a hash over every file of the packages and over the
-  pinned requirements, so that two checkouts with the same content have the same version.
+  The version is the project's with the first characters of a hash over every file of the packages, the howtos and
+  the pinned requirements, so that two checkouts with the same content have the same version.
 options:
   checkout:
     description: The folder with pyproject.toml.
@@ -48,20 +48,26 @@ wheel:
   returned: always
 """
 PACKAGES = ("cluster", "portal", "worker")
+HOWTOS = "docs/howto"
+IN_THE_WHEEL = "portal/howto"
+"""Where setup.py puts the howtos, which the portal shows as its help."""
+BUILD_FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
 
 
 def files_of(checkout: Path) -> list[Path]:
+    """Those that the wheel has to hold."""
     return [
         file
-        for package in PACKAGES
-        for file in sorted((checkout / package).rglob("*"))
+        for folder in (*PACKAGES, HOWTOS)
+        for file in sorted((checkout / folder).rglob("*"))
         if file.is_file() and "__pycache__" not in file.parts
     ]
 
 
 def version_of(checkout: Path) -> str:
     digest = hashlib.sha256()
-    for file in (*files_of(checkout), checkout / "pyproject.toml", checkout / "requirements" / "portal.txt"):
+    others = ("pyproject.toml", "setup.py", "requirements/portal.txt")
+    for file in (*files_of(checkout), *(checkout / name for name in others)):
         digest.update(os.fsencode(file.relative_to(checkout)) + b"\0")
         digest.update(hashlib.sha256(file.read_bytes()).digest())
     named = re.search(r'^version = "([^"]+)"', (checkout / "pyproject.toml").read_text(), re.M)
@@ -78,12 +84,7 @@ def build(checkout: Path, folder: Path, python: str) -> None:
     """In a copy, so that nothing is written into the checkout; renamed to its place when it is whole."""
     with tempfile.TemporaryDirectory(prefix="groundcrew-wheel-", dir=folder.parent) as temporary:
         copy = Path(temporary) / "checkout"
-        for file in (
-            *files_of(checkout),
-            checkout / "pyproject.toml",
-            checkout / "README.md",
-            checkout / "LICENSE",
-        ):
+        for file in (*files_of(checkout), *(checkout / name for name in BUILD_FILES)):
             target = copy / file.relative_to(checkout)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, target)
@@ -105,7 +106,9 @@ def build(checkout: Path, folder: Path, python: str) -> None:
 
 
 def names_of(checkout: Path) -> set[str]:
-    return {str(file.relative_to(checkout)) for file in files_of(checkout)}
+    """The names that these files have in the wheel."""
+    names = (str(file.relative_to(checkout)) for file in files_of(checkout))
+    return {name.replace(f"{HOWTOS}/", f"{IN_THE_WHEEL}/", 1) for name in names}
 
 
 def main() -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 from portal.i18n.translate import request_language
 from portal.rendering.markdown import MarkdownPage, render_markdown
 
-FOLDER = Path(__file__).parents[2] / "howto"
-"""Links to the files of docs/howto, so that an installed portal has them too."""
+INSTALLED = Path(__file__).parents[2] / "howto"
+"""Where setup.py puts the files of docs/howto into the wheel."""
+FOLDER = INSTALLED if INSTALLED.is_dir() else Path(__file__).parents[3] / "docs" / "howto"
+"""Of this version: an installed portal has a copy, one that runs from a checkout reads the documentation."""
 NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
 FIRST_HOUR = ("first-training", "people", "workspaces", "datasets", "jobs", "nodes")
 """In the order in which somebody new needs them; there is Korean of each."""

@@ -12,8 +12,8 @@ from worker.embedded.supervisor import render_supervisor_configuration
 @pytest.fixture
 def places(tmp_path: Path) -> InstallationPaths:
     places = InstallationPaths(tmp_path / "clone", tmp_path / "state", tmp_path / "cache")
-    for package in ("cluster", "portal", "worker"):
-        (places.clone / package).mkdir(parents=True)
+    for folder in ("cluster", "portal", "worker", "docs/howto"):
+        (places.clone / folder).mkdir(parents=True)
     ensure_state_directory(places)
     places.settings_file.write_text("GROUNDCREW_PORT=8470\n")
     places.supervisor_file.write_text(render_supervisor_configuration(places))

@@ -1,0 +1,21 @@
+"""Puts the howtos of the documentation into the wheel, where an installed portal reads them. All else: pyproject.toml."""
+
+import shutil
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+HOWTOS = Path(__file__).parent / "docs" / "howto"
+
+
+class BuildWithHowtos(build_py):
+    """`docs/howto` becomes `portal/howto`. A checkout has the files once: its portal reads them there."""
+
+    def run(self) -> None:
+        super().run()
+        if not self.editable_mode:
+            shutil.copytree(HOWTOS, Path(self.build_lib) / "portal" / "howto", dirs_exist_ok=True)
+
+
+setup(cmdclass={"build_py": BuildWithHowtos})
