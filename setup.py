@@ -1,4 +1,4 @@
-"""Puts the howtos of the documentation into the wheel, where an installed portal reads them. All else: pyproject.toml."""
+"""Puts the howtos of the documentation into the wheel, where installed portals read them. The rest: pyproject.toml."""
 
 import shutil
 from pathlib import Path
@@ -10,7 +10,7 @@ HOWTOS = Path(__file__).parent / "docs" / "howto"
 
 
 class BuildWithHowtos(build_py):
-    """`docs/howto` becomes `portal/howto`. A checkout has the files once: its portal reads them there."""
+    """Copies `docs/howto` into the package `portal`. A checkout has the files once: its portal reads them there."""
 
     def run(self) -> None:
         super().run()

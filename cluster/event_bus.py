@@ -73,7 +73,7 @@ class RedisEventBus:
 
 
 class NullEventBus:
-    """For installations and tests without Redis: rows are found by the sweep alone."""
+    """Does nothing. Installations and tests without Redis use it: the periodic search of the rows finds everything."""
 
     def publish(self, topic: str, row_id: int) -> None:
         pass
@@ -153,7 +153,9 @@ def event_order(event_id: str) -> tuple[int, ...]:
 
 
 def read_events_after(connection: redis.Redis, event_id: str) -> tuple[BusEvent, ...]:
-    """What is in the stream now, at most MAX_EVENTS_PER_READ. Raises RedisError, also for an id that is none."""
+    """Reads the events that are in the stream now, at most MAX_EVENTS_PER_READ. Raises RedisError, also for an id
+    that is none.
+    """
     return read_stream(connection, event_id, None)[1]
 
 
@@ -187,7 +189,7 @@ def stream_entries(reply: Any) -> list[tuple[Any, Any]]:
 
 
 def parse_event(entry: tuple[Any, Any]) -> BusEvent | None:
-    """None for an entry that `RedisEventBus` did not write."""
+    """Returns None for an entry that `RedisEventBus` did not write."""
     fields = {decode_text(name): decode_text(value) for name, value in (entry[1] or {}).items()}
     try:
         return BusEvent(decode_text(entry[0]), fields["topic"], int(fields["id"]), fields.get("by", ""))

@@ -34,7 +34,9 @@ class AgentSettings:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "AgentSettings | None":
-        """None where the agent is to write to the database itself. Raises MissingSettings."""
+        """Reads the settings of the agent; None if the agent is to write to the database itself. Raises
+        MissingSettings.
+        """
         url = environment.get(PREFIX + "API_URL", "")
         if not url:
             return None
@@ -54,7 +56,7 @@ class AgentSettings:
 
 
 class NotificationSettings(TypedDict):
-    """By what ways the installation sends messages."""
+    """The channels by which the installation sends messages."""
 
     mail_url: str
     mail_from: str
@@ -124,7 +126,7 @@ class Settings:
     launcher: str = "detached"
     """How the process executor starts a shim: `detached`, or `systemd` for a transient unit of its own."""
     tls_dir: Path | None = None
-    """Where `portal.pem` and `portal.key` lie with which the portal speaks TLS itself; None: it does not."""
+    """The folder with `portal.pem` and `portal.key`, with which the portal itself speaks TLS; None if it does not."""
     authority_file: Path | None = None
     """The certificate authority that the command trusts once its fingerprint was compared; None: the machine's."""
     ansible_programs: Path | None = None
@@ -132,29 +134,31 @@ class Settings:
     service_user: str = ""
     """Whom the services without root run as: owner of the storage, reader of what jobs write."""
     ansible_dir: Path | None = None
-    """Where the catalogue of repairs and its playbooks lie; None: this installation offers no repairs."""
+    """The folder with the catalogue of repairs and its playbooks; None if this installation offers no repairs."""
     repair_broker: Path | None = None
     """Socket behind which each repair is a unit with the keys of the hosts; None: this machine alone."""
     master_node: str = ""
     """The name by which the master reports as a node; empty: the first that reported."""
     backups_dir: Path | None = None
-    """Where backups of the database are written; None: in the state directory."""
+    """The folder for backups of the database; None for one in the state directory."""
     owner_database_url: str = field(default="", repr=False)
     """The database by the role that owns its tables; empty: one role does everything, as with SQLite."""
     audit_key: str = field(default="", repr=False)
     """Seals the audit; known to the services that seal and check. Empty: the secret key does."""
     metrics_token: str = field(default="", repr=False)
-    """Who carries it may read /metrics; without one only this machine may."""
+    """Clients with this token may read /metrics. Without a token only this machine may."""
     backup_at: time | None = None
     """When the nightly backup is made, by the installation's own clock; None: none is."""
     backup_copy: str = ""
-    """Where rsync copies proved backups: `user@host:/folder`, or a folder of another disk; empty: nowhere."""
+    """The target to which rsync copies verified backups: `user@host:/folder`, or a folder of another disk. Empty: no
+    copies.
+    """
     backup_recipient: str = ""
     """The public half of the recovery key, `age1…`, to which copies of backups are encrypted; empty: they are not."""
     before_restore_days: int = 30
     """How long it is kept what was there before a backup was put back; the newest always is."""
     etcd_snapshots: Path | None = None
-    """Where the role kubernetes leaves snapshots of etcd; None: there is no Kubernetes to back up."""
+    """The folder in which the role kubernetes leaves snapshots of etcd; None if there is no Kubernetes to back up."""
     mail_url: str = field(default="", repr=False)
     """The mail server: `smtp://`, `smtp+starttls://` or `smtps://`, with name and password; empty: no mail."""
     mail_from: str = ""

@@ -9,10 +9,11 @@ from flask import current_app, request
 from werkzeug.exceptions import HTTPException
 
 PREFIX = "kept."
-"""Of the names of the kept fields in the form of the sign-in page."""
+"""The prefix of the kept fields in the form of the sign-in page."""
 ACTION, BACK = "kept_action", "kept_back"
 MAX_BYTES = 16 * 1024
-"""Of a form that is kept: with its names it has to pass through the sign-in form, which is open to anyone."""
+"""The limit for a form that is kept. With its names it has to pass through the sign-in form, which is open to anyone.
+"""
 NEVER_SHOWN = frozenset({"version", "way", "kind"})
 """Fields that the form has for itself."""
 NEVER_KEPT = frozenset({"password", "old", "secret"})

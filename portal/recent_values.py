@@ -18,7 +18,7 @@ Value = TypeVar("Value")
 RECENT_SECONDS = 1.0
 MOST_VALUES = 4096
 EVERYBODY = 0
-"""In place of a person's id, for what is the same for all."""
+"""Stands in place of a person's id for values that are the same for all."""
 
 
 class RecentValues:
@@ -67,7 +67,9 @@ def init_app(app: Flask) -> None:
 
 
 def forget_after_change(_problem: BaseException | None) -> None:
-    """Whoever has just changed something sees it on the next page. What agents report is no such change."""
+    """Forgets the values of the person who has just changed something, so that the next page shows the change.
+    Reports of agents are not such changes.
+    """
     if request.method not in ("GET", "HEAD") and "node_token" not in g:
         actor = g.get("actor")
         recent_values().forget(EVERYBODY, actor.user_id if actor else EVERYBODY)

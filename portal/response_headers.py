@@ -31,7 +31,7 @@ REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
 def secure_headers(is_https: bool) -> dict[str, str]:
-    """Of a response that belongs to a person: no cache may store it."""
+    """The headers of a response that belongs to a person: no cache may store it."""
     return {**SECURITY_HEADERS, "Cache-Control": "no-store", **(ONLY_BY_HTTPS if is_https else {})}
 
 

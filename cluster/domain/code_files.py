@@ -8,7 +8,7 @@ from cluster.domain.errors import Refused
 from cluster.domain.names import check_file_path
 
 LARGEST_CODE_BYTES = 20 * 1024**2
-"""Of all files of one version together."""
+"""The limit for all files of one version together."""
 MAX_CODE_FILES = 1000
 DEEPEST_CODE = 16
 ARCHIVE_ENDINGS = (".zip",)
@@ -19,7 +19,7 @@ IGNORED_NAMES = frozenset(
 """Folders and files that programs write beside code. They are left out of every upload."""
 IGNORED_ENDINGS = (".pyc", ".pyo")
 LARGEST_EDITED_BYTES = 256 * 1024
-"""Of a file that is edited in the browser."""
+"""The limit for a file that is edited in the browser."""
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def save_file(
 
 
 def read_digest(cluster: Cluster, training: Training, number: int, path: str) -> str | None:
-    """None if the version has no such file."""
+    """Returns None if the version has no such file."""
     try:
         manifest = code_versions.read_manifest(cluster, training, number)
     except NotFound:

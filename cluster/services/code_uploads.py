@@ -123,7 +123,7 @@ def try_upload(
     newest: int,
     source: CodeSource = CodeSource.FILES,
 ) -> CodeVersion | None:
-    """None if another upload was faster: nothing has been written then."""
+    """Returns None, and has written nothing, if another upload was faster."""
     if upload.archive_name:
         return code_imports.request_import(cluster, actor, training.id, upload, newest)
     before = code_versions.read_base(cluster, training, newest)

@@ -56,7 +56,9 @@ def read_installation_steps(cluster: Cluster, actor: Actor) -> InstallationSteps
 
 
 def read_researcher_steps(cluster: Cluster, actor: Actor, workspace_ids: Collection[int]) -> ResearcherSteps:
-    """Of the first of the person's workspaces, which may not be empty, in which there is a training to begin with."""
+    """Reads the steps in the first of these workspaces in which there is a training to begin with. There must be a
+    workspace.
+    """
     trainings = select(Training.id, Training.workspace_id).where(
         Training.workspace_id.in_(workspace_ids), can_see_training(actor)
     )

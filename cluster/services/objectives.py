@@ -9,7 +9,7 @@ from cluster.store.trainings import Training
 
 
 def read_objectives(cluster: Cluster) -> dict[int, Objective]:
-    """By live attempt, those whose training names one."""
+    """Returns live attempt → objective, for trainings that name one."""
     query = (
         select(Attempt.id, Training.objective_metric, Training.objective_is_lower_better)
         .join(Job, Job.id == Attempt.job_id)

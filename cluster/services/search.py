@@ -45,7 +45,7 @@ class SearchHit:
 
 @dataclass(frozen=True)
 class SearchResults:
-    """At most MOST_OF_A_KIND of each. A job with the number that was typed is the first one."""
+    """The hits of each kind, at most MOST_OF_A_KIND. A job with the typed number comes first."""
 
     jobs: tuple[SearchHit, ...] = ()
     trainings: tuple[SearchHit, ...] = ()
@@ -135,7 +135,9 @@ def nodes_query(query: SearchQuery) -> Select[*tuple[Any, ...]]:
 
 
 def find_people(session: Session, actor: Actor, query: SearchQuery) -> Iterator[SearchHit]:
-    """By name or any part of the full name: administrators find all, others those of their workspaces."""
+    """Finds people by name or any part of the full name. Administrators find everybody, others the people of their
+    workspaces.
+    """
     is_meant = [func.lower(User.full_name).contains(query.text.lower(), autoescape=True)]
     if query.prefix:
         is_meant.append(name_begins_with(User.name, query))

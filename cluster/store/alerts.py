@@ -61,8 +61,9 @@ class Notification(BaseRow):
     id: Mapped[int] = mapped_column(primary_key=True)
     occurrence_id: Mapped[int | None] = mapped_column(ForeignKey("alert_occurrences.id"), index=True)
     content: Mapped[dict[str, Any] | None] = mapped_column(NullableJson)
-    """Of a personal message: {kind, events: [{kind, code, data, details: [[code, data]], path}], left_out}. `kind` is
-    `events` or `test`."""
+    """The content of a personal message: {kind, events: [{kind, code, data, details: [[code, data]], path}],
+    left_out}. `kind` is `events` or `test`.
+    """
     channel: Mapped[NotificationChannel] = mapped_column(enum_column(NotificationChannel))
     user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
     """The recipient of a mail or of a personal webhook; None for the installation's webhook."""
@@ -91,7 +92,7 @@ class NotificationChoice(BaseRow):
     kinds: Mapped[list[Any]]
     """Values of NotificationKind."""
     wait_hours: Mapped[int]
-    """After so many hours in the queue a job waits for long."""
+    """The hours in the queue after which a job waits for long."""
     webhook_url: Mapped[str] = mapped_column(String(500), default="")
     """Its path may be a secret. Empty: no webhook is called."""
     webhook_secret: Mapped[str] = mapped_column(String(64), default="")
@@ -124,7 +125,7 @@ class NotificationEvent(BaseRow):
     """What it is about, as `job:1042`; a second event of the same key is not written."""
     kind: Mapped[NotificationKind] = mapped_column(enum_column(NotificationKind))
     sweep_id: Mapped[int | None] = mapped_column(ForeignKey("sweeps.id"))
-    """Of a sweep's end, which is told once none of its jobs lives."""
+    """The sweep of the end, which is told once no job of the sweep is live."""
     data: Mapped[dict[str, Any]]
     """{code, data, details: [[code, data]], path}; empty for a sweep, whose sentence is made when it is told."""
     happened_at: Mapped[datetime]

@@ -15,7 +15,9 @@ IS_NOT_DONE = text("audit_entries.outcome <> 'done'")
 
 
 class AuditEntry(BaseRow):
-    """Who did what to which thing, from where, and how it ended. An entry never contains a secret."""
+    """One entry of the access log: the actor, the action, its subject, the address and the outcome. It never contains
+    a secret.
+    """
 
     __tablename__ = "audit_entries"
     __table_args__ = (

@@ -53,7 +53,7 @@ def as_utc(value: datetime | None) -> datetime | None:
 
 Json = JSON().with_variant(JSONB(), "postgresql")
 NullableJson = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
-"""None is NULL, so that a constraint or an index can ask for it."""
+"""Stores None as NULL, so that a constraint or an index can ask for it."""
 
 
 def enum_column(states: type[StrEnum]) -> Enum:

@@ -17,12 +17,13 @@ from cluster import failpoints
 from cluster.store.sqlite import keep_connections, open_sqlite, open_writers, use_write_ahead_log
 
 KEPT_VALUES = "kept_values"
-"""In the `info` of a session: what was read over the connection that this thread keeps, until it writes."""
+"""The key in a session's `info` for values read over the connection that this thread keeps until it writes."""
 POOLED_CONNECTIONS = 16
 """Connections per process. As many more are opened for a short time if all of these are in use."""
 PREPARED_STATEMENTS = 400
-"""On each connection to PostgreSQL. The pages have some two hundred; beyond its number the driver forgets the oldest,
-and the server plans it again."""
+"""The prepared statements of each connection to PostgreSQL. The pages have some two hundred. Beyond this number the
+driver forgets the oldest, and the server plans it again.
+"""
 SESSION_SETTINGS = "SET jit = off; SET max_parallel_workers_per_gather = 0; SET random_page_cost = 1.1"
 """Statements are short and many at once, and what pages read lies in memory: compiling a statement or sharing it with
 other processes costs more than it saves, and an index is the better way to some thousand rows."""

@@ -208,7 +208,7 @@ class Job(BaseRow):
     foreign key, for which SQLite would copy the table, would add nothing.
     """
     continues_from: Mapped[str | None] = mapped_column(String(200))
-    """That checkpoint: `<attempt number>/<file name>`."""
+    """The checkpoint as `<attempt number>/<file name>`."""
     submitted_at: Mapped[datetime]
     dispatched_at: Mapped[datetime | None]
     """When it was given units for the first time."""

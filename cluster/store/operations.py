@@ -46,7 +46,7 @@ class Operation(BaseRow):
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
     fence: Mapped[int] = mapped_column(default=0)
-    """It grows with each claim. Every change by a task compares it."""
+    """The number grows with each claim. Every change by a task compares it."""
     claims: Mapped[int] = mapped_column(default=0)
     """How often it was claimed since it was last requested."""
     holder: Mapped[str | None] = mapped_column(String(100))

@@ -17,7 +17,7 @@ class QueueTotal(BaseRow):
     workspace_id: Mapped[int] = mapped_column(ForeignKey("workspaces.id"), primary_key=True)
     shape: Mapped[str] = mapped_column(String(40), primary_key=True)
     units: Mapped[int]
-    """Of each of the jobs."""
+    """The units of each of the jobs."""
     jobs: Mapped[int]
     seconds: Mapped[float | None]
     """How long one is expected to hold its units; None: not known."""
@@ -25,7 +25,9 @@ class QueueTotal(BaseRow):
 
 
 class QueueExplanation(BaseRow):
-    """Of one waiting job. Written only if it changed; of jobs that wait no more it is deleted with the next change."""
+    """The explanation of one waiting job. It is written only if it changed. Once its job has stopped waiting, it is
+    deleted with the next change.
+    """
 
     __tablename__ = "queue_explanations"
 

@@ -46,7 +46,7 @@ class Training(BaseRow):
     objective_metric: Mapped[str | None] = mapped_column(String(100))
     """The metric by which its jobs are compared, unless their program names another one. None: it is chosen by name."""
     objective_is_lower_better: Mapped[bool | None]
-    """None without an objective."""
+    """None if there is no objective."""
     created_at: Mapped[datetime]
     archived_at: Mapped[datetime | None]
     """While it is set, no job can be submitted, and lists show the training only if asked for."""

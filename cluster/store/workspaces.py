@@ -40,9 +40,9 @@ class Workspace(BaseRow):
     last_turn_attempt_id: Mapped[int] = mapped_column(default=0, server_default="0")
     """The id of that attempt, which orders two turns of the same moment."""
     storage_limit_bytes: Mapped[int | None] = mapped_column(BigInteger)
-    """None: only the disk limits what it stores."""
+    """None means that only the disk limits what it stores."""
     storage_used_bytes: Mapped[int | None] = mapped_column(BigInteger)
-    """As it was last measured, and what uploads have added since. None: not measured yet."""
+    """The last measurement, plus what uploads have added since. None before the first measurement."""
     storage_measured_at: Mapped[datetime | None]
     manager: Mapped[User] = relationship()
     members: Mapped[list["User"]] = relationship(secondary="workspace_members", order_by="User.name")

@@ -150,7 +150,7 @@ def waiting_text(
     zone: tzinfo | None = None,
     now: datetime | None = None,
 ) -> WaitingText:
-    """All that is said of a waiting job, wherever it is said."""
+    """Makes all sentences about a waiting job, wherever they are shown."""
     code, data = explanation.code, explanation.data
     rest = (waiting_start_sentence(data, language, zone, now), waiting_help_sentence(data, language))
     return WaitingText(waiting_reason_sentence(code, data, language, zone, now), " ".join(filter(None, rest)))

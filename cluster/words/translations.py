@@ -26,8 +26,8 @@ def read_messages(folder: Path, language: str) -> Iterator[tuple[Path, Message]]
 
 
 def load_translations(folder: Path, language: str) -> Translations:
-    """All .po files of `<folder>/<language>/` as one catalogue, empty if there are none. Texts without a translation
-    stay English.
+    """Reads all .po files of `<folder>/<language>/` as one catalogue, empty if there are none. Texts without a
+    translation stay English.
     """
     catalog = Catalog(locale=language)
     for _, message in read_messages(folder, language):

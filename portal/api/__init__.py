@@ -53,7 +53,7 @@ PROBLEM = "application/problem+json"
 
 
 class FieldProblemSchema(Schema):
-    """What is wrong with one field of a request."""
+    """The problem of one field of a request."""
 
     pointer = fields.String(required=True, metadata={"description": "JSON Pointer of the field (RFC 6901)"})
     code = fields.String(required=True)

@@ -30,7 +30,7 @@ class DatasetBody(RequestSchema):
 
 
 class DatasetChangesBody(RequestSchema):
-    """What is left out stays as it is."""
+    """Fields that are left out stay as they are."""
 
     name = fields.String(load_default=None, validate=validate.Length(max=200))
 

@@ -21,7 +21,7 @@ from portal.presenters.unit_words import installation_unit_kind
 from portal.web.request_context import current_cluster
 
 JUST_NOW = timedelta(seconds=2)
-"""After that a repeated request gets the current reason of its job."""
+"""After this time a repeated request gets the current reason of its job."""
 
 
 def describe_job(
@@ -72,14 +72,14 @@ def describe_job(
 
 
 def describe_one_job(job: Job) -> dict[str, Any]:
-    """With what takes a query of its own, which lists leave out."""
+    """Describes one job with the fields that take a query of their own, which lists leave out."""
     return describe_job(job) | {"commit": describe_job_commit(job)}
 
 
 def describe_reason(
     job: Job | JobRecord, explanation: WaitingExplanation | None = None
 ) -> dict[str, Any] | None:
-    """Without `explanation` it is read for this one job."""
+    """Describes why the job waits. Without `explanation` it reads the explanation of this one job."""
     if job.state is not JobState.WAITING:
         return None
     if explanation is None:
@@ -88,7 +88,7 @@ def describe_reason(
 
 
 def describe_start_delay(job: Job) -> dict[str, Any] | None:
-    """Without Kubernetes' own message, which pages show to administrators alone."""
+    """Describes the delay without Kubernetes' own message, which pages show to administrators alone."""
     delay = read_start_delay(current_cluster(), job)
     if delay is None:
         return None

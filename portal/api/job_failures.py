@@ -38,7 +38,7 @@ class OneWhyAnswer(WhyAnswer):
 
 
 def describe_failure(job: Job) -> dict[str, Any] | None:
-    """None for a job that has not failed, and if there is nothing to say beyond its end."""
+    """Returns None for a job that has not failed, and if its logs say nothing beyond its end."""
     if job.state is not JobState.FAILED or job.end_code is None:
         return None
     view = read_job_view(current_cluster(), job, None)

@@ -50,7 +50,7 @@ class TheQueue(MethodView):
 
 
 def next_cursor(view: QueueView, filters: QueueFilters) -> str | None:
-    """Of what waits; of what runs where only that was asked for."""
+    """The cursor of the waiting jobs; of the running ones if only these were requested."""
     if filters.state == "running":
         return (
             None

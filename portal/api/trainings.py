@@ -78,7 +78,7 @@ class TrainingBody(RequestSchema):
 
 
 class TrainingChangesBody(RequestSchema):
-    """What is left out stays as it is."""
+    """Fields that are left out stay as they are."""
 
     name = fields.String(load_default=None, validate=validate.Length(max=200))
     description = fields.String(load_default=None, validate=validate.Length(max=2000))

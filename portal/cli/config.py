@@ -52,7 +52,7 @@ def save_config(config: Config) -> Path:
 
 
 def save_authority(certificate: str) -> Path:
-    """Beside the configuration; what is written there is trusted from then on."""
+    """Saves the certificate beside the configuration. The command trusts it from then on."""
     path = config_path().with_name("authority.pem")
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     path.write_text(certificate)

@@ -37,7 +37,7 @@ def with_times(sentence: str, data: Mapping[str, Any] | None) -> Markup:
 
 
 def list_moments(value: Any, depth: int = 0) -> Iterator[datetime]:
-    """All moments in a sentence's data, however deep they lie."""
+    """Yields all moments in a sentence's data, however deeply they are nested."""
     if isinstance(value, datetime):
         yield value
     elif isinstance(value, str):

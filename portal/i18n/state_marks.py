@@ -62,5 +62,5 @@ def state_marks(language: str) -> Mapping[str, StateMark]:
 
 
 def state_mark(state: str) -> StateMark:
-    """In the reader's language; one that has no look of its own is named by itself."""
+    """Returns the mark in the reader's language. A state without a mark is shown by its own name."""
     return state_marks(request_language()).get(state) or StateMark("circle-dashed", "", state)

@@ -52,7 +52,7 @@ def request_language() -> str:
 
 
 def language_and_zone() -> tuple[str, str]:
-    """All that texts on a page are made by, besides what they say."""
+    """The language and the zone on which all texts of a page depend."""
     return request_language(), request_zone().key
 
 

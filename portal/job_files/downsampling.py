@@ -6,7 +6,7 @@ CurvePoints = tuple[Sequence[float], Sequence[float | None]]
 
 
 def downsample(points: CurvePoints, ranges: int) -> tuple[list[float], list[float | None]]:
-    """At most 4 points per range of x: its first, lowest, highest and last, in their order.
+    """Keeps at most 4 points per range of x: its first, lowest, highest and last one, in their order.
 
     A value that is no number (None) is kept as one of them. Points at which x does not rise, as after a restart of
     the program's count, are left out.

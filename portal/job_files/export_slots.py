@@ -9,7 +9,7 @@ from cluster.domain.errors import Unavailable
 from portal.shared_objects import share_object
 
 EXPORT_SLOTS, EXPORT_SLOTS_PER_PERSON = 16, 2
-"""Of each process: an export holds one of its threads for as long as its reader takes."""
+"""The slots of each process. An export holds one of its threads for as long as its reader takes."""
 
 
 def init_app(app: Flask) -> None:

@@ -52,7 +52,7 @@ class FileTimes:
 
 @dataclass(frozen=True)
 class AttemptLogTimes:
-    """By the name of the log file. Without an entry nothing is known of a file."""
+    """The times of all logs of an attempt by file name. Nothing is known of a file without an entry."""
 
     files: Mapping[str, FileTimes]
 

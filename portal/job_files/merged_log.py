@@ -63,7 +63,7 @@ def read_merged_log(
 def read_window(
     root: Path, out: Sequence[str], log: LogFile, times: FileTimes, limit: int, before: float | None
 ) -> LogWindow:
-    """At most `limit` bytes."""
+    """Reads at most `limit` bytes."""
     try:
         with open_file_beneath(root, *out, log.name) as file:
             if before is None:

@@ -11,9 +11,9 @@ RANGES_OF_A_JOB = 250
 """Each range has four points: at most 1,000 per curve, twice the pixels of a chart."""
 RANGES_OF_A_SWEEP = 120
 RANGES_TOGETHER = 12_000
-"""Of all curves of an answer, which is then some 700 kB before compression."""
+"""The limit for all curves of an answer together, which is then some 700 kB before compression."""
 MAX_COMPARED_JOBS = 6
-"""As many as can be distinguished by colours and dashes."""
+"""The number of curves that colours and dashes can distinguish."""
 
 
 def job_curves(metrics: JobMetrics, axis: CurveAxis) -> dict[str, object]:

@@ -17,7 +17,9 @@ MAX_LEFT_OUT = 1_000
 MAX_POINTS = 6_000
 """The limit per metric. A curve is drawn with at most 1,000 points, see downsampling.py."""
 MAX_POINTS_TOGETHER = 240_000
-"""Of a job's metrics, some 40 bytes each: of more than 40 metrics each has fewer points."""
+"""The limit for all metrics of a job together, at some 40 bytes a point. If there are more than 40 metrics, each has
+fewer points.
+"""
 POINTS_PER_RANGE = 8
 
 CurveAxis = Literal["step", "epoch", "time"]

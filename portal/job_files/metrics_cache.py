@@ -17,7 +17,7 @@ from portal.job_files.time_slicing import TimeSlicer
 from portal.shared_objects import share_object
 
 MAX_CACHED_POINTS = 200_000
-"""Of all files together in each process, some 80 bytes each; the least recent go first."""
+"""The limit for all files in a process, at some 80 bytes a point. The least recently used files are dropped first."""
 MAX_CACHED_FILES = 500
 READ_SECONDS = 1.0
 """Seconds that one request reads. The next request continues."""

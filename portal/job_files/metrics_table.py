@@ -20,7 +20,7 @@ class MetricsTableLine:
 
 @dataclass
 class MetricsTable:
-    """At most 200 lines. If there would be more, `width` epochs (or steps) share a line."""
+    """A table of at most 200 lines. If there would be more, `width` epochs (or steps) share a line."""
 
     has_epochs: bool = False
     width: int = 1

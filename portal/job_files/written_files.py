@@ -59,7 +59,7 @@ def list_folder(root: Path, *names: str) -> FolderListing:
 
 
 def read_entries(entries: Iterator["os.DirEntry[str]"], limit: int) -> Iterator[WrittenFile]:
-    """At most `limit` plain files and folders; one that is removed meanwhile is left out."""
+    """Yields at most `limit` plain files and folders. A file that is removed meanwhile is left out."""
     for entry in entries:
         if limit == 0:
             return

@@ -67,7 +67,7 @@ class PageLayout:
 
 @dataclass(frozen=True)
 class RailView:
-    """All that the rail shows. `as_of` is when the page was made, `theme` the one that is shown."""
+    """The content of the rail. `as_of` is when the page was made, `theme` the one that is shown."""
 
     layout: PageLayout
     theme: str

@@ -40,7 +40,9 @@ def add_layout() -> dict[str, object]:
 
 
 def read_page_layout() -> PageLayout:
-    """Before sign-in, for a fragment and for the page about a bug: the installation's name and version alone."""
+    """Reads the layout. Before sign-in, for a fragment and for the page about a bug it has only the installation's
+    name and version.
+    """
     bare = PageLayout(installation_name(), current_cluster().settings.version)
     if g.get("is_bug") or not current_user.is_authenticated or is_fragment_request():
         return bare

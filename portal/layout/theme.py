@@ -69,7 +69,7 @@ def stream_start_id() -> str:
 
 
 def this_address() -> str:
-    """Where the forms for language and theme lead back to."""
+    """The address to which the forms for language and theme lead back."""
     return request.full_path if request.method == "GET" else "/"
 
 

@@ -12,9 +12,9 @@ from cluster.domain.errors import Unavailable
 CONCURRENT_REQUESTS = 2
 """Chunks of one session that are read at a time."""
 MAX_OPEN_REQUESTS = 32
-"""With those that wait."""
+"""The limit includes requests that wait."""
 REFUSED_SECONDS = 2.0
-"""For this time a session that was refused another stream is refused again without reading anything."""
+"""For so long a session that was refused another stream is refused again without a read of the database."""
 MAX_REFUSED_SESSIONS = 4096
 
 
@@ -32,7 +32,7 @@ class OpenRequests:
 
 
 class ClientLimits:
-    """By the token that was sent, whether it is a session's or not."""
+    """The limits by the token that was sent, whether it belongs to a session or not."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock

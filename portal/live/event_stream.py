@@ -34,7 +34,7 @@ class StreamEnd(Enum):
     TAB = "tab"
     """The browser has closed its end."""
     SLOW = "slow"
-    """It took nothing for so long that it has to name where it was."""
+    """The reader took nothing for so long that it has to name the last event it got."""
     SERVICE = "service"
     """This process stops, or cannot say whether the session lives."""
 
@@ -91,7 +91,7 @@ class Tab:
             self.jobs[attempt.job_id] = WatchedJob(attempt.number, folder)
 
     def take_text(self) -> str:
-        """What is to be sent now; nothing of it waits any more."""
+        """Returns the text that is to be sent now and forgets it."""
         rows, self.rows = self.rows, {}
         grown, self.grown = self.grown, set()
         parts = [format_event(event.topic, {"id": event.row_id}, event.id) for event in rows.values()]

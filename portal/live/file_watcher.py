@@ -30,7 +30,7 @@ from portal.job_files.log_chunks import list_attempt_logs
 log = structlog.get_logger()
 
 LOOK_SECONDS = 0.2
-"""At the soonest after the last look at the same folder."""
+"""The shortest time between two looks at the same folder."""
 UNASKED_SECONDS = 3.0
 """A watched folder in which nothing happens is looked at all the same."""
 FILE_CHANGES = (
@@ -46,7 +46,7 @@ ONCE = flags.ONESHOT | flags.ONLYDIR
 LOCAL_FILE_SYSTEMS = frozenset(
     {"bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "overlay", "ramfs", "tmpfs", "xfs", "zfs"}
 )
-"""On these nobody writes past this machine's kernel."""
+"""File systems that nobody changes except through this machine's kernel."""
 
 Folder = tuple[str, ...]
 """The path of an attempt's folder beneath the storage folder."""
@@ -151,7 +151,7 @@ class FileWatcher:
                     watched.look_at = min(watched.look_at, watched.looked_at + LOOK_SECONDS)
 
     def look(self, now: float) -> None:
-        """At every folder whose time has come."""
+        """Looks at every folder that is due."""
         with self.lock:
             due = [(folder, watched) for folder, watched in self.folders.items() if watched.look_at <= now]
         changed = dict(self.look_at_each(due, now))
@@ -191,7 +191,7 @@ class FileWatcher:
 
 
 def open_inotify(root: Path) -> INotify | None:
-    """None where the kernel would not tell of what other machines write."""
+    """Returns None if the kernel would not report what other machines write."""
     if file_system_of(root, Path("/proc/self/mountinfo").read_text()) not in LOCAL_FILE_SYSTEMS:
         return None
     try:

@@ -56,11 +56,13 @@ def parse_byte_offset(text: str) -> int:
 def answer_chunk(
     root: Path, newest: JobAttempt, wanted: ChunkRequest, line_counter: LineCounter, log_times: LogTimesCache
 ) -> Answer:
-    """At most 256 KiB of the file as it is. Raises NotFound for an attempt that never was.
+    """Answers with at most 256 KiB of the file as it is. Raises NotFound for an attempt that does not exist.
 
-    X-Log-Start and X-Log-Next are the bytes' place, X-Log-EOF is 1 where the file ends there, X-Log-Line is
-    the number of the first line where it is quick to count. What is no UTF-8 the reader's decoder replaces:
-    changed bytes would no longer fit their offsets. What is no plain file is empty: the page says so beside it.
+    X-Log-Start and X-Log-Next are the place of the bytes. X-Log-EOF is 1 if the file ends there. X-Log-Line is the
+    number of the first line if it is quick to count. Bytes that are not UTF-8 are replaced by the reader's decoder,
+    because changed bytes would no longer fit their offsets. A file that is not plain counts as empty, and the page
+    says so beside it.
+
     If times are wanted, X-Log-Times bytes come before the chunk: lines of a size and the second (Unix time) by which
     the file had grown to it.
     """

@@ -1,4 +1,6 @@
-"""All open tabs: checks again and again whose they are, and gives events and file sizes to those that follow them."""
+"""Keeps all open tabs: it checks their sessions again and again, and sends events and file sizes to the tabs that
+follow them.
+"""
 
 import asyncio
 from collections import Counter
@@ -85,7 +87,9 @@ class OpenTabs:
             await asyncio.sleep(CHECK_PAUSE_SECONDS)
 
     async def check(self) -> None:
-        """Where that fails, for whatever reason, every stream ends: nobody can say whose it still is."""
+        """Checks the sessions of all tabs. If that fails, every stream ends, because nobody knows which sessions are
+        still valid.
+        """
         tabs = list(self.tabs)
         wanted: dict[str, set[int]] = {}
         for tab in tabs:

@@ -28,12 +28,12 @@ class Request:
 
     @cached_property
     def headers(self) -> Mapping[str, str]:
-        """By name in lower case; of several with one name the last."""
+        """The headers by name in lower case. If a name occurs several times, the last one counts."""
         return {name.decode("latin-1"): value.decode("latin-1") for name, value in self._headers}
 
     @cached_property
     def query(self) -> Mapping[str, str]:
-        """Of several parameters with one name the first. Raises Refused."""
+        """The parameters. If a name occurs several times, the first one counts. Raises Refused."""
         text = self._query.decode("latin-1")
         try:
             pairs = parse_qsl(text, keep_blank_values=True, errors="replace", max_num_fields=MAX_PARAMETERS)

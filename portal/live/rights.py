@@ -41,7 +41,7 @@ class RightsReader:
         return (await self.read_all({token: job_ids}))[token]
 
     async def read_all(self, wanted: Mapping[str, Collection[int]]) -> Mapping[str, Rights]:
-        """By token, of these at least. Raises what the database raises."""
+        """Returns token → rights, for these tokens and perhaps others. Raises what the database raises."""
         for token, job_ids in wanted.items():
             self.wanted.setdefault(token, set()).update(job_ids)
         if self.next_read is None:

@@ -55,7 +55,7 @@ FILE_THREADS = 4
 """Read chunks of logs: storage that hangs holds up no stream."""
 EVENT_ID = re.compile(r"\d{1,16}-\d{1,10}")
 LOG_ROUTE = "/jobs/<int:job_id>/log"
-"""As the line of a request names it."""
+"""The route as it stands in the line of a request."""
 LOG_PATH = re.compile(r"/jobs/([0-9]{1,10})/log")
 
 
@@ -226,7 +226,7 @@ class LiveService:
         return Answer(status, f"{text}\n".encode(), headers=retry if status in (429, 503) else {})
 
     def client_address(self, request: Request) -> str:
-        """As our own proxy saw it; nobody else reaches the socket."""
+        """The address that our own proxy reports. No other program reaches the socket."""
         return request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
 
     def is_https(self, request: Request) -> bool:

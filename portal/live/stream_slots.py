@@ -8,7 +8,7 @@ from cluster.domain.errors import Unavailable
 
 MAX_STREAMS_PER_PERSON = 12
 MAX_STREAMS = 2_000
-"""Of nginx' connections on one machine (worker/embedded/nginx.py) each takes two."""
+"""Each stream takes two of nginx' connections on one machine (worker/embedded/nginx.py)."""
 
 
 class StreamSlots:

@@ -54,7 +54,7 @@ class AccessLogFilter:
 
 
 def day_bounds(day: str) -> tuple[datetime, datetime]:
-    """From midnight to midnight in the reader's time zone, in which the page shows the times. Raises Refused."""
+    """Returns the midnights of the day in the reader's time zone, in which the page shows the times. Raises Refused."""
     try:
         first = date.fromisoformat(day)
         begin, end = (
@@ -117,7 +117,7 @@ def correction_details(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def shorten_value(value: object) -> str:
-    """As JSON has it, where it is no text: whole objects may stand there."""
+    """Shortens the value; objects are written as JSON."""
     text = (
         "–" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     )

@@ -23,7 +23,7 @@ LINES_PER_CODE = 8
 """A network that is down silences hundreds of nodes at once."""
 JOB_FAILED, DATASET_FAILED = "attention.job_failed", "attention.dataset_failed"
 DISMISSED = frozenset({JOB_FAILED, DATASET_FAILED})
-"""What is over, so that a person may say that they have seen it. All other alerts end by themselves."""
+"""Alerts of what is over, so that a person can dismiss them. All other alerts end by themselves."""
 BOLD_DATA = ("job", "node", "name", "pod")
 """Names in the data of an alert."""
 BUTTON_LABELS = {
@@ -127,12 +127,12 @@ def navigation_path(alert: Alert) -> str:
 
 
 def silent_scheduler_line() -> AlertLine | None:
-    """For pages that show what the scheduler wrote: it does so no more, and since when."""
+    """The line for pages that show what the scheduler wrote: the scheduler has stopped writing, and since when."""
     return next(map(alert_line, silent_scheduler_alerts(current_cluster())), None)
 
 
 def executor_alert_lines() -> Iterator[AlertLine]:
-    """For administrators: what starts jobs does not answer, or a disk has no room."""
+    """Lines for administrators: the executor does not answer, or a disk has no room."""
     if current_actor().is_administrator:
         yield from map(alert_line, start_outage_alerts(current_cluster()))
 

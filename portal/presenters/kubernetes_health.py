@@ -56,7 +56,7 @@ class ClusterHealth:
     system_workloads: list[HealthLine]
     lines: list[DisagreementLine]
     repairs: Repairs
-    """For an API server that does not answer."""
+    """Repairs for an API server that does not answer."""
 
     @property
     def disagreements(self) -> list[str]:
@@ -64,7 +64,7 @@ class ClusterHealth:
 
     @property
     def count(self) -> int:
-        """Of disagreements, also of those without a sentence of their own."""
+        """The number of disagreements, including those without a sentence of their own."""
         return self.status.count().total()
 
     @property
@@ -88,7 +88,7 @@ def kubernetes_status_of_node(node: NodeSummary) -> KubernetesNodeStatus | None:
 
 
 def cluster_health() -> ClusterHealth | None:
-    """None for readers who are no administrators, and if jobs do not run on Kubernetes."""
+    """Returns None for readers who are not administrators, and if jobs do not run on Kubernetes."""
     status = read_once(kubernetes_status_once)
     if status is None or not current_actor().is_administrator:
         return None
@@ -115,7 +115,7 @@ def disagreement_line(disagreement: Disagreement, node_ids: Mapping[str, int]) -
 
 
 def uncounted_disagreements(status: KubernetesStatus) -> Iterator[Disagreement]:
-    """What is only counted."""
+    """Yields the disagreements that the page does not only count."""
     if count := sum(status.more.values()):
         yield Disagreement("disagreement.more", "", data={"count": count})
 
@@ -194,7 +194,7 @@ def disagreements_of(node: NodeSummary) -> list[str]:
 
 
 def disagreement_sentence(disagreement: Disagreement) -> str:
-    """For administrators: what we have no words for stands beside in its own."""
+    """The sentence for administrators. A message without words of ours stands beside it in Kubernetes' own words."""
     why = disagreement.data.get("why") or {}
     return " ".join([localized_sentence(disagreement.code, disagreement.data), *original_message_of(why)])
 

@@ -30,7 +30,7 @@ class NodeProblem:
     facts: list[Line] = field(default_factory=list)
     suggestions: list[str] = field(default_factory=list)
     undrain_url: str | None = None
-    """Where a drained node is opened again, for who may."""
+    """The address at which the reader can open a drained node again; None if the reader may not."""
     repairs: list[tuple[str, str]] = field(default_factory=list)
     """Titles and previews of repairs that help, the gentlest first, for administrators."""
     further_sentences: list[str] = field(default_factory=list)
@@ -54,7 +54,7 @@ def may_forget(node: NodeSummary) -> bool:
 
 
 def problem_of_node(node: NodeSummary) -> NodeProblem | None:
-    """None for a node that is ready and takes jobs."""
+    """Returns None for a node that is ready and takes jobs."""
     make = {
         NodeState.UNREACHABLE: unreachable_problem,
         NodeState.LOST: lost_problem,

@@ -28,5 +28,5 @@ def step_row(step: dict[str, Any], operation_state: OperationState) -> dict[str,
 
 
 def seconds_between(begin: str, end: str) -> float:
-    """Of two times in ISO format."""
+    """The seconds between two times in ISO format."""
     return (datetime.fromisoformat(end) - datetime.fromisoformat(begin)).total_seconds()

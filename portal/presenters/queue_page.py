@@ -95,7 +95,7 @@ def queue_row(
 
 
 def queue_row_of_job(cluster: Cluster, actor: Actor, job: Job) -> QueueRow:
-    """For the job's own page: with links to whom the sentence names."""
+    """The row on the job's own page, with links to the jobs and workspaces that the sentence names."""
     explanation = queries.read_waiting_explanation(cluster, job)
     visible_ids = job_queries.filter_visible_ids(cluster, actor, explanation.named_job_ids - {job.id})
     return queue_row(job.id, job, job.units, explanation, cluster.clock(), tuple(sorted(visible_ids)))

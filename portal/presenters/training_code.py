@@ -13,11 +13,11 @@ from cluster.store.trainings import CodeVersion, Training
 
 PREVIEWED_BYTES = 256 * 1024
 COMPARED_BYTES = 256 * 1024
-"""Of one file. A longer one is only said to differ: difflib takes quadratic time."""
+"""The limit for one file. A longer one is only reported to differ, because difflib takes quadratic time."""
 COMPARED_LINES = 5_000
 COMPARED_FILES = 100
 SHOWN_LINES = 4_000
-"""Of all files together."""
+"""The limit for all files together."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class VersionComparison:
 
     @property
     def lines(self) -> list[str]:
-        """Those of all files that could be compared."""
+        """The lines of all files that could be compared."""
         return [line for file in self.files for line in file.lines or ()]
 
     @property
@@ -188,7 +188,7 @@ def read_compared_lines(
 
 
 def print_comparison(comparison: VersionComparison) -> str:
-    """As `diff -u` and git say it."""
+    """Prints the comparison in the format of `diff -u` and git."""
     lines: list[str] = []
     for file in comparison.files:
         lines += file.lines if file.lines is not None else [f"Files a/{file.path} and b/{file.path} differ"]

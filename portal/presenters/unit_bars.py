@@ -21,9 +21,9 @@ from portal.web.request_context import current_cluster
 UNITS_PER_ROW = 8
 """Squares in one row of the map."""
 MOST_NODES_DRAWN = 50
-"""Of more nodes the map shows how many are in each state: thousands of squares are slow to load."""
+"""If there are more nodes, the map shows how many are in each state, because thousands of squares are slow to load."""
 HIDDEN_COLOUR = 6
-"""Of jobs that the reader may not see."""
+"""The colour of jobs that the reader may not see."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class UnitBar:
 
 
 def node_bars(node: NodeView) -> list[UnitBar]:
-    """In the order of the units; a job on more than eight is cut into rows."""
+    """The bars in the order of the units. A job on more than eight units is cut into rows."""
     href = url_for("nodes.page", node_id=node.id)
     return [unit_bar(node, kind, run, href) for (kind, _job), run in group_units(node)]
 
@@ -178,7 +178,7 @@ class NodeStateTotal:
 
 
 def totals_by_node_state(totals: ClusterTotals) -> list[NodeStateTotal]:
-    """In the order in which NodeState names the states."""
+    """The totals in the order in which NodeState names the states."""
     return [
         NodeStateTotal(
             state,

@@ -39,7 +39,7 @@ class ShownWaitingJob(NamedTuple):
     unit_word: str
     reason: str
     rest: str
-    """Who is ahead, when it starts, what would help."""
+    """The sentences about who is ahead, when it starts and what would help."""
     waited: str
     link: str
     """Opens or folds the row."""
@@ -51,7 +51,7 @@ def init_app(app: Flask) -> None:
 
 
 def expected_start(explanation: WaitingExplanation | None) -> ExpectedStart:
-    """None: it starts now."""
+    """The time at which the job is expected to start. An explanation of None means that it starts now."""
     if explanation is None:
         return ExpectedStart(_("Now"))
     starts_at, earliest_at, latest_at = (
@@ -77,7 +77,7 @@ def waiting_rows(lines: list[QueueRow], opened_id: int | None) -> list[ShownWait
 def shown_waiting_job(
     line: QueueRow, is_open: bool, links: "QueueLinks", unit_word: str, user_id: int
 ) -> ShownWaitingJob:
-    """Of a job that the reader may not see the place, the start and the size alone."""
+    """The line as it is shown. Of a job that the reader may not see it has only the place, the start and the size."""
     job, start = line.job, expected_start(line.explanation)
     if not isinstance(job, JobLine):
         return ShownWaitingJob(

@@ -40,7 +40,7 @@ def waiting_reason(code: str, data: Mapping[str, Any] | None) -> str:
 
 
 def localized_waiting_text(explanation: WaitingExplanation) -> words.WaitingText:
-    """All that is said of a waiting job: the reason, and the rest."""
+    """All sentences about a waiting job: the reason, and the rest."""
     return words.waiting_text(explanation, request_language(), request_zone(), now())
 
 
@@ -81,7 +81,9 @@ def read_recent_queue_summary() -> QueueSummary:
 
 
 def share_reason_counts(count: Callable[[], list[ReasonCount]]) -> list[ReasonCount]:
-    """Those of the whole queue, as this process has counted them within the last second, or as `count` does."""
+    """Returns the counts of the whole queue that this process read within the last second, else those that `count`
+    reads.
+    """
     return recent_values().read(EVERYBODY, "reasons", count)
 
 
@@ -96,7 +98,7 @@ def summarise_queue(queue_summary: QueueSummary) -> QueueSummaryTexts:
 
 
 def read_explanations(jobs: Sequence[JobLine]) -> dict[int, WaitingExplanation]:
-    """By job: why the waiting ones among these jobs wait; each is read once per request."""
+    """Returns job id → why it waits, for the waiting jobs. Each explanation is read once per request."""
     explanations = stored_explanations()
     unread = [job for job in jobs if job.id not in explanations]
     if unread:

@@ -52,7 +52,7 @@ def read_home_values(workspace: Workspace) -> dict[str, object]:
 
 
 def next_training_id(recent: list[JobLine], shown: list[Training], user_id: int) -> int | None:
-    """For which training "New job" opens the form: that of the person's last job here, else the newest."""
+    """The training for which "New job" opens the form: that of the person's last job here, else the newest one."""
     own = next((job.training_id for job in recent if job.user_id == user_id), None)
     return own or next((training.id for training in shown), None)
 

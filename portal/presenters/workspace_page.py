@@ -37,7 +37,7 @@ def days_left(workspace: HasTerm) -> int:
 
 
 def active_workspaces(workspaces: Iterable[WithTerm]) -> list[WithTerm]:
-    """Those that have not ended."""
+    """The workspaces that have not ended."""
     return [workspace for workspace in workspaces if state_now(workspace) is not WorkspaceState.EXPIRED]
 
 

@@ -15,10 +15,10 @@ from portal.shared_objects import share_object, shared_object
 
 
 class AnswerMarks:
-    """What is written for each mark, by its name.
+    """Mark → the text that replaces it.
 
-    Nobody outside reads a mark, so that nobody can have what belongs to it written elsewhere. All processes of an
-    installation have the same: the ETags of fragments are made of what stands there before.
+    Marks are secret, so that nobody can have a mark written into a page. All processes of an installation have the
+    same marks: the ETags of fragments are made of the text before the replacement.
     """
 
     def __init__(self, secret_key: str) -> None:

@@ -38,7 +38,7 @@ class CompiledSchema(Schema):
 
     @cached_property
     def compiled(self) -> Write | None:
-        """None if marshmallow alone writes what this schema describes."""
+        """None if only marshmallow itself can write what this schema describes."""
         try:
             return compile_schema(self)
         except NotCompiled:

@@ -72,7 +72,7 @@ def close_table(
 
 
 def open_cell(_renderer: object, tokens: Sequence[Token], index: int, _options: object, _env: object) -> str:
-    """Without the alignment, which would be an inline style."""
+    """Opens a cell without the alignment, which would be an inline style."""
     return f"<{tokens[index].tag}>"
 
 

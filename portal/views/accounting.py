@@ -74,7 +74,9 @@ def page() -> str | Response:
 
 
 def read_month(month: CalendarMonth, is_now: bool) -> list[MonthlyUsage]:
-    """Of everybody. This month is asked for by many at once, and its jobs are read at most once a second."""
+    """Reads the usage of everybody. Many people ask for the current month at once, so its jobs are read at most once
+    a second.
+    """
     cluster = current_cluster()
     if not is_now:
         return accounting.read_usage_of_everybody(cluster, month)
@@ -84,13 +86,13 @@ def read_month(month: CalendarMonth, is_now: bool) -> list[MonthlyUsage]:
 
 
 def total_hours(seconds: Iterable[float | None]) -> float | None:
-    """None where nothing was measured."""
+    """Adds the hours; None if nothing was measured."""
     measured = [each for each in seconds if each is not None]
     return sum(measured) / 3600 if measured else None
 
 
 def group_uses(lines: list[MonthlyUsage]) -> list[WorkspaceUse]:
-    """In the order of their names, as the lines come."""
+    """Groups the lines by workspace in the order of the lines, which is by name."""
     groups: dict[str, list[MonthlyUsage]] = {}
     for line in lines:
         groups.setdefault(line.workspace, []).append(line)

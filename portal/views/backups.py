@@ -41,7 +41,7 @@ def render_backups(problem: str = "") -> str:
 
 @blueprint.post("/repairs/backups")
 def make() -> ResponseReturnValue:
-    """On servers; in the embedded set a repair does it."""
+    """Makes a backup on servers. On one machine a repair does it."""
     try:
         forms.require_known_fields()
         operation = requests.request_backup(current_cluster(), current_actor())

@@ -50,7 +50,9 @@ class CommandInstallation:
 
 
 def describe_installation() -> CommandInstallation:
-    """Without a trusted certificate the file is believed for its digest, and the authority for its fingerprint."""
+    """Describes how to install the command. Without a trusted certificate the digest of the file and the fingerprint
+    of the authority are compared.
+    """
     certificate = read_authority()
     address = request.host_url.rstrip("/")
     program_url = shlex.quote(url_for("command.program", _external=True))

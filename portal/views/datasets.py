@@ -41,7 +41,7 @@ def index(workspace_id: int) -> Response:
 
 
 def render_list(workspace_id: int | None) -> Response:
-    """Of one workspace, or of all that the person may see; `?before=` (keyset)."""
+    """Renders the list of one workspace, or of all that the person may see, from `?before=` on (keyset)."""
     cluster, actor = current_cluster(), current_actor()
     workspace = workspace_queries.read_workspace(cluster, actor, workspace_id) if workspace_id else None
     before = query_params.id_param("before")
@@ -155,7 +155,7 @@ def unpack_with_latin_names(dataset_id: int) -> Response:
 
 
 def read_dataset_operation(dataset: Dataset) -> Operation | None:
-    """None if there is none, and if the person may not see it."""
+    """Returns None if there is no operation, or if the person may not see it."""
     if dataset.operation_id is None:
         return None
     try:

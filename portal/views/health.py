@@ -28,7 +28,9 @@ def health() -> ResponseReturnValue:
 
 @blueprint.post("/csp-report")
 def csp_report() -> ResponseReturnValue:
-    """Only logged, and only the fields that browsers write: anybody can send anything here."""
+    """Logs the report and nothing else, and only the fields that browsers write, because anybody can send anything
+    here.
+    """
     is_short = (request.content_length or LONGEST_REPORT) <= LONGEST_REPORT
     report = parse_report(request.get_data(cache=False)[:LONGEST_REPORT] if is_short else b"")
     if report:

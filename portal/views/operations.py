@@ -54,7 +54,7 @@ def page(operation_id: int) -> ResponseReturnValue:
 
 
 def operation_log_parts(operation_id: int) -> tuple[str, str]:
-    """Where the task worker wrote what it did, beneath the state directory."""
+    """The path below the state directory at which the task worker wrote its log."""
     return "log", f"operation-{operation_id}.log"
 
 

@@ -97,7 +97,7 @@ class InstallationCollector(Collector):
 
 
 def kubernetes_metrics(status: KubernetesStatus) -> Iterator[Metric]:
-    """Only where jobs run on it."""
+    """The metrics of Kubernetes, which exist only if jobs run there."""
     yield GaugeMetricFamily(
         "groundcrew_kubernetes_answers",
         "1 while its API server answers",

@@ -85,6 +85,6 @@ def move(job_id: int) -> Response:
 
 
 def redirect_to_queue(job_id: int) -> Response:
-    """To the line in which the job stands, with the job open."""
+    """Redirects to the line of the job with the job open."""
     workspace = query_params.parse_id(request.form, "workspace")
     return redirect(url_for("queue.page", workspace=workspace, open=job_id), 303)

@@ -172,7 +172,7 @@ def read_changes(refusals: Refusals) -> dict[str, Any]:
 
 
 def read_members() -> list[str]:
-    """Those that are ticked and those that are typed, each once."""
+    """Reads the names that are ticked and those that are typed, each once."""
     return list(dict.fromkeys(forms.names_field("members") + forms.names_field("more_members")))
 
 

@@ -17,12 +17,12 @@ from portal.web.session_cookie import current_session_cookie
 from portal.web.uploads import ARCHIVE_ENDPOINTS
 
 THREADS = 256
-"""Of each process that serves requests, begun as they are needed."""
+"""The threads of each process that serves requests. They are started as they are needed."""
 CONCURRENT_REQUESTS = 2
 """Requests of one session or token in each process. More of them would be no sooner done, and everybody else would be
 later."""
 MAX_OPEN_REQUESTS = 32
-"""With those that wait; each holds a thread."""
+"""The limit includes requests that wait; each holds a thread."""
 WAIT_SECONDS = 20.0
 """Seconds for which a request waits for others of its own session; gunicorn ends one that hangs after 30."""
 

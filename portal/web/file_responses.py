@@ -39,7 +39,9 @@ def send_file_so_far(
 
 
 def requested_range() -> Range | None:
-    """None together with If-Range: a file that grows has no name for a state of it, so the whole is sent."""
+    """Returns None if the request has If-Range: a file that grows has no name for a state of it, so the whole file is
+    sent.
+    """
     return None if "If-Range" in request.headers else request.range
 
 

@@ -35,7 +35,7 @@ def require_known_fields(*names: str) -> None:
 
 
 def text_field(name: str, default: str = "") -> str:
-    """Without the blanks around it. Control characters other than line ends and tabs are refused."""
+    """Returns the text without the blanks around it. Control characters other than line ends and tabs are refused."""
     return reject_control_characters(name, request.form.get(name, default))
 
 
@@ -99,7 +99,7 @@ def ids_field(name: str) -> list[int]:
 
 
 def date_field(name: str) -> date:
-    """As `<input type=date>` sends it and as a person types it without JavaScript: 2026-11-20."""
+    """Parses a date as `<input type=date>` sends it and as a person types it without JavaScript: 2026-11-20."""
     value = text_field(name)
     if not value:
         raise Refused(name, "value.missing")
@@ -157,7 +157,7 @@ def error_messages(refusal: GroundcrewError) -> dict[str, str]:
 
 
 def values_by_field(values: Mapping[str, Any]) -> dict[str, list[str]]:
-    """By field: all values of one that came several times."""
+    """Returns field → all its values, in case it came several times."""
     if isinstance(values, MultiDict):
         return {name: values.getlist(name) for name in values}
     return {name: [str(value)] for name, value in values.items()}

@@ -15,7 +15,9 @@ from portal.web.session_cookie import current_session_cookie
 
 
 def init_app(app: Flask) -> None:
-    """After `answer_marks`: an ETag says nothing of what each answer has for itself, the masked CSRF token."""
+    """Must be called after `answer_marks`: an ETag does not cover what each answer has for itself, the masked CSRF
+    token.
+    """
     app.after_request(answer_unchanged)
     app.add_template_global(is_fragment_request)
 

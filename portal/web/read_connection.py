@@ -13,7 +13,9 @@ def init_app(app: Flask) -> None:
 
 
 def open_read_connection() -> None:
-    """Only GET and HEAD share a connection: an upload may take hours and reads once or twice."""
+    """Opens one connection for a GET or HEAD. Other requests share none, because an upload may take hours and reads
+    once or twice.
+    """
     if request.method in ("GET", "HEAD") and request.endpoint != "static":
         g.reading = ExitStack()
         g.reading.enter_context(current_cluster().store.reuse_connection())

@@ -16,5 +16,5 @@ class RowIdConverter(IntegerConverter):
 
 
 def init_app(app: Flask) -> None:
-    """Before any rule is added."""
+    """Must be called before any rule is added."""
     app.url_map.converters["int"] = RowIdConverter

@@ -24,19 +24,19 @@ CODE_BYTES = 24 * MIB
 FORM_BYTES = 2 * MIB
 CODE_API_ENDPOINTS = frozenset({"api_trainings.Trainings", "api_trainings.NewCodeVersion"})
 CODE_API_BYTES = 28 * MIB
-"""In JSON, with the contents in Base64."""
+"""The limit for JSON with the contents in Base64."""
 API_BYTES = 512 * 1024
 """The largest is a sweep's list of values."""
 ANONYMOUS_BODY_BYTES = 32 * 1024
 FORM_FIELDS_BYTES = 256 * 1024
-"""Of a form without files, which is read whole: half a million fields would take everybody's time."""
+"""The limit for a form without files, which is read whole: half a million fields would take everybody's time."""
 FORM_MIMETYPE = "application/x-www-form-urlencoded"
 DISK_CHECK_BYTES = 16 * MIB
 """The free space is read again after so many bytes of an archive: several may arrive at the same time."""
 
 
 class PortalRequest(Request):
-    """Only the pages that take files accept large bodies, and only from people who may bring them there."""
+    """Accepts large bodies only on pages that take files, and only from people who may upload there."""
 
     @property
     def max_content_length(self) -> int | None:
@@ -95,7 +95,7 @@ class IncomingFile(io.FileIO):
         self.bytes_since_check = 0
 
     def write(self, data: Any, /) -> int:
-        """All of it, as a buffered file would."""
+        """Writes all of the data, as a buffered file would."""
         view = memoryview(data).cast("B")
         self.bytes_since_check += len(view)
         if self.bytes_since_check >= DISK_CHECK_BYTES:

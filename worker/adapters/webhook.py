@@ -85,7 +85,7 @@ def call_personal_webhook(
 
 
 def resolve_host(url: str) -> list[str]:
-    """At least one numeric address. Raises Unavailable."""
+    """Returns at least one numeric address. Raises Unavailable."""
     try:
         target = parse_webhook_target(url)
         found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)

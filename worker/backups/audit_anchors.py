@@ -36,7 +36,9 @@ def anchors_here(settings: Settings) -> list[SealAnchor]:
 
 
 def seal_recorder(settings: Settings) -> Callable[[AuditSeal], None]:
-    """What is called with each new seal, so that a copy of it is in the log and in the file beside the database."""
+    """Returns the function that is called with each new seal and copies it to the log and to the file beside the
+    database.
+    """
 
     def record(seal: AuditSeal) -> None:
         log_seal(seal)

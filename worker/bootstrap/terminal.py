@@ -36,7 +36,7 @@ def print_sentence(english: str, **data: object) -> None:
 
 @contextmanager
 def until_reader_leaves() -> Iterator[None]:
-    """What is printed within may be cut off by a reader that has seen enough, such as `| head`."""
+    """Lets a reader such as `| head` close the output early without an error."""
     try:
         yield
         sys.stdout.flush()

@@ -159,7 +159,7 @@ def parse_public_key(text: str) -> str | None:
 
 
 def fingerprint_of(key: str) -> str:
-    """As `ssh-keygen -l` prints it: SHA256:…"""
+    """Returns the fingerprint as `ssh-keygen -l` prints it: SHA256:…"""
     try:
         content = base64.b64decode(key.split()[1], validate=True)
     except binascii.Error:

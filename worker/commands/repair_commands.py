@@ -73,7 +73,7 @@ def multiply_on_gpus(cluster: Cluster, chosen: argparse.Namespace) -> CommandRes
 
 
 def restart_services(cluster: Cluster, chosen: argparse.Namespace) -> CommandResult:
-    """Of the embedded set, one after the other."""
+    """Restarts the services of the embedded set one after the other."""
     supervisor = SupervisorClient(installation_paths(cluster))
     for name in chosen.names:
         supervisor.restart_service(name)

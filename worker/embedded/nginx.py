@@ -69,20 +69,21 @@ def give_to_nginx_user(path: Path, settings: Settings, owns: bool = False) -> No
 
 
 def nginx_owner(settings: Settings, owns: bool = False) -> tuple[int, int]:
-    """As root: nginx's group, or nginx altogether. Else everything runs as one user."""
+    """The user and group for nginx's files: as root nginx's group, and its user too if `owns`; else the current user."""
     return (settings.uid_base if owns else 0, settings.gid_base) if os.geteuid() == 0 else (-1, -1)
 
 
 def connection_limit() -> int:
-    """As many as the system lets this user have."""
+    """The number of connections that the system allows this user."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     return CONNECTIONS if hard == resource.RLIM_INFINITY else min(CONNECTIONS, hard - RESERVED_DESCRIPTORS)
 
 
 def render_start_script(places: InstallationPaths, settings: Settings) -> str:
-    """Without the settings of the other services, which hold secrets; as root: as a user that nobody else is.
+    """Renders the script that starts nginx without the settings of the other services, which hold secrets.
 
-    Users' own numeric ids begin behind the first one of their range, so that no job runs as that.
+    As root nginx runs as a user that nothing else runs as: the ids of people begin behind the first id of their
+    range, so that no job has this one.
     """
     files = connection_limit() + RESERVED_DESCRIPTORS
     command = ["exec env -i", f"prlimit --nofile={files}:{files}", "setpriv --no-new-privs"]

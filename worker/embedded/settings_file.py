@@ -88,7 +88,9 @@ def write_settings_file(file: Path, changed: Mapping[str, str]) -> None:
 
 
 def default_backups_dir(places: InstallationPaths) -> Path:
-    """In the clone, where `make reset` leaves them; in the state directory where the clone is not ours."""
+    """The folder in the clone, where `make reset` keeps backups, or in the state directory if the clone belongs to
+    another user.
+    """
     beside = places.clone / "backups"
     return beside if os.access(beside, os.W_OK) else places.state_dir / "backups"
 
@@ -103,7 +105,7 @@ def read_machine_time_zone() -> str:
 
 
 def read_installed_settings() -> Settings:
-    """Of the environment, as the service units have it, or of the file that `make up` wrote."""
+    """Reads the settings from the environment, as the service units set it, or from the file that `make up` wrote."""
     values = dict(os.environ)
     if "GROUNDCREW_DATABASE_URL" not in values:
         places = find_installation_paths()

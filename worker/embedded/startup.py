@@ -135,13 +135,13 @@ def wait_for_portal(places: InstallationPaths, settings: Settings) -> None:
 
 
 def find_silent_service(places: InstallationPaths) -> str:
-    """Whose log says why nothing answers: nginx's where it does not run, else the portal's."""
+    """Finds the service whose log says why nothing answers: nginx if it does not run, else the portal."""
     states = {each.name: each.state for each in SupervisorClient(places).list_services()}
     return "portal" if states.get("nginx") == "RUNNING" else "nginx"
 
 
 def is_portal_healthy(settings: Settings) -> bool:
-    """By the address that people type; a public address of somebody's own proxy is not asked."""
+    """Asks at the address that people type. It does not ask at the public address of a site's own proxy."""
     try:
         url = f"{build_portal_url(settings.host, str(settings.port))}{HEALTH}"
         answer = httpx.get(url, timeout=5, verify=tls_context(settings), trust_env=False)
@@ -202,7 +202,7 @@ def check_port_free(port: int, host: str = "127.0.0.1") -> None:
 
 
 def find_port_holder(port: int) -> psutil.Process | None:
-    """None where the kernel does not tell this user."""
+    """Returns None if the kernel does not tell this user."""
     try:
         for each in psutil.net_connections("tcp"):
             if each.status == psutil.CONN_LISTEN and each.laddr and each.laddr.port == port and each.pid:

@@ -36,7 +36,9 @@ def is_path_too_long_for_sockets(places: InstallationPaths) -> bool:
 
 
 def find_impassable_folder(places: InstallationPaths) -> Path | None:
-    """As root: the first folder on the way to the state that other users may not pass, as jobs and nginx do."""
+    """As root: finds the first folder on the way to the state that other users may not pass, which jobs and nginx
+    have to.
+    """
     if os.geteuid() != 0:
         return None
     above = [folder for folder in reversed(places.state_dir.parents) if folder.is_dir()]

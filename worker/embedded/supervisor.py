@@ -263,7 +263,7 @@ class SupervisorClient:
             raise TimeoutError(f"{name}: not up after {RESTART_TIMEOUT} s")
 
     def start_service(self, old: ServiceStatus) -> None:
-        """It does not run; where supervisord waits longer and longer between its tries, it tries at once."""
+        """Starts a service that does not run. If supervisord is waiting between two tries, it tries at once."""
         if old.state == "BACKOFF":
             self.call("stopProcess", old.name)
         self.call("startProcess", old.name)

@@ -116,7 +116,7 @@ class GitConnection:
 
 
 def resolve_addresses(target: GitTarget) -> list[str]:
-    """At least one numeric address, without repetitions. Raises Unavailable."""
+    """Returns at least one numeric address, without repetitions. Raises Unavailable."""
     try:
         found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:

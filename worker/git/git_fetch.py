@@ -80,7 +80,9 @@ class GitFetch:
         )
 
     def fetch(self, found: RemoteCommit) -> GitCommit:
-        """Only this commit, without its history. The branch may have moved since: the answer says what came."""
+        """Fetches this commit alone, without its history. The branch may have moved since: the answer names the
+        commit that came.
+        """
         self.in_repository(
             "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
             "--no-auto-maintenance", self.target.url, f"+{found.wanted}:{FETCHED}",
@@ -152,5 +154,5 @@ def split_objects(content: bytes) -> Mapping[str, bytes]:
 
 
 def plain_text(text: str) -> str:
-    """On one line, without control characters."""
+    """Returns the text on one line, without control characters."""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())

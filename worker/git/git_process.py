@@ -55,7 +55,7 @@ class GitLimits:
 
     seconds: float = 300.0
     file_bytes: int = 256 * 1024**2
-    """Of each file that git writes: of the pack above all."""
+    """The limit for each file that git writes, above all the pack."""
     memory_bytes: int = 2 * 1024**3
 
 
@@ -74,7 +74,7 @@ class GitProcesses:
     folder: Path
     limits: GitLimits
     ids: UnixIds | None = None
-    """None: git keeps the rights of this process, which is not root."""
+    """None if git keeps the rights of this process, which is not root."""
     options: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     secrets: Sequence[str] = ()

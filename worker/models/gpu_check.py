@@ -93,7 +93,7 @@ FRAMEWORKS: tuple[Callable[[], Framework], ...] = (Torch, TensorFlow)
 
 
 def open_frameworks(kinds: Sequence[Callable[[], Framework]] = FRAMEWORKS) -> list[Framework]:
-    """Those that this environment has."""
+    """Opens the frameworks that this environment has."""
     found = []
     for kind in kinds:
         try:

@@ -76,7 +76,7 @@ class AttemptStarts:
         return partial(self.start_checked, start, dataset.path if dataset else None)
 
     def start_checked(self, start: Callable[[], Handle | None], registered_path: str | None) -> Handle | None:
-        """In a thread of the pool: storage that hangs keeps one start and not the scheduler."""
+        """Runs in a thread of the pool, so that storage that hangs delays one start and not the scheduler."""
         try:
             registered_paths.check_path_at_start(self.cluster.settings, registered_path)
         except Refused as refusal:

@@ -69,7 +69,7 @@ FIRST_AFTER_PERIOD = frozenset(
         PeriodicWork.NOTIFICATIONS,
     }
 )
-"""Not due at the scheduler's start, but one period later."""
+"""Work that is due one period after the scheduler's start and not at once."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ class ClockWatch:
         self.detector = ClockJumpDetector(cluster.clock(), steady())
 
     def check(self, held: HeldLease) -> None:
-        """After a jump everybody alive has the time of one lease to report again. Raises LeaseLost."""
+        """Gives everybody alive the time of one lease to report again after a jump of the clock. Raises LeaseLost."""
         self.detector = self.detector.observe(self.cluster.clock(), self.steady(), SCHEDULER_LEASE_DURATION)
         if self.detector.jump:
             log.warning("the clock was set", seconds=self.detector.jump.total_seconds())

@@ -64,12 +64,12 @@ class DiskWatch:
         self.cluster, self.executor, self.steady = cluster, executor, steady
         self.volumes: list[MonitoredDisk] = []
         self.causes: dict[int, StopCause] = {}
-        """By attempt: why it is being ended."""
+        """Attempt id → why it is being ended."""
         self.unwritten: set[int] = set()
         """Attempts whose cause no row has yet."""
         self.measured: dict[int, AttemptDiskUse] = {}
         self.sizes: dict[int, int] = {}
-        """Of what running jobs have written, in bytes by job."""
+        """Job id → bytes that the running job has written."""
         self.recorded_state: str | None = None
         """Which disk the rows call short and how short; None: not looked at yet."""
         self.recorded_at = float("-inf")
@@ -124,7 +124,9 @@ class DiskWatch:
             log.warning("it cannot be ended yet", attempt_id=attempt_id, code=silence.code, **silence.data)
 
     def measure_writers(self, runs: Mapping[int, LiveRun]) -> list[DiskWriter]:
-        """By what their folders grow; where none grows, by what their processes send to the disk."""
+        """Measures the writers by the growth of their folders. If none grows, it counts what their processes send to
+        the disk.
+        """
         now = self.steady()
         self.measured = {key: found for key, found in self.measured.items() if key in runs}
         for key, run in runs.items():
@@ -162,7 +164,7 @@ class DiskWatch:
         self.recorded_state, self.recorded_at = state, self.steady()
 
     def disk_full_cause(self, size: int | None) -> StopCause:
-        """Of an attempt that says that the disk was full; `size` of its own files in bytes."""
+        """The stop cause of an attempt that reports a full disk. `size` is the size of its own files in bytes."""
         if self.jobs_volume is None:
             self.volumes = disk_space.read_monitored_disks(self.cluster.settings)
         volume = self.jobs_volume
@@ -180,7 +182,7 @@ def measure_run(run: LiveRun, former: AttemptDiskUse | None, now: float) -> Atte
 
 
 def run_pids(handle: Handle) -> list[int]:
-    """Of a run that is a process of this machine, with all that descends from it."""
+    """The process ids of a run that is a process of this machine, with all its descendants."""
     pid = handle.get("pid")
     if not isinstance(pid, int):
         return []

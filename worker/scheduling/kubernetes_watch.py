@@ -56,7 +56,7 @@ class KubernetesReport:
 
 
 def open_kubernetes_watch(cluster: Cluster, executor: Executor) -> "KubernetesWatch | None":
-    """None where jobs do not run there."""
+    """Returns None if jobs do not run there."""
     if not isinstance(executor, KubernetesExecutor):
         return None
     return KubernetesWatch(cluster, executor.api, lambda: executor.installation)
@@ -81,7 +81,7 @@ class KubernetesWatch:
         self.pool = ThreadPoolExecutor(1, "kubernetes")
         self.pending_report: Future[KubernetesReport] | None = None
         self.corrected: dict[ObjectKey, tuple[FieldDifference, ...]] = {}
-        """At the last look: whoever does the same again and again is told of once."""
+        """The corrections of the last look. A change that somebody makes again and again is reported once."""
 
     @cached_property
     def namespace_sync(self) -> NamespaceSync:

@@ -183,7 +183,9 @@ class SchedulerLoop:
             self.wakeup.wake()
 
     def run_periodic_work(self, held: HeldLease, living: int, is_idle: bool) -> None:
-        """Without open work only what has a longer period than the wait between two passes."""
+        """Does the work that is due. Without open work, only work with a longer period than the wait between two
+        passes.
+        """
         for work, run in self.periodic_work.items():
             if work is PeriodicWork.PROGRESS and not living:
                 continue

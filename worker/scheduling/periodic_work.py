@@ -20,7 +20,7 @@ Work = Callable[[HeldLease], object]
 
 
 def periodic_work(cluster: Cluster, clocks: ClockWatch, nodes: NodeWatch) -> Mapping[PeriodicWork, Work]:
-    """In the order in which a pass does it. Each may raise LeaseLost."""
+    """Returns the work in the order in which a pass does it. Each may raise LeaseLost."""
     return {
         PeriodicWork.EXPIRY: partial(expire_leases_and_nodes, cluster, clocks, nodes),
         PeriodicWork.QUEUE_TOTALS: partial(refresh_queue_totals, cluster),

@@ -39,7 +39,7 @@ class ProgramPaths:
     code: Path | None
     """The version that the job was submitted with; None for a built-in model."""
     checkpoints: str | None
-    """Of the attempt from which this one goes on."""
+    """The checkpoints of the attempt from which this one continues."""
 
 
 def map_program_paths(
@@ -118,7 +118,7 @@ def program_variables(settings: Settings, attempt: Attempt, paths: ProgramPaths)
 def choose_gang_launch(
     settings: Settings, attempt: Attempt, paths: ProgramPaths, names: list[str]
 ) -> tuple[GangKind, launch.LaunchPlan]:
-    """On several nodes the ranks are several pods, and each is given the variables of these `names`."""
+    """On several nodes the ranks are several pods, and each gets the variables of these `names`."""
     by_node, job = units_by_node(attempt), attempt.job
     python, job_folders = str(paths.python), paths.folders
     plan = launch.local_launch_plan(
@@ -146,7 +146,9 @@ def job_program(job: Job, interpreter: str) -> tuple[str, ...]:
 
 
 def as_job_user(settings: Settings, job: Job, program: ProgramPlan) -> ProgramPlan:
-    """As root a job runs as its user's own number, else as ourselves. Raises Refused for a number of others."""
+    """As root a job runs with its user's own number, else as the user of the scheduler. Raises Refused for a number
+    outside the installation's range.
+    """
     if not folders.IS_ROOT:
         return program
     ids = settings.job_ids

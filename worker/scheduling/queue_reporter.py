@@ -30,7 +30,9 @@ REPEAT_SECONDS = 1.0
 SLICE_SECONDS = 0.005
 """What a pass spends on forecasts before events are waited for again."""
 FORECAST_SHARE = 0.1
-"""Of a pass that takes long: there are many nodes then, and forecasts take as much longer."""
+"""The share of a pass that forecasts may take. A pass takes long if there are many nodes, and forecasts take longer
+then too.
+"""
 FORECAST_SECONDS = 1.0
 """Between two forecasts of the same line."""
 NEVER = float("-inf")
@@ -59,7 +61,7 @@ class QueueReporter:
         self.forecast_line = 0
         self.forecast_at = NEVER
         self.written: WrittenQueue | None = None
-        """None: what the rows say is to be read."""
+        """None if the rows have to be read first."""
         self.wrote_at = NEVER
         self.is_changed = True
         self.has_event = False
@@ -155,7 +157,7 @@ class QueueReporter:
 
 
 def has_changed(before: PlacementSnapshot, after: PlacementSnapshot) -> bool:
-    """In anything but the time."""
+    """Whether anything but the time has changed."""
     return (before.jobs_to_place, before.nodes, before.quotas, before.running) != (
         after.jobs_to_place,
         after.nodes,

@@ -82,7 +82,7 @@ class Reconciler:
         self.placed_at: dict[int, float] = {}
         self.stop_asked_at: dict[int, float] = {}
         self.handles: dict[int, Handle] = {}
-        """Of the attempts that lived at the last look."""
+        """The handles of the attempts that were live in the last pass."""
         self.live_runs: dict[int, LiveRun] = {}
         """The same ones, as the watch over the disks needs them."""
         self.disk_watch = DiskWatch(cluster, self.executor, steady)
@@ -235,7 +235,7 @@ class Reconciler:
                 pass
 
     def finish_start(self, attempt: LiveAttempt, start: Future[Handle | None]) -> Handle | None:
-        """None if it did not start, or is on its way: a later look finds it running."""
+        """Returns None if the attempt did not start, or if its start is not finished: a later pass finds it running."""
         try:
             return start.result()
         except NotStarted as problem:
@@ -277,7 +277,7 @@ class Reconciler:
     def interrupt(
         self, held: HeldLease, attempt: LiveAttempt, code: str, data: dict[str, Any], truth: ExitRecord | None
     ) -> None:
-        """Where the shim could not say what was used, its last measurement counts."""
+        """Records the interruption. If the shim could not report what was used, its last measurement counts."""
         data |= {"node": attempt.fate_node} if attempt.fate_node else {}
         used = truth or self.read_usage(attempt)
         if attempt.nodes > 1:

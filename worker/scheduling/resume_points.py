@@ -53,7 +53,9 @@ def find_start_point(settings: Settings, attempt: LiveAttempt) -> ResumePoint | 
 
 
 def require_start_point(attempt: LiveAttempt, point: ResumePoint | None) -> None:
-    """Who continues a job does not want to begin from the start. Raises NotStarted."""
+    """Refuses a continued job without its checkpoint, because its user does not want it to begin from the start.
+    Raises NotStarted.
+    """
     if attempt.continues_job_id is not None and point is None:
         raise NotStarted("start.checkpoint_gone", job=attempt.continues_job_id, file=attempt.continues_from)
 
@@ -68,10 +70,10 @@ def start_from_copy(
 
 
 def map_checkpoints(folder: Path, resume: ResumePoint, view: PathMapping) -> str:
-    """Where the program of the attempt in `folder` finds the checkpoints of the former one.
+    """Returns the path at which the program of the attempt in `folder` finds the earlier attempt's checkpoints.
 
-    Of another job it finds a copy beside its own folder. Of its own job the folder that we made is shown, not the one
-    in it: the program could have put a link there.
+    Checkpoints of another job are a copy beside the attempt's own folder. Those of its own job are shown from the
+    folder that we made, because the program could have put a link into the one below it.
     """
     if resume.job is not None:
         return str(view.map_path(folder / COPIED, "former"))

@@ -26,7 +26,9 @@ def lease_holder_name() -> str:
 
 
 def is_dead_holder(holder: str) -> bool:
-    """Only said of a process of this machine and this boot: elsewhere the lease's time decides."""
+    """Whether the holder was a process of this machine and this boot that is dead. For any other holder the lease's
+    time decides.
+    """
     boot_id, _, rest = holder.partition(":")
     pid, _, ticks = rest.partition(":")
     if boot_id != read_boot_id() or not pid.isdigit():

@@ -78,7 +78,7 @@ def plan_placement(settings: Settings, attempt: Attempt, gang: str, view: PathMa
 def with_local_devices(
     settings: Settings, attempt: Attempt, placement: PlacementPlan, view: PathMapping
 ) -> PlacementPlan:
-    """What is known here of device files, measurements and processes, because the job runs here."""
+    """Adds the device files, measurements and processes of this machine, because the job runs here."""
     gpus = placement.gpus
     return replace(
         placement,
@@ -95,9 +95,8 @@ def map_telemetry(settings: Settings, attempt: Attempt, view: PathMapping) -> Pa
 
 
 def with_node_share(placement: PlacementPlan, attempt: Attempt, overcommit: int) -> PlacementPlan:
-    """Of the (first) node's processors as large a part as of its units, of its memory that or what the job asks for.
-
-    Nothing where nothing is known.
+    """Gives the job as large a part of the (first) node's processors as of its units, and of its memory the same part
+    or what the job asks for. Changes nothing if the node's sizes are unknown.
     """
     job, node = attempt.job, attempt.node
     units = placement.units_by_node[0][1] if placement.units_by_node else job.units
@@ -111,7 +110,9 @@ def with_node_share(placement: PlacementPlan, attempt: Attempt, overcommit: int)
 
 
 def choose_sandbox(settings: Settings, view: PathMapping) -> SandboxSpec | None:
-    """Of the installation's own folders a program sees what was shown to it, once everything was."""
+    """The sandbox hides the installation's own folders. It is chosen last, because a program sees only those that
+    were shown to it before.
+    """
     needs_sandbox = folders.IS_ROOT and settings.executor.capabilities.sandboxes_files
     if not needs_sandbox or not isinstance(view, HostPaths):
         return None

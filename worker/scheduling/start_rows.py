@@ -39,11 +39,11 @@ class StartRows:
     support: EnvironmentOrImage = EnvironmentOrImage("", GpuSupport.UNKNOWN)
     """What programs run in: whether it computes on GPUs may have changed since the attempt was placed."""
     images: Mapping[UnitKind, str] = field(default_factory=dict)
-    """From which containers are made, by the kind of their units; empty texts where there is none."""
+    """Kind of unit → the image from which containers are made; empty if there is none."""
 
 
 def read_start_rows(cluster: Cluster, attempt_ids: Collection[int]) -> StartRows:
-    """In as many statements for many as for one."""
+    """Reads the rows in the same number of statements for any number of attempts."""
     with cluster.store.read() as session:
         found = session.scalars(ATTEMPTS_TO_START, {"ids": list(attempt_ids)})
         attempts = {attempt.id: attempt for attempt in found}
@@ -83,7 +83,7 @@ def node_names(attempt: Attempt) -> tuple[str, ...]:
 
 
 def units_by_node(attempt: Attempt) -> tuple[tuple[str, int], ...]:
-    """In the order of `node_names`."""
+    """Returns the units in the order of `node_names`."""
     counts = Counter(unit.node.name for unit in allocated_units(attempt))
     return tuple((name, counts[name]) for name in node_names(attempt) if counts[name])
 
@@ -96,7 +96,9 @@ def job_interfaces(settings: Settings, attempt: Attempt) -> tuple[str, ...]:
 
 
 def job_network_variables(settings: Settings, attempt: Attempt) -> dict[str, str]:
-    """Those of several ranks on the network of their host; pods are told by the program that starts the gang."""
+    """The variables for several ranks on the network of their host. In pods the program that starts the gang sets
+    them.
+    """
     if attempt.job.units < 2 or not settings.executor.capabilities.shares_host_network:
         return {}
     return node_networks.network_variables(job_interfaces(settings, attempt))

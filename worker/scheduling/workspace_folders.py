@@ -21,7 +21,7 @@ ENSURE_AGAIN_SECONDS = 60.0
 
 
 class WorkspaceFolders:
-    """In memory is only when each was last seen to."""
+    """Keeps in memory only when each folder was last looked after."""
 
     def __init__(self, cluster: Cluster, steady: Callable[[], float] = time.monotonic) -> None:
         self.cluster = cluster

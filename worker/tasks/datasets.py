@@ -86,7 +86,9 @@ def checking_room(settings: Settings, reporter: StepProgress) -> Callable[[float
 
 
 def run_sample(cluster: Cluster, operation: Operation) -> None:
-    """By the training environment's interpreter, which has scikit-learn; asked for only once it is ready."""
+    """Makes the digits by the training environment's interpreter, which has scikit-learn. It is requested only once
+    that environment is ready.
+    """
     dataset = read_wanted_dataset(cluster, operation)
     reporter = StepProgress(cluster, operation, {"write_digits": 9.0, "look_through": 1.0})
     reporter.start()
@@ -156,7 +158,7 @@ def scan_and_finish(cluster: Cluster, operation: Operation, folder: Path, report
 
 
 def run_delete(cluster: Cluster, operation: Operation) -> None:
-    """Only what lies in our own storage; may run twice."""
+    """Deletes files of our own storage alone. It may run twice."""
     dataset = datasets.read_dataset_of_operation(cluster, operation)
     StepProgress(cluster, operation, {"delete_files": 1.0}).report("delete_files", 0.0)
     if not dataset.path:

@@ -25,7 +25,7 @@ WEIGHTS = {
     BuildStep.VERIFY: 8.0,
     BuildStep.CONTENTS: 1.0,
 }
-"""By the time that they take on a machine without wheels."""
+"""The weights follow the time that the steps take on a machine without wheels."""
 
 
 def run_environment_build(cluster: Cluster, operation: Operation) -> None:

@@ -73,9 +73,9 @@ def run_claimed(cluster: Cluster, operation_id: int) -> None:
 
 
 def run_body(body: TaskBody, cluster: Cluster, operation: Operation) -> tuple[str, dict[str, Any]] | None:
-    """None where it went well or is no longer ours, else code and data of the reason.
+    """Returns None if the body ended well or the operation is no longer ours, else code and data of the reason.
 
-    The one place of the tasks that catches everything: whatever went wrong, the row says it.
+    It is the one place of the tasks that catches every exception, so that the row names whatever went wrong.
     """
     try:
         body(cluster, operation)

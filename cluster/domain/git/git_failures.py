@@ -64,5 +64,5 @@ def explain_git_failure(words: str, **data: Any) -> GroundcrewError:
 
 
 def clean_line(line: str) -> str:
-    """Without control characters, so that a log or a terminal shows it as text."""
+    """Replaces control characters, so that a log or a terminal shows the line as text."""
     return "".join(sign if sign.isprintable() else " " for sign in line).strip()[:LONGEST_LINE]

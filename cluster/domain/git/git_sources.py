@@ -27,7 +27,7 @@ NOT_IN_REFERENCE = ("..", "//", "/.", "@{", ".lock/")
 
 @dataclass(frozen=True)
 class GitTarget:
-    """Where an address leads, before its host is resolved. `url` is what git is given."""
+    """The place to which an address leads, before its host is resolved. git is given `url`."""
 
     scheme: str
     user: str

@@ -12,7 +12,7 @@ from cluster.domain.states import JobState
 
 @dataclass(frozen=True)
 class JobStateChange:
-    """From `at` on the job was in `state`."""
+    """The job was in `state` from `at` on."""
 
     at: datetime
     state: JobState

@@ -7,11 +7,11 @@ from cluster.domain.errors import Refused
 
 LONGEST_TAG = 30
 MAX_TAGS = 10
-"""Of one job."""
+"""The most tags of one job."""
 LONGEST_NOTE = 500
 LONGEST_VIEW_NAME = 40
 MAX_VIEWS = 30
-"""Of one person."""
+"""The most saved views of one person."""
 TAG = re.compile(r"[\w][\w.:+-]*")
 
 
@@ -36,7 +36,7 @@ def check_tag(tag: str) -> str:
 
 
 def check_note(text: str) -> str | None:
-    """None for an empty note. Line ends become spaces. Raises Refused for one that is too long."""
+    """Returns the note on one line; None if it is empty. Raises Refused if it is too long."""
     note = " ".join(text.split())
     if len(note) > LONGEST_NOTE:
         raise Refused("note", "job.note_too_long", most=LONGEST_NOTE, length=len(note))

@@ -23,7 +23,7 @@ from cluster.domain.storage.disk_reserve import EXIT_DISK_FILLED, INTERRUPTED_DI
 
 RETRY_START_AFTER = timedelta(seconds=10)
 GIVE_UP_STARTING_AFTER = timedelta(seconds=60)
-"""After this time a job on one node has failed, and a gang gives its units back and waits again."""
+"""A start that takes longer fails: a job on one node has failed, and a gang gives its units back and waits again."""
 GIVE_UP_PENDING_AFTER = timedelta(minutes=15)
 """The limit for a start that the executor has accepted, because an image of many gigabytes may be downloading."""
 START_DEADLINE = "interrupted.start_deadline"

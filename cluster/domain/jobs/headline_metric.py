@@ -75,9 +75,11 @@ def best_of(results: MetricResults, metric: str, lower_is_better: bool) -> Headl
 def parse_headline_metric(
     results: Any, objective: Any, training_objective: Objective | None = None
 ) -> HeadlineMetric | None:
-    """Of what a shim wrote; the program's own objective counts before the training's.
+    """Chooses the headline metric from the `results` that a shim wrote. The objective of the program counts before
+    that of the training.
 
-    None before the first metric, and if it makes no sense: the program may have written it.
+    Returns None before the first metric and for values that make no sense, because the program may have written the
+    file itself.
     """
     try:
         return choose_headline_metric(

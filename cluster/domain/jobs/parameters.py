@@ -58,7 +58,9 @@ def differing_names(parameters: Sequence[Parameters]) -> list[str]:
 
 
 def differing_parameters(jobs: Iterable[ComparedJob]) -> dict[int, dict[str, str]]:
-    """By job: its values of the parameters that differ among the jobs of its group; empty for a job alone."""
+    """Returns job id → the job's values of the parameters that differ within its group. A job without others has
+    none.
+    """
     groups: dict[Hashable, list[ComparedJob]] = {}
     for job in jobs:
         groups.setdefault(job.group, []).append(job)

@@ -11,7 +11,7 @@ Milestone = tuple[float, float]
 
 MAX_MILESTONES = 64
 MILESTONES_TO_HALVE = 8
-"""With more milestones the older half is ignored, because the first epoch may include a compilation."""
+"""If there are more milestones, the older half is ignored, because the first epoch may include a compilation."""
 LONGEST_REMAINING = timedelta(days=3660)
 
 

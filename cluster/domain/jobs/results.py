@@ -8,7 +8,9 @@ from cluster.domain.jobs.metric_names import is_lower_better
 
 MAX_METRICS = 64
 LONGEST_METRIC = 100
-"""As long as shims accept them: `groundcrew_job` writes shorter ones, other programs write the file themselves."""
+"""The length up to which shims accept names. `groundcrew_job` writes shorter ones; other programs write the file
+themselves.
+"""
 
 MetricResults = Mapping[str, tuple[float, float, float]]
 """Lowest, highest and last value of each metric."""

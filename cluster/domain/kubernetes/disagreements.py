@@ -110,9 +110,9 @@ def find_refusals(
 def find_blocking_pods(
     pods: Collection[ApiObject], refusals: Iterable[Disagreement], ours: OwnershipMarks
 ) -> Iterator[Disagreement]:
-    """For each node and each resource that a job of ours lacks there: the foreign pod that takes most of it.
+    """Yields, for each node and each resource that a job of ours lacks there, the foreign pod that takes most of it.
 
-    Pods with units are reported anyway, and Kubernetes' own pods are needed.
+    Pods with units are left out because they are reported anyway, and Kubernetes' own pods because they are needed.
     """
     lacks = {
         (node, what): refusal.data["job"]

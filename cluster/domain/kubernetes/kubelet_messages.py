@@ -118,7 +118,7 @@ def reason_of_creation_error(name: str, image: str, node: str, message: str) -> 
 def reason_of_termination(
     pod: ApiObject, container: ApiObject, state: ApiObject, node: str
 ) -> KubernetesReason | None:
-    """None for an end by itself, because the shim reports exit codes."""
+    """Returns None if the program ended by itself, because the shim reports exit codes."""
     word, name = str(state.get("reason", "")), str(container.get("name", ""))
     if word == "OOMKilled":
         return ContainerOutOfMemory(name, node, memory_limit(pod, name))

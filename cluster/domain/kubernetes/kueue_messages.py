@@ -42,7 +42,7 @@ FAILED_NODES = re.compile(r"node failures, including: (.+)$")
 
 
 def reason_of_workload(workload: ApiObject) -> KubernetesReason | None:
-    """None if Kueue admits the workload or has not considered it yet."""
+    """Returns None if Kueue admits the workload or has not considered it yet."""
     known = conditions_of(workload)
     if is_condition_true(evicted := known.get("Evicted")) and evicted is not None:
         return reason_of_kueue_eviction(str(evicted.get("reason", "")), str(evicted.get("message", "")))

@@ -20,7 +20,7 @@ NETWORK = ("network plugin", "NetworkPluginNotReady", "cni ", "NetworkReady=fals
 
 
 def reason_of_node(node: ApiObject) -> KubernetesReason | None:
-    """None if the node is ready."""
+    """Returns None if the node is ready."""
     ready, name = conditions_of(node).get("Ready"), str(node["metadata"]["name"])
     if ready is None:
         return NodeSilent(name)

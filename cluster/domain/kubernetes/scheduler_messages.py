@@ -57,7 +57,7 @@ PRESSED = ("memory-pressure", "disk-pressure", "pid-pressure")
 
 
 def reason_of_scheduling(pod: ApiObject) -> KubernetesReason | None:
-    """None if the pod has a node or has not been scheduled yet."""
+    """Returns None if the pod has a node or has not been scheduled yet."""
     scheduled = conditions_of(pod).get("PodScheduled")
     if scheduled is None or scheduled.get("status") != "False":
         return None

@@ -77,11 +77,13 @@ class KubernetesStatus:
         return {node.name: node for node in self.nodes}
 
     def node(self, name: str) -> KubernetesNodeStatus | None:
-        """By the name that Groundcrew has for the node; Kubernetes writes it small."""
+        """Finds the node by Groundcrew's name for it; Kubernetes writes names in lower case."""
         return self.nodes_by_name.get(name.lower())
 
     def kept_out(self, name: str) -> Mapping[str, Any] | None:
-        """None if no node was ever read. A node that is unknown to Kubernetes cannot be used."""
+        """Returns why Kubernetes starts nothing on the node. None if no node was ever read; a node that Kubernetes
+        does not know cannot be used.
+        """
         if not self.nodes:
             return None
         node = self.node(name)

@@ -14,7 +14,8 @@ GAP_CODES = {
     "storage_hidden": "confinement.no_storage_hidden",
     "metadata_address": "confinement.no_metadata_address",
 }
-"""By power, as `worker/inside/shim_confinement.py` names them; what is missing if it is not there."""
+"""Power that confines jobs, named as in `worker/inside/shim_confinement.py` → the code that says what its lack means.
+"""
 CGROUP_STOPS = ("cgroup-v1", "cgroup-v2")
 
 

@@ -10,7 +10,7 @@ MAX_MINORS = 2**20
 
 
 def gpu_minors_of(facts: Mapping[str, Any], uuids: Collection[str]) -> dict[str, int]:
-    """Of these GPUs; what a node told that is no such number is passed over."""
+    """Returns GPU uuid → minor number, without GPUs for which the node reported no valid number."""
     found = facts.get(MINORS_FACT)
     if not isinstance(found, Mapping):
         return {}

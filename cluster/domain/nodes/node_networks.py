@@ -28,7 +28,9 @@ def purposes_of(facts: Mapping[str, Any], interface: str) -> tuple[str, ...]:
 
 
 def usable_training_interfaces(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """Those for training that the agent sees up: a library that is given any other one ends at once."""
+    """Returns the training interfaces that are up according to the agent. A library that is given any other one ends
+    at once.
+    """
     up = {
         each.get("name")
         for each in facts.get("interfaces") or []

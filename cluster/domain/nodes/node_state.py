@@ -75,7 +75,7 @@ def is_due_to_be_lost(node: HasNodeSignals, now: datetime, grace: timedelta) -> 
 
 
 def has_recovered(node: HasNodeSignals, now: datetime) -> bool:
-    """It was given up and speaks again; it is welcome once nothing of its former runs is left."""
+    """Whether a lost node reports again. It takes jobs once nothing of its earlier runs is left."""
     return node.lost_at is not None and not is_silent(node, now)
 
 
@@ -122,7 +122,9 @@ def check_can_be_forgotten(
 
 
 def check_drain_reason(text: str) -> str:
-    """On one line. Raises Refused: whoever finds a closed node later has to be told why."""
+    """Returns the reason on one line. Raises Refused if it is empty, because later readers have to learn why the node
+    is drained.
+    """
     reason = check_text(" ".join(text.split()), "reason", LONGEST_REASON)
     if not reason:
         raise Refused("reason", "node.reason_missing")

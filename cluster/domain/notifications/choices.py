@@ -8,7 +8,7 @@ from cluster.domain.notifications.webhook_targets import parse_webhook_target
 from cluster.domain.states import NotificationKind
 
 WAIT_HOURS = (1, 4, 12, 24)
-"""After so many hours in the queue a job waits for long."""
+"""The hours in the queue that a person can choose from: a job that has waited for so long is reported."""
 DEFAULT_WAIT_HOURS = 4
 
 

@@ -12,7 +12,7 @@ TERM_STEPS = (1, 7, 14)
 
 
 def kind_of_job_end(state: JobState, user_id: int, stopped_by: int | None) -> NotificationKind | None:
-    """None where there is nothing to tell: the job lives, or its own user has stopped it."""
+    """Returns None if nobody is told: the job lives, or its own user has stopped it."""
     if state is JobState.FAILED:
         return NotificationKind.JOB_FAILED
     if state is JobState.STOPPED and stopped_by == user_id:
@@ -41,9 +41,9 @@ class WaitWindow:
 def wait_window(
     hours: int, told_at: datetime | None, told_until: datetime | None, now: datetime
 ) -> WaitWindow | None:
-    """None while the person was told less than `hours` ago.
+    """Returns None if the person was told less than `hours` ago.
 
-    `told_at` is when the person was last told of waiting jobs, `told_until` the end of the window then.
+    `told_at` is when the person was last told of waiting jobs, `told_until` the end of the window of that message.
     """
     if told_at is not None and now - told_at < timedelta(hours=hours):
         return None

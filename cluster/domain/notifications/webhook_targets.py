@@ -40,7 +40,7 @@ COMPATIBLE = IPv6Network("::/96")
 
 @dataclass(frozen=True)
 class WebhookTarget:
-    """Where a URL leads, before its host is resolved."""
+    """The place to which a URL leads, before its host is resolved."""
 
     scheme: str
     host: str

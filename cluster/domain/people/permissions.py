@@ -96,7 +96,7 @@ def relation_to_job(to_training: Relation, actor: Actor, job_user_id: int) -> Re
 
 
 def relation_to_owned_object(to_workspace: Relation, actor: Actor, owner_id: int) -> Relation:
-    """For datasets and operations: the member who created it is the owner."""
+    """The relation to a dataset or an operation: the member who created it is the owner."""
     if to_workspace is Relation.MEMBER and actor.user_id == owner_id:
         return Relation.OWNER
     return to_workspace

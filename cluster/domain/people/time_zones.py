@@ -11,7 +11,7 @@ FILES_BESIDE_ZONES = frozenset({"Factory", "localtime", "posixrules"})
 
 @cache
 def zone_names() -> frozenset[str]:
-    """All names that this machine knows; empty if it has no tz database."""
+    """The names of all zones that this machine knows; empty if it has no tz database."""
     return frozenset(available_timezones()) - FILES_BESIDE_ZONES
 
 
@@ -25,7 +25,7 @@ def proposed_zone_names() -> tuple[str, ...]:
 
 
 def find_time_zone(name: str | None) -> ZoneInfo | None:
-    """None for a name that is no zone: browsers and cookies may say anything."""
+    """Returns None if the name is no zone, because browsers and cookies may send any text."""
     return ZoneInfo(name) if name in zone_names() else None
 
 

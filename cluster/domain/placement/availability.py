@@ -97,7 +97,7 @@ class UnitAvailability:
         return least or 0
 
     def longest_free_seconds(self, units: int) -> float:
-        """For how many seconds so many are free from now on; infinite where they are for ever."""
+        """Returns for how many seconds `units` units stay free from now on; infinite if no reservation takes them."""
         if any(promise.begin >= UNKNOWN_END for promise in self.reservations):
             return inf if self.most_units_for(None) >= units else 0.0
         short = (moment for moment, amount in self.levels() if amount < units)
@@ -158,5 +158,5 @@ def _soonest(end: tuple[float, RunningOnNode]) -> tuple[float, bool, int]:
 
 
 def moment_as_datetime(moment: float, zone: datetime) -> datetime | None:
-    """None for a moment that nobody knows; `zone` is any time whose zone the answer has."""
+    """Returns None for an infinite moment, which means unknown. The answer has the time zone of `zone`."""
     return datetime.fromtimestamp(moment, zone.tzinfo) if moment < UNKNOWN_END else None

@@ -19,7 +19,7 @@ class QueuedShapeTotal:
 def measure_line(
     line: Sequence[QueuedShapeTotal], running: Sequence[RunningOnNode], quota: int
 ) -> LineWork | None:
-    """None if the length of any job is unknown, or if a job needs more units than the quota."""
+    """Returns None if the length of any job is unknown, or if a job needs more units than the quota."""
     largest = max((total.units for total in line), default=1)
     is_known = all(total.seconds is not None for total in line) and all(run.ends_at for run in running)
     if largest > quota or not line or not is_known:

@@ -40,9 +40,10 @@ class FreeCapacity:
         """What each workspace may still take of its quota."""
         self.reserved: list[UnitAvailability] = []
         self.earliest_fit: dict[int, list[tuple[float, int, int]]] = {}
-        """By units, a heap of (first moment, size, node): within a look moments only get later.
+        """Number of units → a heap of (first moment, size, node). Within a pass moments only get later.
 
-        Equal moments go to the smaller node, whoever else is there now: a promise stays where it was.
+        At equal moments the smaller node comes first, whoever else runs there, so that a reservation stays where it
+        was.
         """
         self.placeholder_unit_id = 0
 
@@ -66,7 +67,7 @@ class FreeCapacity:
         ]
 
     def choose_nodes(self, units: int, limit: float | None) -> list[NodeUnitCount]:
-        """On which nodes so many are free now, promises kept; empty where they are not."""
+        """Chooses nodes on which `units` units are free now without delaying a reservation; empty if there are none."""
         offers = [
             offer for offer in self.node_offers(limit) if offer.units >= (1 if self.can_spread else units)
         ]
@@ -86,7 +87,7 @@ class FreeCapacity:
         return Placement(head.job_id, tuple(given), passes)
 
     def reserve(self, head: JobToPlace, moment: float, nodes: Sequence[NodeUnitCount]) -> None:
-        """Keeps quota and units for it from a moment on."""
+        """Reserves quota and units for the job from the moment on."""
         rooms = [(self.node_units[node.node_id], count) for node, count in nodes]
         for room, count in (*rooms, (self.share(head.workspace_id), head.units)):
             room.reserve(head.job_id, moment, expected_seconds(head), count)
@@ -99,9 +100,9 @@ class FreeCapacity:
         self.earliest_fit = {}
 
     def advance_to(self, now: datetime, over: Collection[int]) -> None:
-        """At a later moment, at which these jobs have ended.
+        """Moves the capacity to a later moment at which the jobs `over` have ended.
 
-        Which units they had is not looked up: numbers below zero stand for them.
+        It does not look up which units these jobs had: numbers below zero stand for them.
         """
         for workspace_id in self.running_by_workspace:
             self.share(workspace_id)
@@ -122,10 +123,11 @@ class FreeCapacity:
     def earliest_fit_for(
         self, units: int, earliest: float, workspace_id: int | None = None
     ) -> tuple[float, list[NodeUnitCount]]:
-        """When so many are free for good and where, not before `earliest`; infinite where nothing tells it.
+        """Returns the first moment, not before `earliest`, from which so many units stay free, and the nodes;
+        infinite if it is unknown.
 
-        On one node where one is large enough, else on several. A workspace that has to wait for its own runs gets
-        the units that these free, and not some that are free already and that others can use until then.
+        The units are on one node if one is large enough, else on several. A workspace that has to wait for its own
+        runs gets the units that these runs free. Units that are free already stay available to others until then.
         """
         if earliest > self.clock.now:
             freed = self._freed_by_own_runs(units, earliest, workspace_id)
@@ -184,7 +186,9 @@ class FreeCapacity:
         return next((run for run in ends if run.job_id != NO_JOB), None)
 
     def most_units_now(self, head: JobToPlace) -> int | None:
-        """The most with which it would start now; None where even one would not help."""
+        """Returns the largest number of units with which the job would start now; None if even one unit would not
+        help.
+        """
         most = min(self.share(head.workspace_id).most_units_for(head.limit_seconds), head.units - 1)
         if most <= 0:
             return None
@@ -193,7 +197,7 @@ class FreeCapacity:
         return most if most > 0 else None
 
     def longest_free_seconds(self, head: JobToPlace) -> float:
-        """For how many seconds from now on its units are free on one node, within the quota."""
+        """Returns for how many seconds the units of the job stay free on one node from now on, within the quota."""
         lengths = (
             room.longest_free_seconds(head.units)
             for room in self.node_units.values()
@@ -203,7 +207,7 @@ class FreeCapacity:
 
 
 def expected_seconds(head: JobToPlace) -> float | None:
-    """How many seconds it will hold its units, as far as anybody knows."""
+    """Returns how many seconds the job is expected to hold its units: the estimate, or its time limit."""
     return head.limit_seconds if head.seconds is None else head.seconds
 
 

@@ -20,7 +20,9 @@ NodeUnitCount = tuple[NodeUnits, int]
 
 
 def choose_nodes(offers: Sequence[NodeOffer], units: int, spread: bool) -> list[NodeUnitCount]:
-    """All units or nothing; one node where one is enough, else the fewest where a gang may spread."""
+    """Chooses nodes for all units or for none: one node if one is enough, else the fewest nodes if the gang may
+    spread.
+    """
     fitting = [offer for offer in offers if offer.units >= units]
     if fitting:
         return [(min(fitting, key=lambda offer: _rank(offer, units)).node, units)]
@@ -47,7 +49,7 @@ def group_by_island(free: Sequence[int], islands: Mapping[int, str | None]) -> l
 
 
 def choose_units(node: NodeUnits, free: Sequence[int], units: int) -> tuple[int, ...]:
-    """Of the smallest island in which all fit, else of as few islands as possible."""
+    """Chooses units of the smallest island in which all fit, else of as few islands as possible."""
     islands = sorted(group_by_island(free, node.islands), key=len)
     for island in islands:
         if len(island) >= units:
@@ -70,7 +72,7 @@ def choose_several_nodes(offers: Sequence[NodeOffer], units: int) -> list[NodeUn
 
 
 def fewest_nodes(offers: Sequence[NodeOffer], units: int) -> int | None:
-    """How many nodes it takes at least; None where all together are not enough."""
+    """Returns the least number of nodes that the units need; None if all nodes together are not enough."""
     for count, offer in enumerate(sorted(offers, key=lambda offer: -offer.units), start=1):
         units -= offer.units
         if units <= 0:

@@ -24,7 +24,7 @@ AWAY_STATES = (NodeState.UNREACHABLE, NodeState.LOST, NodeState.DRAINING)
 def infeasible_reason(
     head: JobToPlace, nodes: Sequence[NodeUnits], limit: int, spread: bool
 ) -> WaitingReason | None:
-    """None where it could start if nothing else ran; `limit` is its workspace's quota."""
+    """Returns None if the job could start in an idle cluster. `limit` is the quota of its workspace."""
     if not nodes:
         return NoNodes(head.units)
     ready = [node for node in nodes if node.takes_jobs]
@@ -57,7 +57,7 @@ def too_few_units_reason(
 
 
 def group_away_nodes(nodes: Sequence[NodeUnits]) -> Iterator[list[NodeUnits]]:
-    """Those that are away and come back, by what keeps them."""
+    """Groups nodes that are away and expected back by what keeps them away."""
     for state in AWAY_STATES:
         yield [node for node in nodes if node.state is state]
     yield [node for node in nodes if node.kept_out]

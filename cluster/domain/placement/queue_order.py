@@ -18,11 +18,10 @@ def sort_queue(
     quotas: Mapping[int, WorkspaceQuota],
     takes_turn: Callable[[JobToPlace], bool] = is_free_to_start,
 ) -> list[JobToPlace]:
-    """One job of each workspace, then a second one of each, and so on.
+    """Takes one job of each workspace, then a second one of each, and so on.
 
-    First is the workspace whose foremost job has waited longest since it joined the line and since the
-    workspace's last turn. That changes neither when somebody else starts nor when somebody joins later, so
-    the first stays the first until it starts. Who cannot start whoever ends uses up no turn.
+    The first workspace is the one whose foremost job has waited longest since it joined the queue and since the
+    workspace's last turn. That changes neither when somebody else starts nor when the clock moves on.
     """
     lines = group_by_workspace(heads)
     turns: list[tuple[int, tuple[datetime, int, int], JobToPlace]] = []

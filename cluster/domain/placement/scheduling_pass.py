@@ -45,7 +45,7 @@ class SchedulingPass:
     it."""
 
     def __init__(self, table: FreeCapacity, suggests_to: int | None = None) -> None:
-        """`suggests_to`: a workspace of which also the jobs behind others are told what would let them start now."""
+        """`suggests_to` is a workspace of which also the jobs behind others learn what would let them start now."""
         self.capacity = table
         self.suggests_to = suggests_to
         table.clear_reservations()
@@ -180,7 +180,7 @@ def place_jobs(
     spread: bool = False,
     suggests_to: int | None = None,
 ) -> Iterator[PlacementDecision]:
-    """One decision per head, in the true order of the queue; the same input gives the same output.
+    """Yields one decision per job in the order of the queue. The same input gives the same output.
 
     `spread`: the executor can run one job on several nodes.
     """
@@ -202,7 +202,7 @@ class PlacementInput:
     def decide(
         self, heads: Sequence[JobToPlace] | None = None, quotas: Mapping[int, WorkspaceQuota] | None = None
     ) -> list[PlacementDecision]:
-        """`jobs_to_place` and `quotas` instead of the own ones, for a job that is only asked about."""
+        """Decides on the own jobs, or on `heads` with `quotas` for a job that is only previewed."""
         return list(
             place_jobs(
                 self.jobs_to_place if heads is None else heads,
@@ -215,8 +215,9 @@ class PlacementInput:
         )
 
     def decide_line(self, workspace_id: int) -> Iterator[PlacementDecision]:
-        """One decision after the other, so that it can be paused; the workspace's jobs are told what would let them
-        start now, also behind others."""
+        """Yields one decision after the other, so that the caller can pause. All jobs of the workspace learn what
+        would let them start now, also those behind others.
+        """
         return place_jobs(
             self.jobs_to_place,
             self.nodes,

@@ -51,7 +51,7 @@ class StartForecast:
 def forecast_starts(
     board: PlacementInput, workspace_id: int, first: int = MAX_FORECAST_JOBS
 ) -> dict[int, StartForecast]:
-    """By job id, the first so many of a workspace's line whose start can be told."""
+    """Returns job id → forecast for the first `first` jobs of a workspace's line whose start can be told."""
     steps = forecast_in_steps(board, workspace_id, first)
     while True:
         try:

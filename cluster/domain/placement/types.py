@@ -29,16 +29,18 @@ class JobToPlace:
     """Lower goes first among equal priorities."""
     blocked_by: WaitingReason | None = None
     seconds: float | None = None
-    """How long it is expected to hold its units, from its time limit or from earlier runs. None: unknown."""
+    """The seconds for which it is expected to hold its units, from its time limit or from earlier runs. None:
+    unknown.
+    """
     limit_seconds: float | None = None
-    """After so many seconds it is made to end, grace included. None: it may run for ever.
+    """The seconds after which it is made to end, grace included. None: it may run for ever.
 
-    Only this lets it pass a job whose start is promised: an expectation is no promise.
+    Only this limit lets it start before a job with a reservation: an expectation is not certain.
     """
     since: datetime | None = None
     """When it joined the line: submitted, or came back into it. None: before all others."""
     estimate_source: EstimateSource | None = None
-    """Where `seconds` comes from."""
+    """The origin of `seconds`."""
     shortest_seconds: float | None = None
     """Seconds of the shortest and the longest earlier run, where there were several."""
     longest_seconds: float | None = None
@@ -60,7 +62,7 @@ class NodeUnits:
     fabric: str | None = None
     """Nodes with the same word reach each other over one InfiniBand fabric."""
     islands: Mapping[int, str | None] = field(default_factory=dict)
-    """By unit id: units with the same word reach each other over one NVLink or PCIe switch."""
+    """Unit id → island. Units of one island reach each other over one NVLink or PCIe switch."""
     since: datetime | None = None
     """Since when it is in its state, where that is known."""
     kept_out: Mapping[str, Any] | None = None
@@ -81,7 +83,7 @@ class WorkspaceQuota:
     """When one of its jobs was given units last without `is_backfill`: it has had its turn, and goes behind
     those who wait."""
     last_turn_attempt_id: int = 0
-    """That attempt's id: tells two turns of the same moment apart."""
+    """The id of that attempt. It tells two turns of the same moment apart."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class RunningOnNode:
     latest_at: datetime | None = None
     """Its time limit ends it then at the latest, or earlier runs were as long as this."""
     source: EstimateSource | None = None
-    """Where `ends_at` comes from."""
+    """The origin of `ends_at`."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,9 @@ class Placement:
     job_id: int
     nodes: tuple[tuple[int, tuple[int, ...]], ...]
     is_backfill: bool = False
-    """It passed the foremost job of its workspace without delaying it: that was not the workspace's turn."""
+    """The job passed the foremost job of its workspace without delaying it, so it has not used up the workspace's
+    turn.
+    """
 
     @property
     def node_id(self) -> int:
@@ -120,7 +124,7 @@ class Placement:
 
     @property
     def unit_ids(self) -> tuple[int, ...]:
-        """On all nodes."""
+        """The units of all nodes."""
         return tuple(unit for _, units in self.nodes for unit in units)
 
 

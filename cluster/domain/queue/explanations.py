@@ -44,12 +44,12 @@ class WaitingExplanation:
 
     @property
     def helps_units(self) -> int | None:
-        """With so many units it would start now."""
+        """The number of units with which it would start now."""
         return self.data.get("helps_units")
 
     @property
     def helps_seconds(self) -> int | None:
-        """With this time limit it would start now."""
+        """The time limit in seconds with which it would start now."""
         return self.data.get("helps_seconds")
 
     def moment(self, name: str) -> datetime | None:

@@ -16,7 +16,7 @@ class LineWork:
     quota: int
     jobs: int
     unit_seconds: float
-    """Of all jobs of the line."""
+    """The sum over all jobs of the line."""
     largest: int
     """Units of the largest job of the line."""
     longest: float

@@ -1,4 +1,6 @@
-"""What the scheduler says of the queue as a whole: its order, and what keeps jobs of which no row is written."""
+"""The state of the queue as a whole, written by the scheduler: its order, and what keeps jobs that have no row of
+their own.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -26,27 +28,27 @@ class QueueOverview:
     order: Sequence[int] = ()
     """The heads of all lines in the order of their turns."""
     fronts: Mapping[int, int] = field(default_factory=dict)
-    """By workspace: the job that starts next."""
+    """Workspace id → the job that starts next."""
     reasons_of_heads: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """Heads that units alone keep, by the code of their reason, in the order of their turns."""
     workspaces: Mapping[int, WaitingExplanation] = field(default_factory=dict)
-    """What keeps all jobs of a workspace: its term."""
+    """Workspace id → what keeps all of its jobs, such as a term that has not begun."""
     datasets: Mapping[int, WaitingExplanation] = field(default_factory=dict)
     """Datasets that are not ready and for which jobs wait."""
     everybody: WaitingExplanation | None = None
-    """What keeps all jobs: the environment or a disk."""
+    """The reason that keeps the jobs of all workspaces, such as a missing environment or a full disk."""
     full_sweeps: Mapping[int, WaitingExplanation] = field(default_factory=dict)
     backed_off: Sequence[int] = ()
     """Jobs that are tried again after a pause."""
     lines: Mapping[int, LineWork] = field(default_factory=dict)
-    """By workspace, where the lengths of all its jobs are known."""
+    """Workspace id → the work of its line, if the lengths of all jobs are known."""
     largest_free_block: FreeBlock | None = None
-    """Where the largest job could start now; None where nothing is free."""
+    """The place where the largest job could start now; None if nothing is free."""
 
     def shared_reason(
         self, workspace_id: int, dataset_id: int | None, sweep_id: int | None
     ) -> WaitingExplanation | None:
-        """What keeps such a job whatever its place in the line is."""
+        """Returns the reason that keeps such a job regardless of its place in the line."""
         return (
             self.workspaces.get(workspace_id)
             or self.datasets.get(dataset_id or 0)

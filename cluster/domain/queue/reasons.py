@@ -12,7 +12,7 @@ from cluster.domain.states import UnitKind
 
 @dataclass(frozen=True)
 class NotEnoughUnits:
-    """All units of the job must be on one node; `free` is what the emptiest one has now."""
+    """All units of the job must be on one node. `free` is the number on the node that has most of them free now."""
 
     code: ClassVar[str] = "waiting.not_enough_units"
     needed: int
@@ -36,7 +36,7 @@ class NotEnoughUnitsTogether:
 
 @dataclass(frozen=True)
 class ClusterTooSmall:
-    """All nodes that are there have too few working units, even when nothing runs."""
+    """All nodes together have too few working units, even when nothing runs."""
 
     code: ClassVar[str] = "waiting.cluster_too_small"
     needed: int
@@ -271,7 +271,7 @@ class RetryAfterFailure:
 
 @dataclass(frozen=True)
 class NotYetExamined:
-    """Nobody has looked at it yet; lasts for one turn of the scheduler."""
+    """No pass has examined the job yet. The reason lasts for one pass."""
 
     code: ClassVar[str] = "waiting.submitted"
 

@@ -24,16 +24,16 @@ def is_interrupted_early(end_code: str | None, lasted: timedelta) -> bool:
 
 
 def backoff_after(in_a_row: int) -> timedelta:
-    """None after the first time, for nodes do restart; then 1 s, 2 s, 4 s and so on."""
+    """Returns no pause after the first interruption, because nodes do restart; then 1 s, 2 s, 4 s and so on."""
     if in_a_row < 2:
         return timedelta(0)
     return min(timedelta(seconds=2 ** min(in_a_row - 2, 30)), LONGEST_BACKOFF)
 
 
 def parse_backoff(code: str | None, data: Mapping[str, Any] | None, now: datetime) -> RetryBackoff | None:
-    """What a row keeps of a pause; None where there is none, or where it is over.
+    """Returns the reason of a pause as rows keep it; None if there is no pause or it is over.
 
-    After a clock was set back it is over too, where it would be longer than any pause is.
+    After a clock was set back, a pause that would be longer than the longest possible one counts as over.
     """
     if code != RetryBackoff.code or data is None:
         return None

@@ -8,19 +8,19 @@ from cluster.domain.states import UnitKind
 
 
 class EstimateSource(StrEnum):
-    """Where an expected end comes from."""
+    """The origin of an expected end."""
 
     TIME_LIMITS = "time_limits"
     HISTORY = "history"
     PROGRESS = "progress"
-    """Of the running jobs, as they say themselves."""
+    """The running jobs report it themselves."""
     TOTALS = "totals"
-    """Of a workspace's whole queue, divided by what it may use: said as a range."""
+    """The work of a workspace's whole queue is divided by the units that it may use. The result is a range."""
 
 
 @dataclass(frozen=True)
 class StartEstimate:
-    """What is known about the start: who is ahead, what frees the units and when, what would help."""
+    """The facts about a job's start: who is ahead, what frees the units and when, what would help."""
 
     ahead: int = 0
     """Jobs of the workspace that come before it, at most MAX_AHEAD_COUNTED."""
@@ -31,16 +31,16 @@ class StartEstimate:
     """The likeliest moment; None: not known."""
     starts_on_node: str | None = None
     helps_units: int | None = None
-    """With this many units it would start now."""
+    """The number of units with which it would start now."""
     earliest_at: datetime | None = None
     latest_at: datetime | None = None
     source: EstimateSource | None = None
     helps_seconds: int | None = None
-    """With this time limit it would start now, because it would be over before it is in the way."""
+    """The time limit in seconds with which it would start now, because it would end before the reserved moment."""
     is_more_ahead: bool = False
     """There are more than `ahead`."""
     kind: UnitKind | None = None
-    """Of `helps_units`, if there are any."""
+    """The kind of `helps_units`."""
 
 
 MAX_AHEAD_COUNTED = 1000
@@ -51,5 +51,5 @@ UNKNOWN_START = StartEstimate()
 
 
 def with_jobs_ahead(outlook: StartEstimate, ahead: int) -> StartEstimate:
-    """With the jobs ahead as the rows count them; the count may stop at MAX_AHEAD_COUNTED + 1."""
+    """Returns the estimate with the number of jobs ahead from the rows. The count may stop at MAX_AHEAD_COUNTED + 1."""
     return replace(outlook, ahead=min(ahead, MAX_AHEAD_COUNTED), is_more_ahead=ahead > MAX_AHEAD_COUNTED)

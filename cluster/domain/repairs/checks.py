@@ -41,7 +41,7 @@ def backup_restored(check: RepairCheck, facts: CheckFacts, since: datetime) -> C
 
 
 def services_running(check: RepairCheck, facts: CheckFacts, since: datetime) -> CheckResult:
-    """With `restarted` they must have started after `since`."""
+    """If `restarted` is set, the services must have started after `since`."""
     services = facts.services or {}
     names = [str(name) for name in check.options["services"]]
     missing = [name for name in names if services.get(name) is None]

@@ -29,7 +29,7 @@ class RepairVerdict(StrEnum):
     NOT_VERIFIED = "not_verified"
     CANCELLED = "cancelled"
     BROKEN = "broken"
-    """It could not run: no Ansible, a changed playbook, or a process that disappeared."""
+    """The repair could not run: no Ansible, a changed playbook, or a process that disappeared."""
     DRY_RUN = "looked_ahead"
     """Nothing was changed, so nothing was verified. Its tasks say what they would change."""
 
@@ -115,9 +115,7 @@ def record_host_result(
 
 
 def error_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """For a task with a loop: the errors of each failed item, because the task itself only
-    says that all were done.
-    """
+    """Returns the errors of each failed item of a loop, because the task itself only says that all items were done."""
     parts = result.get("results")
     for part in parts if isinstance(parts, list) else ():
         if part.get("failed") or part.get("unreachable"):

@@ -41,7 +41,7 @@ def check_storage_room(storage: WorkspaceStorage, field: str, needed: int = 0) -
 
 
 def check_storage_limit(limit: int | None, field: str = "limit") -> int | None:
-    """None takes the limit away. Raises Refused on `field`."""
+    """Returns the limit, where None means no limit. Raises Refused on `field`."""
     if limit is not None and not SMALLEST_LIMIT <= limit <= LARGEST_LIMIT:
         raise Refused(field, "storage.limit_out_of_range", least=SMALLEST_LIMIT, most=LARGEST_LIMIT)
     return limit

@@ -70,7 +70,7 @@ class ArchiveChecker:
     _known: dict[int, int] = field(default_factory=dict)
     """Maps the hash of the lower-case path to the hash of the path as written, doubled, odd for a folder."""
     _bad_names: dict[str, Refused] = field(default_factory=dict)
-    """By the name, which may be that of a folder with many files."""
+    """Name → its refusal. The name may be that of a folder with many files."""
 
     def check(self, entry: ArchiveEntry) -> str:
         """The normalised path of the entry below the dataset's folder. It is "" for the folder itself."""

@@ -31,7 +31,7 @@ class SweepJobResult:
 
 
 def sweep_headline(entries: Iterable[SweepJobResult]) -> HeadlineMetric | None:
-    """That of a job whose headline metric most of them have: it says what is compared and how."""
+    """The headline metric that most of the jobs have: it says what is compared and how."""
     known = [entry.headline for entry in entries if entry.headline is not None]
     if not known:
         return None

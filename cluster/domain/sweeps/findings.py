@@ -13,7 +13,7 @@ from cluster.domain.sweeps.comparison import SweepJobResult, is_low_first
 from cluster.domain.sweeps.plan import SweepPlan
 
 MAX_VALUES = 12
-"""Of a parameter with more values nothing is said."""
+"""Parameters with more values are left out."""
 NOTICEABLE_SPEED = 0.1
 NEARLY_AS_GOOD = 0.01
 """Relative to the best."""
@@ -41,7 +41,7 @@ class MeasuredJob:
 def list_findings(
     entries: Sequence[SweepJobResult], plan: SweepPlan, metric: str, headline: HeadlineMetric | None = None
 ) -> list[SweepFinding]:
-    """Only jobs that have finished count, except for NaN."""
+    """Lists what the finished jobs show. NaN losses count for all jobs."""
     sign = -1 if is_low_first(metric, headline) else 1
     jobs = [
         MeasuredJob(plan.row(entry.number), sign * value, entry.seconds)

@@ -82,7 +82,7 @@ class SweepPlan:
         return {name: found[name] for name in self.values}
 
     def rows(self) -> Iterator[dict[str, VariableValue]]:
-        """All of them, in the order of the jobs."""
+        """The values of all jobs in their order."""
         if self.kind is SweepKind.GRID:
             together: Iterator[tuple[VariableValue, ...]] = product(*self.values.values())
         else:

@@ -78,7 +78,9 @@ def system_workload_alerts(standing: KubernetesStatus) -> Iterator[Alert]:
 
 
 def certificate_alerts(nodes: Collection[NodeSummary], now: datetime) -> Iterator[Alert]:
-    """As the agents of the masters read them, also while Kubernetes itself is silent."""
+    """Alerts of certificates that end soon. The masters' agents report them, also while Kubernetes itself does not
+    answer.
+    """
     for node in nodes:
         soonest = soonest_certificate_end(node.facts, now)
         if soonest is None or soonest[1] >= CERTIFICATES_SOON_DAYS:

@@ -92,7 +92,7 @@ def load_waiting_notifications(session: Session, notices: Sequence[Notification]
 
 
 def read_channel_errors(cluster: Cluster) -> dict[NotificationChannel, str]:
-    """By channel, the newest error of a notification that waits or was given up recently."""
+    """Returns channel → the newest error of a notification that waits or was given up recently."""
     query = select(Notification.channel, Notification.error).where(has_failed_lately(cluster.clock()))
     with cluster.store.read() as session:
         rows = session.execute(query.order_by(Notification.id))

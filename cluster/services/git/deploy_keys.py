@@ -10,7 +10,7 @@ COMMENT = "groundcrew"
 
 @dataclass(frozen=True)
 class DeployKey:
-    """Both halves in OpenSSH's text form; the public one is what the repository's page is given."""
+    """Both halves of a key in OpenSSH's text form. A person adds the public one to the repository."""
 
     private: str
     public: str

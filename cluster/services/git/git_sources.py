@@ -119,7 +119,7 @@ def set_credential(cluster: Cluster, row: GitSource, choice: GitSourceChoice, ta
 
 
 def choose_key(choice: GitSourceChoice, may_keep: bool) -> DeployKey | None:
-    """None: the key that is there stays."""
+    """Returns the entered key or a new one; None if the stored key stays."""
     if choice.private_key.strip():
         return read_deploy_key(choice.private_key)
     return None if may_keep and not choice.makes_new_key else make_deploy_key()

@@ -26,7 +26,9 @@ def read_torch_is_missing(cluster: Cluster) -> bool:
 
 
 def read_libraries(cluster: Cluster, session: Session) -> Sequence[str]:
-    """Of the environment, or of all default images together; none for an image that the site has named."""
+    """Lists the libraries of the environment, or of all default images together. An image that the site has named has
+    none.
+    """
     if cluster.settings.executor.capabilities.has_environment_in_image:
         if cluster.settings.kubernetes_image:
             return []

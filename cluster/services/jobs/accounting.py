@@ -28,7 +28,7 @@ class MonthlyUsage:
     user_id: int
     user: str
     jobs: int
-    """That held units in this month."""
+    """The number of jobs that held units in this month."""
     finished: int
     failed: int
     stopped: int
@@ -105,7 +105,7 @@ def select_visible_usage(
 
 
 def read_first_month(cluster: Cluster) -> accounting.CalendarMonth:
-    """In which units were held for the first time; this month where they never were."""
+    """Returns the month in which units were held for the first time, or this month if they never were."""
     query = select(Allocation.begun_at).order_by(Allocation.id).limit(1)
     with cluster.store.read() as session:
         begun_at = session.scalar(query)

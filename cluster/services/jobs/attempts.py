@@ -239,11 +239,11 @@ def record_interruption(
     truth: ExitRecord | None = None,
     resume: ResumePoint | None = None,
 ) -> bool:
-    """It ended for no fault of the job, which waits again, or is stopped where somebody wanted that.
+    """The attempt ended through no fault of the job. The job waits again, or is stopped if a person has asked for
+    that.
 
-    What is interrupted as soon as it begins waits longer each time, and has failed at last.
-
-    Ended attempts are fenced: whatever comes from them later changes nothing.
+    A job that is interrupted as soon as it begins waits longer each time and fails in the end. Ended attempts are
+    fenced: whatever they report later changes nothing.
     """
     now = cluster.clock()
     with cluster.store.write() as session:
@@ -372,7 +372,7 @@ def sum_job_usage(job: Job, attempts: list[Attempt]) -> None:
 
 
 def sum_known(parts: list[float | None]) -> float | None:
-    """None where nothing was measured; what one attempt lacks is left out."""
+    """Adds what was measured and leaves out attempts without a value. None if nothing was measured."""
     known = [part for part in parts if part is not None]
     return sum(known) if known else None
 

@@ -32,7 +32,9 @@ class ChosenJob:
 
 
 def read_chosen_jobs(cluster: Cluster, actor: Actor, job_ids: Collection[int]) -> list[ChosenJob]:
-    """In the order of their ids. Raises NotFound for one that the person may not see, Refused for none or too many."""
+    """Reads the jobs in the order of their ids. Raises NotFound for one that the person may not see, Refused for none
+    or too many.
+    """
     with cluster.store.read() as session:
         jobs = load_chosen(session, actor, job_ids)
         tags = read_tags(session, job_ids)

@@ -45,7 +45,9 @@ def find_continue_point(cluster: Cluster, job: Job) -> ResumePoint | None:
 
 
 def read_continuation(cluster: Cluster, actor: Actor, job_id: int, name: str = "") -> Continuation:
-    """Whoever sees a job may read its checkpoints. Raises NotFound, Gone, Conflict, and Refused on `continue_from`."""
+    """Reads what the form proposes: people who see a job may read its checkpoints. Raises NotFound, Gone, Conflict,
+    and Refused on `continue_from`.
+    """
     job = read_job(cluster, actor, job_id)
     if job.state not in CONTINUABLE_STATES:
         raise Conflict("job.not_continuable", id=job.id, state=job.state.value)

@@ -77,7 +77,7 @@ NODE_SIGNAL_COLUMNS = (
     Node.lost_at,
     Node.booted_at,
 )
-"""Without their facts, which are large and belong to the pages."""
+"""The columns of a node without its facts, which are large and which only pages need."""
 LIVE_ATTEMPTS = (
     select(*ATTEMPT_COLUMNS)
     .join(Job, Job.id == Attempt.job_id)
@@ -97,7 +97,7 @@ SOME_ATTEMPT_NODES = ATTEMPT_NODES.where(Allocation.attempt_id.in_(bindparam("id
 
 
 def list_live_attempts(cluster: Cluster, only: Collection[int] | None = None) -> list[LiveAttempt]:
-    """In the order in which they were made; `only` of these attempts, where it is given."""
+    """Lists live attempts in the order in which they were made; of the attempts `only` if it is given."""
     now = cluster.clock()
     with cluster.store.read() as session:
         if only is None:

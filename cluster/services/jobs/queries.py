@@ -79,7 +79,7 @@ class JobLine(NamedTuple):
     """Its tags, joined by commas."""
     note: str | None
     progress: float | None
-    """Of its newest attempt, as is the next one."""
+    """The progress of its newest attempt. The next field is also of that attempt."""
     expected_end_at: datetime | None
 
     @property
@@ -136,7 +136,7 @@ def with_names(query: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
 def load_job_lines(
     session: Session, actor: Actor, ids: Collection[int]
 ) -> tuple[dict[int, JobLine], set[int]]:
-    """All of them, and the ids of those that the person may see."""
+    """Loads the jobs as lines, and the ids of those that the person may see."""
     if not ids:
         return {}, set()
     rows, seen = {}, set()
@@ -157,7 +157,7 @@ LINES_BY_ID = ReaderStatement(select_lines_by_id)
 
 
 def load_whole_job(session: Session, job_id: int) -> Job:
-    """With all that belongs to it but its attempts and its history."""
+    """Loads the job with everything that belongs to it except its attempts and its history."""
     return session.execute(select(Job).where(Job.id == job_id).options(*JOB_LOADS)).scalar_one()
 
 
@@ -168,7 +168,7 @@ def filter_ids_of_user(session: Session, actor: Actor, ids: Collection[int], use
 
 
 def load_job(session: Session, actor: Actor, job_id: int) -> Job:
-    """With everything that its page shows. Raises NotFound where the person may not see it."""
+    """Loads the job with everything that its page shows. Raises NotFound if the person may not see it."""
     job = WHOLE_JOB.execute(session, actor, job_id=job_id).scalar()
     if job is None:
         raise NotFound("job", job_id)
@@ -195,9 +195,10 @@ def read_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
 
 
 def read_newest_attempts(cluster: Cluster, actor: Actor, job_ids: Collection[int]) -> dict[int, JobAttempt]:
-    """By job, without the jobs that the person may not see: `read_job` decides the same, and loads a whole page.
+    """Returns job id → newest attempt, without the jobs that the person may not see.
 
-    One statement of columns, for what asks every few seconds.
+    It decides by the same rule as `read_job`, which loads a whole page. This is one statement of columns for callers
+    that ask every few seconds.
     """
     if not job_ids:
         return {}
@@ -209,7 +210,9 @@ def read_newest_attempts(cluster: Cluster, actor: Actor, job_ids: Collection[int
 
 @cache
 def newest_attempts_query(is_administrator: bool) -> Select[int, int, int]:
-    """Of the jobs `job_ids`, as far as `viewer_id` may see them (parameters): it takes longer to make than to run."""
+    """The statement for the jobs `job_ids` that `viewer_id` may see; both are parameters. It is kept because building
+    it takes longer than running it.
+    """
     viewer_id: Any = bindparam("viewer_id", type_=Integer)
     number = select(func.max(Attempt.number)).where(Attempt.job_id == Job.id).scalar_subquery()
     return select(Job.id, Job.workspace_id, func.coalesce(number, 0)).where(

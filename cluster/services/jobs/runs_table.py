@@ -40,7 +40,7 @@ class JobOrder(StrEnum):
     """The best headline metric first; jobs without one are left out."""
     WORST = "worst"
     ENDED = "ended"
-    """Those that ended last come first; jobs that have not ended are left out."""
+    """The jobs that ended last come first; jobs that have not ended are left out."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def list_runs(
 def list_run_records(
     cluster: Cluster, actor: Actor, wanted: JobFilter, order: JobOrder, after_id: int | None, limit: int
 ) -> list[JobRecord]:
-    """As `list_runs`, with what REST says of a job."""
+    """Lists the same jobs as `list_runs` with the fields of the REST answer."""
     rows = read_rows(cluster, RUN_RECORDS, actor, wanted, order, after_id, limit)
     return [JobRecord(*row) for row in rows]
 

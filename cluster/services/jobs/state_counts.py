@@ -52,8 +52,9 @@ def has_state(state: JobState) -> ColumnElement[bool]:
 
 
 def visible_jobs_in_state(actor: Actor, state: JobState) -> list[Select[Any]]:
-    """For users other than administrators only their own workspaces are read: the jobs that wait and the held jobs of
-    each have an index. Of the other states there are few jobs.
+    """Queries for users other than administrators read their own workspaces alone.
+
+    The waiting and the held jobs of each workspace have an index; of the other states there are few jobs.
     """
     some = select(Job.id).where(has_state(state))
     if actor.is_administrator:

@@ -38,7 +38,7 @@ def stop_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
 
 
 def request_stop(session: Session, actor: Actor, job: Job, now: datetime) -> None:
-    """Of a job that has not ended, whose row is locked. A second wish changes nothing."""
+    """Requests the stop of a job that has not ended and whose row is locked. A second request changes nothing."""
     if job.desired is DesiredState.STOP:
         return
     job.desired = DesiredState.STOP

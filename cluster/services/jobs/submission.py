@@ -296,7 +296,7 @@ def read_largest_node(session: Session) -> tuple[UnitKind, int | None]:
 
 
 def read_node_memories(session: Session, kind: UnitKind) -> list[NodeMemory]:
-    """Of all nodes with such units, those without a report of their memory left out."""
+    """Reads the memory of all nodes with such units; nodes without a report of their memory are left out."""
     query = (
         select(Node.facts, func.count(Unit.id))
         .join(Unit)

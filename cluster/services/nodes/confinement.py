@@ -14,7 +14,9 @@ CONFINEMENT_FACT = "confinement"
 
 
 def load_confinement_features(session: Session) -> dict[str, Mapping[str, Any]]:
-    """By node; a node is missing if jobs are not processes of it, or nobody has asked it yet."""
+    """Returns node name → its features. A node is missing if jobs are not its own processes, or if it has not
+    reported them yet.
+    """
     return read_fact(session, CONFINEMENT_FACT, parse_confinement_features) or {}
 
 

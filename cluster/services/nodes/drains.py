@@ -117,7 +117,9 @@ def list_jobs_on_node(session: Session, actor: Actor, node_id: int, now: datetim
 
 
 def largest_other_node(session: Session, node_id: int) -> int:
-    """By working units; nodes that are drained as well, or lost, will not take anybody."""
+    """Returns the most working units of another node. Nodes that are drained or lost as well do not count, because
+    they take no job.
+    """
     count = func.count(Unit.id)
     query = (
         select(count)
@@ -142,7 +144,7 @@ def count_units_of_node(session: Session, node_id: int) -> int:
 
 
 def find_jobs_too_large(session: Session, elsewhere: int, here: int) -> list[int]:
-    """By the index of shapes, which begin with their units; held jobs are left out."""
+    """Finds jobs by the index of shapes, which begin with their units; held jobs are left out."""
     if here <= elsewhere:
         return []
     lines = session.scalars(select(WORKSPACES.c.id)).all()

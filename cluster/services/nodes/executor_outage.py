@@ -25,7 +25,7 @@ class ExecutorOutage:
 
 
 def read_executor_outage(cluster: Cluster) -> ExecutorOutage | None:
-    """None while it answers."""
+    """Returns None while the executor answers."""
     with cluster.store.read() as session:
         return read_fact(session, EXECUTOR_OUTAGE_FACT, parse_executor_outage)
 

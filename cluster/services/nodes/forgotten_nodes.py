@@ -35,7 +35,7 @@ def forget_node(cluster: Cluster, actor: Actor, node_id: int, is_stopped: bool =
 
 
 def forget_node_by_name(cluster: Cluster, actor: Actor, name: str, is_stopped: bool = False) -> bool:
-    """As `forget_node`. Returns whether there is such a node."""
+    """Does what `forget_node` does. Returns whether there is such a node."""
     with cluster.store.read() as session:
         node_id = session.scalar(select(Node.id).where(Node.name == name, IS_NODE_KNOWN))
     if node_id is None:

@@ -125,17 +125,17 @@ class NodeSummary:
 
     @property
     def job_ids(self) -> list[int]:
-        """Who holds units there."""
+        """The jobs that hold units of the node."""
         return sorted({group.job_id for group in self.groups if group.job_id is not None})
 
     @property
     def kind(self) -> UnitKind:
-        """Of its first unit; a node has units of one kind."""
+        """The kind of its first unit; a node has units of one kind."""
         return self.groups[0].kind if self.groups else UnitKind.GPU
 
     @property
     def model(self) -> str:
-        """Of its first unit; empty where units have none."""
+        """The model of its first unit; empty if units have none."""
         return self.groups[0].model if self.groups else ""
 
     @cached_property
@@ -168,7 +168,7 @@ class NodeView(NodeSummary):
 
 
 def list_nodes(cluster: Cluster, actor: Actor) -> list[NodeView]:
-    """All nodes by name with each of their units; everybody sees what is taken, not by whom."""
+    """Lists all nodes by name with each of their units. Everybody sees which units are taken, but not by whom."""
     return read_node_views(cluster, actor)
 
 
@@ -182,7 +182,7 @@ def read_node(cluster: Cluster, actor: Actor, node_id: int) -> NodeView:
 def read_node_views(
     cluster: Cluster, actor: Actor, condition: ColumnElement[bool] | None = None
 ) -> list[NodeView]:
-    """All nodes, or those for which the condition holds."""
+    """Reads all nodes, or those for which the condition holds."""
     query = NODES.order_by(Node.name)
     with cluster.store.read() as session:
         nodes = session.execute(query if condition is None else query.where(condition)).all()
@@ -283,7 +283,7 @@ class NodeNameAndState:
 
 
 def list_node_states(cluster: Cluster) -> list[NodeNameAndState]:
-    """All nodes by name, without facts, units and holders."""
+    """Lists all nodes by name, without facts, units and holders."""
     signals = (Node.heartbeat_at, Node.has_executor, Node.draining_since, Node.lost_at, Node.booted_at)
     query = select(Node.id, Node.name, *signals).where(IS_NODE_KNOWN).order_by(Node.name)
     now = cluster.clock()
@@ -293,7 +293,7 @@ def list_node_states(cluster: Cluster) -> list[NodeNameAndState]:
 
 
 def find_node_ids(cluster: Cluster, names: Collection[str]) -> dict[str, int]:
-    """By the name in lower case, as Kubernetes writes it; names that no node has are left out."""
+    """Returns name in lower case, as Kubernetes writes it → id. Names that no node has are left out."""
     if not names:
         return {}
     lower_name = func.lower(Node.name)

@@ -30,7 +30,7 @@ LIST_ORDER = (NodeState.LOST, NodeState.UNREACHABLE, NodeState.DRAINING, NodeSta
 
 
 def list_node_summaries(cluster: Cluster) -> list[NodeSummary]:
-    """All nodes by name."""
+    """Lists all nodes by name."""
     with cluster.store.read() as session:
         nodes = [NodeColumns(*row) for row in session.execute(NODES.order_by(Node.name))]
         groups = read_all_unit_groups(session)
@@ -39,7 +39,7 @@ def list_node_summaries(cluster: Cluster) -> list[NodeSummary]:
 
 
 def list_troubled_nodes(cluster: Cluster) -> list[NodeSummary]:
-    """Those of which there are alerts, by name; the other nodes are not read."""
+    """Lists the nodes that have alerts, by name. It does not read the other nodes."""
     condition = is_troubled(cluster.clock())
     with cluster.store.read() as session:
         nodes = [NodeColumns(*row) for row in session.execute(NODES.where(condition).order_by(Node.name))]
@@ -117,7 +117,9 @@ def build_summaries(
 def read_unit_groups(
     session: Session, node_ids: Sequence[int] | Select[int]
 ) -> defaultdict[int, list[UnitGroup]]:
-    """By node, in the order of their first units. Units that are gone and that nobody holds are left out."""
+    """Returns node id → its groups in the order of their first units. Units that are gone and that nobody holds are
+    left out.
+    """
     columns = (Unit.node_id, Unit.state, Unit.kind, Unit.model, Unit.simulated, Attempt.job_id)
     query: Select[*tuple[Any, ...]] = (
         select(*columns, func.count())

@@ -82,7 +82,7 @@ def read_cluster_totals(cluster: Cluster, actor: Actor) -> ClusterTotals:
 
 
 def read_totals_of_everybody(cluster: Cluster) -> ClusterTotals:
-    """With the workspaces of all jobs: only for what `hide_workspaces` returns."""
+    """Reads the totals with the workspaces of all jobs. Callers show only what `hide_workspaces` leaves of them."""
     now = cluster.clock()
     with cluster.store.read() as session:
         kept_out = is_kept_out(load_kubernetes_status(session), now)
@@ -226,7 +226,7 @@ class NodeUse(NamedTuple):
 
 
 def list_node_uses(cluster: Cluster, node_filter: NodeFilter, limit: int) -> list[NodeUse]:
-    """By name."""
+    """Lists the nodes by name."""
     now = cluster.clock()
 
     def count_if(condition: ColumnElement[bool]) -> ColumnElement[int]:

@@ -121,7 +121,7 @@ def write_choices(
 
 @dataclass(frozen=True)
 class PersonalWebhook:
-    """Where a person's messages go, and in which language."""
+    """The address to which a person's messages go, and their language."""
 
     url: str
     host: str
@@ -130,7 +130,7 @@ class PersonalWebhook:
 
 
 def find_webhook(cluster: Cluster, user_id: int | None) -> PersonalWebhook | None:
-    """None if the person is gone, has no webhook, or names a host that is not allowed any more."""
+    """Returns None if the person is gone, has no webhook, or names a host that is not allowed any more."""
     with cluster.store.read() as session:
         row = session.get(NotificationChoice, user_id, options=[joinedload(NotificationChoice.user)])
     if row is None or not row.webhook_url or row.user.state is not UserState.ACTIVE:

@@ -39,7 +39,7 @@ def write_sweep_event(session: Session, sweep: Sweep, now: datetime) -> None:
 
 
 def read_kinds(session: Session, user_ids: Collection[int]) -> dict[int, frozenset[NotificationKind]]:
-    """By person who chose something."""
+    """Returns user id → the chosen kinds, for people who chose something."""
     if not user_ids:
         return {}
     rows = session.execute(KINDS_OF_PEOPLE, {"ids": list(user_ids)})
@@ -47,7 +47,7 @@ def read_kinds(session: Session, user_ids: Collection[int]) -> dict[int, frozens
 
 
 def job_end_row(job: Job, kinds: Collection[NotificationKind], now: datetime) -> dict[str, Any] | None:
-    """None if the person does not want to be told."""
+    """Returns None if the person has not chosen to be told of this end."""
     if job.sweep_id is not None:
         return sweep_row(job.sweep_id, job.user_id, now) if JOB_ENDS.intersection(kinds) else None
     kind = kind_of_job_end(job.state, job.user_id, job.stopped_by)

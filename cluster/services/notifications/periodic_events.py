@@ -76,7 +76,9 @@ def find_long_waits(session: Session, choice: NotificationChoice, now: datetime)
 
 
 def read_waiting_reason(session: Session, job: Job) -> list[list[Any]]:
-    """As the scheduler wrote it; nothing for a job behind others, whose number is counted when somebody asks."""
+    """Reads the reason that the scheduler wrote. A job behind others has none, because their number is counted on
+    request.
+    """
     written = session.get(QueueExplanation, job.id)
     if written is None or written.fence != job.fence or written.code == AheadInQueue.code:
         return []
@@ -84,7 +86,9 @@ def read_waiting_reason(session: Session, job: Job) -> list[list[Any]]:
 
 
 def is_in_window(user_id: int, window: WaitWindow) -> tuple[ColumnElement[bool], ...]:
-    """Of a sweep the first job stands for the others, which wait for each other."""
+    """Conditions for jobs that the message is about. Of a sweep only the first job counts, because the others wait
+    for each other.
+    """
     since = waiting_since()
     conditions: tuple[ColumnElement[bool], ...] = (
         Job.user_id == user_id,

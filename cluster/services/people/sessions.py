@@ -126,7 +126,7 @@ def add_session(
 
 @dataclass(frozen=True)
 class SessionPerson:
-    """Who is signed in: the columns of session and person that every request needs."""
+    """The signed-in person: the columns of session and person that every request needs."""
 
     session_id: int
     seen_at: datetime
@@ -176,7 +176,9 @@ def find_session(cluster: Cluster, token: str) -> SignInSession | None:
 
 
 def read_signed_in_people(cluster: Cluster, tokens: Collection[str]) -> dict[str, SignedInPerson]:
-    """By token, those whose session lives: `find_session` decides the same. One statement of columns for all."""
+    """Returns token → person for the sessions that have not ended, by the same rule as `find_session`. It takes one
+    statement for all tokens.
+    """
     token_by_digest = {secret_digest(token): token for token in tokens}
     query = (
         select(SignInSession.token_hash, User.id, User.name, User.role, User.language)

@@ -182,7 +182,7 @@ def change_role(cluster: Cluster, actor: Actor, user_id: int, role: UserRole | s
 
 
 def list_users(cluster: Cluster, actor: Actor) -> list[User]:
-    """All people by name, including disabled ones. Only administrators may call it."""
+    """Lists all people by name, including disabled ones. Only administrators may call it."""
     require_administrator(actor)
     people = select(User).where(User.state != UserState.SERVICE).order_by(User.name)
     with cluster.store.read() as session:

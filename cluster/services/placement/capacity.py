@@ -194,13 +194,13 @@ def expected_durations(
 
 
 def moment_after(seconds: float | None, begun: datetime, now: datetime) -> datetime | None:
-    """None for a moment that has passed."""
+    """Returns None for a moment that has passed."""
     end = begun + timedelta(seconds=seconds) if seconds is not None else None
     return end if end is not None and end > now else None
 
 
 def duration_from_progress(row: Columns, begun: datetime) -> DurationRange | None:
-    """How long the run will have taken at its end, at the pace at which it gets on."""
+    """Returns how many seconds the run will have taken at its end if its pace stays the same."""
     ends = (row.earliest_end_at, row.expected_end_at, row.latest_end_at)
     if None in ends:
         return None
@@ -218,7 +218,7 @@ class PlacementContext:
     quotas: dict[int, WorkspaceQuota]
     running: list[RunningOnNode]
     durations: Mapping[JobKind, DurationRange | None]
-    """Of the kinds that run."""
+    """The past durations of the kinds of jobs that run."""
 
 
 def count_free_units(nodes: Collection[NodeUnits]) -> int:

@@ -30,7 +30,7 @@ class DurationRange:
 
 @dataclass(frozen=True)
 class ExpectedDuration:
-    """How long a job will hold its units, in seconds; None where nothing is known."""
+    """The seconds for which a job is expected to hold its units; None if nothing is known."""
 
     seconds: float | None = None
     least: float | None = None
@@ -52,7 +52,7 @@ def expected_duration(
 
 
 def read_durations(session: Session, job_ids: Iterable[int]) -> dict[JobKind, DurationRange]:
-    """Of the kinds that these jobs are of."""
+    """Reads the durations of the kinds of these jobs."""
     found: dict[JobKind, list[float]] = {}
     ids = list(job_ids)
     rows = session.execute(durations_query(dialect_of(session)), {"ids": ids}) if ids else ()
@@ -65,7 +65,7 @@ def read_durations(session: Session, job_ids: Iterable[int]) -> dict[JobKind, Du
 
 
 def read_durations_of_kind(session: Session, training_id: int, units: int) -> DurationRange | None:
-    """Of a kind of which nothing may wait yet."""
+    """Reads the durations of a kind of which perhaps no job waits yet."""
     newest = (
         select(JOBS.c.id)
         .where(JOBS.c.training_id == training_id, JOBS.c.units == units, JOBS.c.state == FINISHED_STATE)
@@ -77,7 +77,7 @@ def read_durations_of_kind(session: Session, training_id: int, units: int) -> Du
 
 @cache
 def durations_query(dialect: str) -> Query:
-    """One search of `ix_jobs_finished` per kind."""
+    """Finds each kind by one search of `ix_jobs_finished`."""
     asked = JOBS.alias("asked")
     kinds = select(asked.c.training_id, asked.c.units).distinct()
     kinds_there = kinds.where(is_among(asked.c.id, "ids", dialect)).subquery("kinds")

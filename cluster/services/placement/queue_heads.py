@@ -66,7 +66,7 @@ def read_queue_heads(
 
 
 def read_workspace_queue(session: Session, workspace_id: int, first: int) -> list[QueuedJobRow]:
-    """At most `first` jobs from the head of one workspace's queue."""
+    """Reads at most `first` jobs from the head of one workspace's queue."""
     return fetch_rows(session, workspace_queue_query(), workspace=workspace_id, first=first)
 
 
@@ -106,7 +106,9 @@ def some_heads_query(dialect: str) -> Query:
 
 
 def is_among(column: ColumnElement[int], name: str, dialect: str) -> ColumnElement[bool]:
-    """One of the numbers in parameter `name`; on PostgreSQL the same statement however many there are."""
+    """A condition: the column has one of the numbers in parameter `name`. PostgreSQL sees the same statement for any
+    count of numbers.
+    """
     if dialect == "postgresql":
         return column == any_(bindparam(name, type_=ARRAY(Integer)))
     return column.in_(bindparam(name, expanding=True))

@@ -51,7 +51,7 @@ JOBS_PER_SHAPE = 8
 
 @dataclass(frozen=True)
 class PlacementSnapshot(scheduling_pass.PlacementInput):
-    """What placement looks at, and what the rows said of the heads."""
+    """The input of placement, with the rows of the queue heads."""
 
     jobs: Mapping[int, QueuedJobRow] = field(kw_only=True)
     """The heads' rows, by job."""
@@ -64,7 +64,7 @@ class PlacementSnapshot(scheduling_pass.PlacementInput):
 
     @unlocked_cached_property
     def decisions(self) -> list[PlacementDecision]:
-        """What `decide` says of the board as it is, found out once."""
+        """What `decide` answers for the placement input as it is; computed once."""
         return self.decide()
 
 
@@ -120,7 +120,7 @@ def workspaces_with_room(ground: PlacementContext) -> list[int]:
 
 
 def workspaces_with_promise(ground: PlacementContext) -> list[int]:
-    """Those whose quota is used up, with a run whose end is expected at a known moment."""
+    """Workspaces whose quota is used up and that have a run with a known expected end."""
     ending = {run.workspace_id for run in ground.running if run.ends_at is not None}
     return [place for place, quota in ground.quotas.items() if quota.used >= quota.limit and place in ending]
 
@@ -175,7 +175,7 @@ def read_heads_to_depth(session: Session, depths: Mapping[int, int]) -> list[Que
 
 
 def read_heads_of(session: Session, depths: Mapping[int, int]) -> list[QueuedJobRow]:
-    """Of these workspaces alone, in one search for each depth that occurs."""
+    """Reads the heads of these workspaces, with one search for each depth that occurs."""
     by_depth: dict[int, list[int]] = {}
     for place, depth in depths.items():
         by_depth.setdefault(depth, []).append(place)

@@ -52,7 +52,7 @@ class StartBlockers:
     """Reasons by the id of what they hang on; a job has the first that applies."""
 
     terms: dict[int, WaitingReason]
-    """By workspace."""
+    """Workspace id → the reason of its term."""
     datasets: dict[int, WaitingReason]
     environment: WaitingReason | None
     disk: WaitingReason | None = None
@@ -70,7 +70,7 @@ def read_start_blockers(
     workspaces: Iterable[Workspace | Row[*tuple[Any, ...]]],
     dataset_ids: Collection[int],
 ) -> StartBlockers:
-    """Of the workspaces at least the columns of the term and the name are needed."""
+    """Reads the blockers. Each workspace needs at least the columns of the term and the name."""
     terms = {place.id: term_reason(cluster, place) for place in workspaces}
     environment = load_default_environment(session)
     return StartBlockers(
@@ -99,7 +99,7 @@ def term_reason(cluster: Cluster, workspace: Workspace | Row[*tuple[Any, ...]]) 
 
 
 def read_dataset_reasons(session: Session, dataset_ids: Collection[int]) -> dict[int, WaitingReason]:
-    """Of those datasets that are not ready."""
+    """Returns dataset id → reason for those of the datasets that are not ready."""
     if not dataset_ids:
         return {}
     query = select(Dataset).where(Dataset.id.in_(dataset_ids), Dataset.state != DatasetState.READY)
@@ -144,7 +144,7 @@ def read_interruptions_in_a_row(session: Session, job_id: int) -> int:
 
 
 def read_backoffs(session: Session, jobs: Iterable[QueuedJobRow], now: datetime) -> dict[int, RetryBackoff]:
-    """By job, of those whose pause is not over."""
+    """Returns job id → backoff for the jobs whose pause is not over."""
     ids = [job.id for job in jobs if job.waiting_code == RetryBackoff.code]
     if not ids:
         return {}
@@ -177,9 +177,10 @@ def read_slots_within(session: Session, limits: Mapping[int, int]) -> dict[int, 
 def find_sweep_limited(
     session: Session, waiting: Iterable[HasSweep], new_limits: Mapping[int, int] | None = None
 ) -> dict[int, SweepLimitReached]:
-    """By job: those that would be one too many of their sweep, with `waiting` in the order of the line.
+    """Returns job id → limit for the jobs that would exceed the limit of their sweep. `waiting` has the order of the
+    queue.
 
-    `new_limits`: {sweep: most at once} of sweeps that are only thought of.
+    `new_limits`: sweep id → most jobs at once, of sweeps that are only previewed.
     """
     ours = [(job.id, job.sweep_id) for job in waiting if job.sweep_id is not None]
     room = read_sweep_slots(session, {sweep_id for _, sweep_id in ours}) if ours else {}

@@ -44,8 +44,9 @@ from cluster.services.queue.written_queue import (
 
 Result = TypeVar("Result")
 FORECAST_CPU_SECONDS = 0.2
-"""Of the processor's time for the starts of a line: with hundreds of nodes and runs they take longer, 1.9 s with 500
-nodes and 4,000 runs. Then a range is told."""
+"""The processor time for forecasting the starts of a line. With hundreds of nodes and runs it would take longer: 1.9
+s with 500 nodes and 4,000 runs. Then the sentence has a range.
+"""
 
 
 class NewJobRow(QueuedJobRow):
@@ -81,20 +82,22 @@ class CurrentLine:
 
     snapshot: PlacementSnapshot
     queue: WrittenQueue
-    """As it would be written now."""
+    """The queue as the scheduler would write it now."""
     has_starts: bool = True
     """Whether starts behind the front could be forecast in the time that a page may take."""
 
     @property
     def placements(self) -> dict[int, Placement]:
-        """Of those that start now, by job."""
+        """Job id → placement, for the jobs that start now."""
         return {one.job_id: one for one in self.snapshot.decisions if isinstance(one, Placement)}
 
 
 def explain_now(
     cluster: Cluster, session: Session, job: WaitingRow
 ) -> tuple[CurrentLine, WaitingExplanation]:
-    """Of one waiting job. If its start cannot be forecast that quickly, what the scheduler has written is said."""
+    """Explains one waiting job. If its start cannot be forecast within the time limit, it returns what the scheduler
+    has written.
+    """
     line = read_current_line(cluster, session, job.workspace_id)
     if not line.has_starts:
         now = line.snapshot.now
@@ -108,7 +111,7 @@ def explain_now(
 def explain_new_jobs(
     cluster: Cluster, session: Session, new: NewJobs
 ) -> dict[int, WaitingExplanation | Placement]:
-    """By job of `new.rows`: where it would start now, or why it would wait."""
+    """Returns job id of `new.rows` → the placement if it would start now, else the reason why it would wait."""
     first = new.rows[0]
     line = read_current_line(cluster, session, first.workspace_id, new)
     placements = line.placements
@@ -174,13 +177,13 @@ def with_range(
     workspace_id: int,
     new_jobs: Mapping[int, QueuedShapeTotal],
 ) -> QueueOverview:
-    """With the work of the line, as if it were long: its starts are told as a range."""
+    """Adds the work of the line as if the line were long, so that its starts are ranges."""
     lines = measure_lines(session, snapshot, {workspace_id}, new_jobs, longer_than=0)
     return replace(overview, lines={**overview.lines, **lines})
 
 
 def finish(steps: Generator[None, None, Result], seconds: float = inf) -> Result | None:
-    """What a generator returns that nobody pauses; None if it takes more of the processor than that."""
+    """Runs the generator to its end and returns its value; None if it takes more processor time than that."""
     begun = thread_time()
     while thread_time() - begun < seconds:
         try:

@@ -76,7 +76,7 @@ def place_waiting_jobs(
 
 
 def plan_dispatch(cluster: Cluster, session: Session, is_urgent: bool = False) -> DispatchPlan | None:
-    """None where an urgent look finds nothing that could start."""
+    """Returns None if an urgent pass finds nothing that could start."""
     read = read_startable_snapshot if is_urgent else read_placement_snapshot
     board = read(cluster, session)
     if board is None:

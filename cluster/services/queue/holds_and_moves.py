@@ -45,7 +45,7 @@ def hold_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
 
 
 def release_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
-    """It waits again where it stood. Raises Forbidden, Conflict."""
+    """Makes the job wait again at its old position. Raises Forbidden, Conflict."""
     now = cluster.clock()
     with cluster.store.write() as session:
         job = load_waiting_job(session, actor, job_id)
@@ -132,7 +132,7 @@ def move_before(session: Session, job: Job, other: Job) -> None:
 
 
 def move_last(session: Session, job: Job) -> None:
-    """Before whatever is submitted next."""
+    """Moves the job behind all waiting jobs and before any job that is submitted later."""
     for last in nearest_jobs(session, job, 1):
         job.position, job.priority = last.position + POSITION_STEP // 2, last.priority
 

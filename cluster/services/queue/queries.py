@@ -54,7 +54,7 @@ class QueueFilters:
     after_head: int | None = None
     """Pages of everybody's queue begin with the fronts of all lines, in the order of their turns."""
     after_run: QueueCursor | None = None
-    """Where the last running job of the page before stood: its end in milliseconds, and its id."""
+    """The cursor of the last running job on the page before: its end in milliseconds, and its id."""
     limit: int = 50
 
     @property
@@ -154,13 +154,13 @@ def open_job(cluster: Cluster, session: Session, job_id: int) -> OpenedJob:
 
 
 def read_waiting_explanation(cluster: Cluster, job: Job | JobRecord) -> WaitingExplanation:
-    """Of one waiting job."""
+    """Explains one waiting job."""
     with cluster.store.read() as session:
         return explain_waits(session, load_queue_overview(session), [job], cluster.clock())[job.id]
 
 
 def read_waiting_explanations(cluster: Cluster, jobs: Sequence[Any]) -> dict[int, WaitingExplanation]:
-    """Of the waiting ones among these jobs."""
+    """Explains the jobs among these that wait."""
     waiting = [job for job in jobs if job.state is JobState.WAITING]
     if not waiting:
         return {}
@@ -178,7 +178,9 @@ def read_queue_summary(cluster: Cluster) -> QueueSummary:
 def read_running_page(
     session: Session, actor: Actor, now: datetime, wanted: QueueFilters
 ) -> tuple[list[RunningJob], QueueCursor | None]:
-    """Beside what waits the first few; all of them, page by page, where they are asked for."""
+    """Reads the first few running jobs for a list of waiting ones; for a list of running jobs, one page of all of
+    them.
+    """
     if wanted.state in ("waiting", "held"):
         return [], None
     is_page = wanted.state == "running"
@@ -216,7 +218,7 @@ def cut_heads(fronts: list[int], wanted: QueueFilters) -> tuple[list[int], None,
 
 
 def filter_heads(session: Session, actor: Actor, fronts: Sequence[int], wanted: QueueFilters) -> list[int]:
-    """Those of the wished workspace and person."""
+    """Keeps the heads of the chosen workspace and person."""
     if wanted.workspace_id is None and wanted.user_id is None:
         return list(fronts)
     query = select(Job.id).where(Job.id.in_(fronts))
@@ -236,7 +238,7 @@ def read_page_by_position(
     wanted: QueueFilters,
     limit: int,
 ) -> tuple[list[int], QueueCursor | None]:
-    """By place in the line; each of the queries is one search of an index."""
+    """Reads a page in the order of positions. Each of its queries is one search of an index."""
     base = select(Job.position, Job.id).where(Job.state == WAITING_STATE)
     if wanted.after is not None:
         base = base.where(tuple_(Job.position, Job.id) > tuple_(*wanted.after))

@@ -55,7 +55,7 @@ class ReasonFilters:
         return [*found, *self.by_head, self.common_reason or AheadInQueue.code]
 
     def condition(self, code: str) -> ColumnElement[bool]:
-        """Of jobs that wait for this reason; never true for one that nobody has."""
+        """The condition for jobs that wait for this reason; never true for a reason that no job has."""
         free = Job.held_at.is_(None)
         if code == JobOnHold.code:
             return Job.held_at.is_not(None)
@@ -112,9 +112,9 @@ def read_unready_datasets(session: Session) -> dict[int, WaitingReason]:
 
 
 def read_backed_off_jobs(session: Session, now: datetime) -> list[int]:
-    """By the index of reasons; more than are counted are not told apart from the rest.
+    """Finds the jobs by the index of reasons. If there are more than are counted, the others count as the rest.
 
-    A job that others have overtaken meanwhile keeps its row's word although its pause is over.
+    A job that others have overtaken meanwhile keeps the reason of its row although its pause is over.
     """
     paused = select(Job.id, Job.waiting_code, Job.waiting_data).where(
         Job.waiting_code == RetryBackoff.code, Job.state == WAITING_STATE

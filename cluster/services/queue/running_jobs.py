@@ -73,7 +73,7 @@ def read_running_jobs(
 
 
 def running_cursor(ends_at: datetime | None, job_id: int) -> RunningCursor:
-    """Where it stands on the list: its end in milliseconds; those without one come last."""
+    """The position of the job in the list: its end in milliseconds. Jobs without an end come last."""
     return (NO_KNOWN_END if ends_at is None else int(ends_at.timestamp() * 1000), job_id)
 
 

@@ -90,7 +90,7 @@ def preview_checked(
     most_at_once: int | None = None,
     is_sweep: bool = False,
 ) -> list[SubmissionPreview]:
-    """Of the first `shown` of `count` jobs that are alike, in their order."""
+    """Previews the first `shown` of `count` equal jobs in their order."""
     checked, training_id = asked.request, asked.training.id
     new = NewJobs(
         new_job_rows(cluster, session, asked, shown, is_sweep),
@@ -113,7 +113,7 @@ def preview_checked(
 def new_job_rows(
     cluster: Cluster, session: Session, asked: CheckedSubmission, shown: int, is_sweep: bool
 ) -> list[NewJobRow]:
-    """With the ids that they would have."""
+    """Makes rows with the ids that the jobs would have."""
     checked, first = asked.request, 1 + (session.scalar(select(func.max(Job.id))) or 0)
     sweep_id = 1 + (session.scalar(select(func.max(Sweep.id))) or 0) if is_sweep else None
     return [

@@ -14,7 +14,7 @@ from cluster.store.queue import QueueTotal
 
 
 def read_queue_totals(session: Session, workspace_ids: Collection[int]) -> dict[int, list[QueuedShapeTotal]]:
-    """By workspace."""
+    """Returns workspace id → totals of its queue."""
     columns = (QueueTotal.workspace_id, QueueTotal.units, QueueTotal.jobs, QueueTotal.seconds)
     found: dict[int, list[QueuedShapeTotal]] = {}
     for workspace_id, units, jobs, seconds in session.execute(

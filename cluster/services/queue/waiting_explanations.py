@@ -38,7 +38,7 @@ class JobsAhead:
 
     count: int
     first: int | None
-    """None: nobody is ahead."""
+    """The first job ahead; None if nobody is ahead."""
 
 
 NOBODY_AHEAD = JobsAhead(0, None)
@@ -70,7 +70,7 @@ class WaitingRow(Protocol):
 def explain_waits(
     session: Session, overview: QueueOverview, jobs: Sequence[Any], now: datetime
 ) -> dict[int, WaitingExplanation]:
-    """By job; `jobs` wait, and have the columns of `WaitingRow`."""
+    """Returns job id → explanation. All `jobs` wait, and they have the columns of `WaitingRow`."""
     written = read_written_explanations(session, jobs)
     holders = read_user_names(session, {job.held_by for job in jobs if job.held_by})
     found: dict[int, WaitingExplanation] = {}
@@ -96,7 +96,7 @@ def explain_alone(
     holders: dict[int | None, str],
     now: datetime,
 ) -> WaitingExplanation | None:
-    """What keeps the job whoever is before it; None if its place in the line does."""
+    """Returns the reason that keeps the job regardless of the jobs before it; None if only its position keeps it."""
     if job.held_at is not None:
         return WaitingExplanation.of(JobOnHold(holders.get(job.held_by, "…"), job.held_at))
     if written is not None and written.code != AheadInQueue.code:
@@ -113,7 +113,7 @@ def explain_behind(
     start: WaitingExplanation | None,
     now: datetime,
 ) -> WaitingExplanation:
-    """Of a job that is before all others of its line the scheduler's next pass will say more."""
+    """Explains a job by the jobs before it. If it is the first of its line, the scheduler's next pass will say more."""
     if ahead.first is None:
         if job.waiting_code in (AttemptInterrupted.code, RetryAfterFailure.code):
             return WaitingExplanation(job.waiting_code, job.waiting_data or {})
@@ -137,7 +137,7 @@ def without_past_start(written: WaitingExplanation, now: datetime) -> WaitingExp
 
 
 def read_written_explanations(session: Session, jobs: Iterable[WaitingRow]) -> dict[int, WaitingExplanation]:
-    """By job, of those that have had no attempt since."""
+    """Returns job id → the written explanation, for jobs that have had no attempt since it was written."""
     fences = {job.id: job.fence for job in jobs}
     if not fences:
         return {}
@@ -180,7 +180,7 @@ def count_ahead(
 
 
 def select_places(job_ids: Collection[int]) -> CTE:
-    """Where each job stands in its line, and where the one of them stands that is the last before it."""
+    """Selects the position of each job in its line, and the position of the nearest of these jobs before it."""
     place = (JOBS.c.position, JOBS.c.id)
     return (
         select(
@@ -199,7 +199,9 @@ def select_places(job_ids: Collection[int]) -> CTE:
 
 
 def count_between(asked: CTE) -> ScalarSelect[int]:
-    """Of two that are asked for in one line only the jobs between them are counted for the second."""
+    """Counts the jobs between a job and the nearest asked one before it in the same line, so that no job is counted
+    twice.
+    """
     before = JOBS.alias("before")
     here = tuple_(before.c.position, before.c.id)
     last = tuple_(func.coalesce(asked.c.last_position, -(1 << 62)), func.coalesce(asked.c.last_id, 0))

@@ -44,7 +44,7 @@ MAX_WRITTEN = 1000
 
 @dataclass(frozen=True)
 class JobExplanation:
-    """What is written of one job; `fence` says before which of its attempts."""
+    """The explanation that is written for one job. `fence` names the attempt before which it holds."""
 
     fence: int
     explanation: WaitingExplanation
@@ -58,14 +58,14 @@ class WrittenQueue:
 
 @dataclass(frozen=True)
 class LineReport:
-    """What is found out about one workspace's line besides the pass."""
+    """The facts about one workspace's line that the pass itself does not find out."""
 
     starts: Mapping[int, StartForecast]
-    """By job."""
+    """Job id → the forecast of its start."""
     fences: Mapping[int, int]
-    """Of the jobs that were looked at."""
+    """Job id → fence, for the jobs that were examined."""
     waiting: Sequence[NotPlaced] = ()
-    """What placement decides on each of them, in the order of the line, with what would let it start now."""
+    """The decisions of placement in the order of the line, with what would let each job start now."""
     front: NotPlaced | None = None
     """The first of them that nothing of its own keeps."""
 
@@ -78,7 +78,7 @@ def report_line(board: PlacementSnapshot, line: int) -> Generator[None, None, Li
 
 
 def decide_line(board: PlacementSnapshot, line: int) -> Generator[None, None, LineReport]:
-    """Without starts."""
+    """Decides on the jobs of the line without forecasting starts."""
     blocked = {head.job_id for head in board.jobs_to_place if head.blocked_by}
     mine: list[PlacementDecision] = []
     for number, decision in enumerate(board.decide_line(line)):
@@ -125,8 +125,10 @@ def describe_queue(
     reports: Mapping[int, LineReport],
     new_jobs: Mapping[int, QueuedShapeTotal] | None = None,
 ) -> WrittenQueue:
-    """What is to be written after a pass that has decided on `snapshot`; `reports` are by workspace, and so are
-    `new_jobs`, which are only thought of."""
+    """Describes the queue as it is to be written after a pass that has decided on `snapshot`.
+
+    `reports` and `new_jobs` are by workspace id; the new jobs are only previewed.
+    """
     waiting = [decision for decision in snapshot.decisions if isinstance(decision, NotPlaced)]
     overview = describe_overview(session, snapshot, waiting, reports, new_jobs or {})
     starts = {job_id: start for report in reports.values() for job_id, start in report.starts.items()}
@@ -197,7 +199,7 @@ def describe_overview(
 
 
 def find_largest_free_block(snapshot: PlacementSnapshot) -> FreeBlock | None:
-    """After the placements of this pass."""
+    """Finds the largest free block after the placements of this pass."""
     taken: Counter[int] = Counter()
     for decision in snapshot.decisions:
         if isinstance(decision, Placement):
@@ -222,7 +224,7 @@ def measure_lines(
     new_jobs: Mapping[int, QueuedShapeTotal],
     longer_than: int,
 ) -> dict[int, LineWork]:
-    """Of the lines in which more jobs wait than that: behind those whose starts are forecast."""
+    """Measures the lines in which more jobs wait than `longer_than`, which have jobs behind those with a forecast."""
     totals: dict[int, list[QueuedShapeTotal]] = read_queue_totals(session, workspace_ids)
     for workspace_id, total in new_jobs.items():
         totals.setdefault(workspace_id, []).append(total)
@@ -237,7 +239,7 @@ def measure_lines(
 
 
 def explain_decision(decision: NotPlaced, start: StartForecast | None) -> WaitingExplanation | None:
-    """None of a job behind others of which nothing else is known: who they are is counted when somebody asks."""
+    """Returns None for a job behind others about which nothing else is known: the jobs ahead are counted on request."""
     outlook = start.added_to_estimate(decision.outlook) if start else decision.outlook
     if not is_behind(decision):
         return WaitingExplanation.of(decision.reason, outlook)
@@ -246,7 +248,7 @@ def explain_decision(decision: NotPlaced, start: StartForecast | None) -> Waitin
 
 
 def explain_behind_others(outlook: StartEstimate) -> WaitingExplanation:
-    """Without who they are."""
+    """Explains a job behind others without naming them."""
     data = to_waiting_data(AheadInQueue(0, 0), outlook)
     return WaitingExplanation(
         AheadInQueue.code, {key: value for key, value in data.items() if key not in ("count", "job_id")}

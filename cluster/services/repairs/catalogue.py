@@ -58,7 +58,7 @@ FileStamp = tuple[str, int, int, int]
 
 
 def file_stamps(folder: Path) -> tuple[FileStamp, ...]:
-    """Of all files of the catalogue: what was read from files with the same stamps is still what they say."""
+    """The stamps of all files of the catalogue. While they stay the same, the parsed content is still valid."""
     paths = [*folder.glob("repairs/*.yml"), *folder.glob("playbooks/repair/*.yml")]
     return tuple(sorted(map(file_stamp, paths)))
 

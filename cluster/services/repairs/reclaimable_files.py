@@ -133,7 +133,7 @@ def old_environments(cluster: Cluster) -> Iterator[ReclaimablePath]:
 def superseded_folders(
     folder: Path, name: re.Pattern[str], in_use: Collection[str], code: str
 ) -> Iterator[ReclaimablePath]:
-    """All folders but those in use and the newest other one. If none is in use, all but the newest two."""
+    """Yields all folders except those in use and the newest other one. If none is in use, the newest two stay."""
     spared = 1 if in_use else 2
     for path in list_other_folders(folder, name, in_use)[spared:]:
         yield ReclaimablePath(path, tree_size(path), code)

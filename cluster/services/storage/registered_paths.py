@@ -42,6 +42,6 @@ def check_dataset_place(settings: Settings, path: str) -> Path:
 
 
 def find_own_folders(settings: Settings) -> list[Path]:
-    """Where other workspaces' files, secrets and backups lie, with all links resolved."""
+    """The folders with other workspaces' files, with secrets and with backups, all links resolved."""
     own = [settings.state_dir, settings.cache_dir, settings.backups, settings.tls_dir, settings.ansible_dir]
     return [folder.resolve() for folder in own if folder is not None]

@@ -93,7 +93,7 @@ def write_code(
 
 
 def delete_code(settings: Settings, workspace_id: int, training_id: int) -> None:
-    """All versions. What stays here after a crash is deleted with other orphaned code a day later."""
+    """Deletes all versions. If a crash leaves files, they are deleted with other orphaned code a day later."""
     workspace = folders.workspace_folder(settings, workspace_id)
     with (
         suppress(FileNotFoundError),

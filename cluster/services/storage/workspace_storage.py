@@ -37,7 +37,9 @@ def require_storage_room(workspace: Workspace, field: str, needed: int = 0) -> N
 def set_storage_limit(
     cluster: Cluster, actor: Actor, workspace_id: int, limit: int | None, field: str = "limit"
 ) -> WorkspaceStorage:
-    """For administrators. Raises Refused on `field`. What is stored already stays, also above the new limit."""
+    """Sets the limit; only administrators may. Raises Refused on `field`. Files that are stored already stay, even
+    above the limit.
+    """
     with cluster.store.write() as session:
         workspace = load_workspace(session, actor, workspace_id)
         require_permission("workspace.change_quota", workspace_relation(actor, workspace), workspace_id)

@@ -26,7 +26,7 @@ HEADLINE_COLUMNS = (Job.headline_metric, Job.headline_value, Job.headline_is_bes
 
 
 def read_sweep_results(cluster: Cluster, session: Session, sweep_id: int) -> list[SweepJobResult]:
-    """In the order of the sweep's list; living ones without what they measure now."""
+    """Reads the results in the order of the sweep's list, live jobs without their current measurements."""
     now = cluster.clock()
     query = select(
         Job.sweep_number,

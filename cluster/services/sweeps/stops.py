@@ -54,7 +54,9 @@ def stop_remaining_jobs(session: Session, sweep: Sweep, now: datetime, by: Actor
 
 
 def mark_stopped_by_hand(session: Session, sweep: Sweep, now: datetime, by: Actor) -> None:
-    """After its jobs are locked, as where an end is recorded: in another order each would wait for the other."""
+    """Marks the sweep after its jobs are locked. Recording an end locks in the same order, so that neither waits for
+    the other.
+    """
     session.refresh(sweep, ("stopped_at", "stop_code", "stop_data"), with_for_update=True)
     if sweep.stopped_at is None:
         sweep.stopped_at, sweep.stop_code, sweep.stop_data = now, "sweep.stopped_by", {"by": by.name}

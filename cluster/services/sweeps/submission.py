@@ -43,7 +43,7 @@ def submit_sweep(
     request: sweeps.SweepRequest,
     idempotency: tuple[str, str] | None = None,
 ) -> Sweep:
-    """All jobs or none, and one audit entry. Raises what `jobs.submit_job` raises.
+    """Submits all jobs or none, with one audit entry. Raises what `jobs.submit_job` raises.
 
     The jobs are computed before the transaction begins, so that the transaction is short.
     """

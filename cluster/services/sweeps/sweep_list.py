@@ -34,14 +34,14 @@ class SweepLine(NamedTuple):
     submitted_at: datetime
     stop_code: str | None
     best_id: int | None
-    """Of its jobs the one with the best headline metric."""
+    """The job with the best headline metric."""
     best_name: str | None
     headline_metric: str | None
     headline_value: float | None
     headline_is_best: bool | None
     headline_score: float | None
     counts: Mapping[JobState, int] = MappingProxyType({})
-    """Of jobs that have not ended, and of failed ones."""
+    """The counts of failed jobs and of the states that have not ended."""
 
     @property
     def headline(self) -> HeadlineMetric | None:
@@ -101,7 +101,7 @@ def list_sweep_lines(
 
 
 def count_states_of_sweeps(session: Session, sweep_ids: Sequence[int]) -> dict[int, dict[JobState, int]]:
-    """By sweep; what finished or was stopped is not counted, because there may be thousands."""
+    """Returns sweep id → counts. Finished and stopped jobs are not counted, because there may be thousands."""
     if not sweep_ids:
         return {}
     query = (

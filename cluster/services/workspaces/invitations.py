@@ -63,7 +63,7 @@ def is_mailed(cluster: Cluster, user: User) -> bool:
 
 
 def list_open_workspaces(cluster: Cluster, actor: Actor) -> list[WorkspaceSummary]:
-    """Those of which a person can become a member: they have not ended. By name."""
+    """Lists by name the workspaces that have not ended, of which a person can still become a member."""
     now, zone = cluster.clock(), cluster.settings.zone
     return [
         workspace

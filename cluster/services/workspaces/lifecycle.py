@@ -169,7 +169,7 @@ def check_term_change(cluster: Cluster, session: Session, workspace: Workspace, 
 
 
 def audit_changes(before: Mapping[str, Any], workspace: Workspace) -> dict[str, Any]:
-    """By field the value before and the value now, of those that differ."""
+    """Returns field → the value before and the value now, for the fields that differ."""
     return {
         key: [before[key], value] for key, value in audit_data_of(workspace).items() if value != before[key]
     }

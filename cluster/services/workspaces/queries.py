@@ -58,7 +58,7 @@ SUMMARIES = ReaderStatement(select_summaries)
 
 
 def list_workspaces_of_member(cluster: Cluster, actor: Actor, user_id: int) -> list[WorkspaceSummary]:
-    """Those in which somebody is a member, as far as the actor sees them, by name."""
+    """Lists by name the workspaces of a member that the actor may see."""
     is_member = Workspace.id.in_(
         select(WorkspaceMember.workspace_id).where(WorkspaceMember.user_id == user_id)
     )
@@ -87,7 +87,7 @@ def list_workspaces_without_members(cluster: Cluster, actor: Actor) -> list[Work
 
 
 def count_members(cluster: Cluster, workspace_ids: Sequence[int]) -> dict[int, int]:
-    """By workspace; one that has none is left out."""
+    """Returns workspace id → number of members; workspaces without members are left out."""
     by_workspace = WorkspaceMember.workspace_id
     query = select(by_workspace, func.count()).where(by_workspace.in_(workspace_ids)).group_by(by_workspace)
     with cluster.store.read() as session:

@@ -200,7 +200,9 @@ class SqliteWriters:
 
 
 class ProcessTurns:
-    """Whoever holds the lock of the folder begins the next transaction; it is let go as soon as that has begun."""
+    """Turns among the processes: the holder of the folder's lock begins the next transaction and lets go of the lock
+    at once.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -65,7 +65,7 @@ class SweepRow(ResponseSchema):
 
 
 class JobStart(ResponseSchema):
-    """Of one job of a sweep that is only previewed."""
+    """The start of one job of a sweep that is only previewed."""
 
     name = fields.String(required=True)
     starts_now = fields.Boolean(required=True)

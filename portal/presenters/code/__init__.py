@@ -1,1 +1,1 @@
-"""Where the code of a training and of a job came from, as pages and REST show it."""
+"""The origin of a training's and a job's code, as pages and REST show it."""

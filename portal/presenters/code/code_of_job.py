@@ -34,11 +34,11 @@ class CodeOfJob:
 
 
 kept_changes: dict[tuple[str, int, int, int], JobCodeChange] = {}
-"""By storage, training and both versions, which never change."""
+"""(storage, training, version, version) → change. Versions never change, so neither does the change between them."""
 
 
 def read_code_of_job(cluster: Cluster, actor: Actor, job: Job) -> CodeOfJob | None:
-    """None for a built-in model."""
+    """Returns None for a built-in model."""
     if not job.code_version:
         return None
     commit = read_version_commit(cluster, job.training_id, job.code_version)
@@ -71,7 +71,7 @@ def count_change(comparison: VersionComparison) -> JobCodeChange:
 
 
 def count_changed_lines(diff: Iterable[str]) -> int:
-    """Of a unified diff. A line that was replaced counts once."""
+    """Counts the changed lines of a unified diff. A line that was replaced counts once."""
     total = added = removed = 0
     for place, line in enumerate(diff):
         if place < 2:

@@ -19,7 +19,7 @@ from portal.i18n.translate import _, template_gettext, time_of_short
 from portal.web.request_context import current_actor, current_cluster
 
 MOST_WORKSPACES_OF_A_NEW_INSTALLATION = 2
-"""That of the first training and the first one of people."""
+"""The workspace of the first training, and the first one that people make."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def mark_next(steps: Sequence[FirstStep]) -> list[FirstStep]:
 
 
 def last_used_training(own_jobs: Sequence[JobLine], active: Sequence[WorkspaceSummary]) -> int | None:
-    """Of the person's newest job in a workspace that has not ended: the shortest way to a new one."""
+    """The training of the person's newest job in a workspace that has not ended, as the shortest way to a new job."""
     ids = {workspace.id for workspace in active}
     return next((job.training_id for job in own_jobs if job.workspace_id in ids), None)
 

@@ -10,12 +10,12 @@ from portal.i18n.translate import request_language
 from portal.rendering.markdown import MarkdownPage, render_markdown
 
 INSTALLED = Path(__file__).parents[2] / "howto"
-"""Where setup.py puts the files of docs/howto into the wheel."""
+"""The folder in the wheel into which setup.py puts the files of docs/howto."""
 FOLDER = INSTALLED if INSTALLED.is_dir() else Path(__file__).parents[3] / "docs" / "howto"
-"""Of this version: an installed portal has a copy, one that runs from a checkout reads the documentation."""
+"""The howtos of this version: an installed portal has a copy, one that runs from a checkout reads the documentation."""
 NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
 FIRST_HOUR = ("first-training", "people", "workspaces", "datasets", "jobs", "nodes")
-"""In the order in which somebody new needs them; there is Korean of each."""
+"""The howtos that a new person needs, in the order in which they are needed."""
 EXCERPT_CHARACTERS = 180
 MOST_HITS = 20
 
@@ -40,7 +40,7 @@ class HelpHit:
 
 @cache
 def help_names() -> tuple[str, ...]:
-    """Those of the first hour, then the others by name."""
+    """The names of the first hour, then the others in alphabetical order."""
     names = sorted(path.stem for path in FOLDER.glob("*.md") if NAME.fullmatch(path.stem))
     return (*FIRST_HOUR, *(name for name in names if name not in FIRST_HOUR))
 
@@ -64,7 +64,7 @@ def render_help_page(name: str, language: str) -> MarkdownPage | None:
 
 
 def portal_link(address: str) -> str | None:
-    """Beside the page that it stands on: another howto, a place on this one, or nothing that the portal has."""
+    """The address relative to the page: another howto, or a place on this page. None if the portal does not have it."""
     if address.startswith(("https://", "#")):
         return address
     path, _, anchor = address.partition("#")

@@ -48,7 +48,9 @@ class RestTag:
 
 
 def read_rest_reference(app: Flask | None = None) -> tuple[RestTag, ...]:
-    """In the order of the paths. Made once per process: the description does not change while it runs."""
+    """The requests in the order of their paths. They are read once per process, because the description does not
+    change while it runs.
+    """
     api = (app or current_app).extensions["flask-smorest"]["apis"][""]["ext_obj"]
     return describe_api(api)
 
@@ -101,7 +103,7 @@ def describe_parameter(parameter: Mapping[str, Any]) -> RestField:
 
 
 def answer_schema(operation: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Of the answer of success."""
+    """The schema of a successful answer."""
     good = [answer for status, answer in operation.get("responses", {}).items() if status.startswith("2")]
     return json_schema(good[0]) if good else {}
 

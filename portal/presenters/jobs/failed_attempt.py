@@ -31,7 +31,7 @@ class FailedAttempt:
 
     @property
     def rank(self) -> str:
-        """As the log tab names it: a number as text, or `launcher`."""
+        """The rank as the log tab names it: a number as text, or `launcher`."""
         return LAUNCHER_LOG if self.cause.log.rank is None else str(self.cause.log.rank)
 
     @property
@@ -65,8 +65,9 @@ def rank_words(rank: str) -> str:
 def read_failed_attempt(
     files: AttemptFiles, end_code: str, end_data: Mapping[str, Any] | None
 ) -> FailedAttempt | None:
-    """None if the attempt did not fail by itself, and if it has written nothing. Reads 16 KiB of each log that may say
-    why, of at most 12 logs.
+    """Returns None if the attempt did not fail by itself, or has written nothing.
+
+    It reads 16 KiB of each log that may hold the cause, of at most 12 logs.
     """
     if not is_explained_by_logs(end_code):
         return None

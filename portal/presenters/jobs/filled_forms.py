@@ -35,7 +35,7 @@ def read_sweep_values(training: Training, sweep_id: int) -> MultiDict[str, Any]:
 
 
 def values_from_sweep(sweep: Sweep, job: Job) -> MultiDict[str, Any]:
-    """As the form would have made it: all values of each parameter, and the settings of one of its jobs."""
+    """The values as the form would have sent them: all values of each parameter, and the settings of one of its jobs."""
     plan = SweepPlan.from_data(sweep.plan)
     values: MultiDict[str, Any] = MultiDict(values_from_job(job))
     values["name"] = sweep.name
@@ -57,7 +57,7 @@ def values_from_sweep(sweep: Sweep, job: Job) -> MultiDict[str, Any]:
 
 
 def join_values(texts: Sequence[object]) -> str:
-    """As people type them: quotes around what has a comma or a quote."""
+    """Joins the texts as people type them: a text with a comma or a quote gets quotes."""
     return ", ".join(quote(str(text)) for text in texts)
 
 

@@ -16,7 +16,7 @@ from portal.presenters.jobs.job_form import DEFAULT_REQUEST, format_duration_fie
 
 
 def changed_variables(training: Training, request: JobRequest) -> dict[str, str]:
-    """Only what differs from the model's defaults."""
+    """Returns the variables that differ from the model's defaults."""
     model = model_of(training)
     if model is None:
         return {}
@@ -68,7 +68,7 @@ def sweep_command(training: Training, request: SweepRequest, dataset: Dataset | 
 
 
 def join_values(values: str | Sequence[str]) -> str:
-    """As `split_values` reads it again."""
+    """Joins the values so that `split_values` reads the same ones again."""
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow([values] if isinstance(values, str) else values)
     return text.getvalue()

@@ -47,7 +47,7 @@ class JobComparison:
 
     @property
     def drawn(self) -> Sequence[Job]:
-        """As many as can be told apart by colours and dashes."""
+        """The jobs whose curves are drawn: as many as colours and dashes can distinguish."""
         return self.jobs[:MAX_COMPARED_JOBS]
 
     @unlocked_cached_property
@@ -69,7 +69,9 @@ class JobComparison:
 
     @unlocked_cached_property
     def metrics(self) -> list[str]:
-        """All that any of them measured; headline metrics first, then those by which people compare."""
+        """The names of all metrics that any of the jobs measured: headline metrics first, then those by which people
+        compare.
+        """
         found = {name for results in self.results.values() for name in results if not is_input(name)}
         first = dict.fromkeys(job.headline_metric for job in self.jobs if job.headline_metric)
         order = dict.fromkeys([*first, *PREFERRED_METRICS, *sorted(found)])
@@ -123,7 +125,7 @@ class JobComparison:
         }
 
     def code_pairs(self) -> list[CodePair]:
-        """Beside the code of the first job with code: each other version once."""
+        """Pairs the code of the first job that has code with each other version once."""
         return list(pair_versions(self.cluster, [job for job in self.jobs if job.code_version > 0]))
 
 

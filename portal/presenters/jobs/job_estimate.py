@@ -102,5 +102,5 @@ def visible_dataset(job_request: JobRequest) -> Dataset | None:
 
 
 def form_error_messages(refusal: Refused) -> dict[str, str]:
-    """By the form's names of the fields."""
+    """Returns field of the form → message."""
     return {job_form.form_field_of(each): localized_error(each) for each in refusal.each}

@@ -93,7 +93,7 @@ def read_job_fields(training: Training, refusals: Refusals) -> JobRequest | Swee
 
 
 def optional_integer_field(name: str) -> int | None:
-    """None for an empty field."""
+    """Returns None for an empty field."""
     return forms.integer_field(name) if forms.text_field(name) else None
 
 
@@ -105,7 +105,7 @@ def read_command() -> tuple[str, ...]:
 
 
 def read_form_variables(refusals: Refusals) -> dict[str, tuple[str, ...]]:
-    """By name; boxes that are ticked come as a field each, numbers as one text with commas or lines."""
+    """Returns variable → values. Ticked boxes come as one field each, numbers as one text with commas or lines."""
     names = [name.removeprefix(VARIABLE_PREFIX) for name in request.form if name.startswith(VARIABLE_PREFIX)]
     values = {name: refusals.check(read_variable, name) for name in names}
     return {name: texts for name, texts in values.items() if texts is not None}
@@ -159,7 +159,7 @@ def size_field(name: str) -> int | None:
 
 
 def format_duration_field(seconds: int | None) -> str:
-    """As it is typed: `90m`."""
+    """Formats seconds as a person types them: `90m`."""
     if seconds is None:
         return ""
     unit = next(unit for unit in ("d", "h", "m", "s") if seconds % SECONDS[unit] == 0)

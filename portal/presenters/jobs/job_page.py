@@ -126,7 +126,7 @@ class JobView:
 
 
 def expected_end(job: Job, attempt: Attempt) -> datetime | None:
-    """At the pace of its program, or at its time limit if that comes first, as the queue says it."""
+    """The end at the program's pace, or the time limit if it comes first. The queue shows the same."""
     if attempt.expected_end_at is None or job.time_limit_seconds is None:
         return attempt.expected_end_at
     begun = attempt.started_at or attempt.created_at

@@ -50,7 +50,7 @@ class JobRow(NamedTuple):
     is_choosable: bool
     sweep_id: int | None
     training_id: int | None
-    """None in a list of one training."""
+    """None in a list of one training's jobs."""
     training_name: str
     workspace_name: str
     user_name: str
@@ -79,7 +79,9 @@ def job_rows(
     with_training: bool = True,
     parameters: Mapping[int, Parameters] | None = None,
 ) -> list[JobRow]:
-    """With the `parameters` of all of them the rows can be chosen and say what differs."""
+    """Makes the rows. If `parameters` of all jobs are given, the rows can be chosen and show the parameters that
+    differ.
+    """
     explanations, user_id, unit_word = read_explanations(jobs), current_actor().user_id, localized_unit_word()
     reader = reader_time()
     differing = differing_parameters(
@@ -130,7 +132,7 @@ def shorten(value: str) -> str:
 
 
 def shown_headline(headline: HeadlineMetric, language: str | None = None) -> ShownHeadline:
-    """In the reader's language unless it is known already."""
+    """Formats the metric in `language`, or in the reader's language if none is given."""
     language = language or request_language()
     return ShownHeadline(
         metric_name(headline.metric, language),
@@ -155,7 +157,7 @@ def situation(job: JobLine, explanation: WaitingExplanation | None) -> str:
 
 
 def divergence_text(job: JobLine) -> str:
-    """That a loss became NaN or infinite in a job that finished all the same; empty if none did."""
+    """The sentence that a loss became NaN or infinite in a job that finished all the same; empty if none did."""
     if job.state is not JobState.FINISHED or not (job.end_data or {}).get("not_finite"):
         return ""
     return localized_sentence("exit.not_finite", job.end_data)

@@ -28,8 +28,11 @@ class ScriptChoice:
 def choose_script(
     training: Training, values: Mapping[str, Any], is_version_new: bool = False
 ) -> ScriptChoice:
-    """Of the version that is chosen, the newest at first. A script that it does not have stands as a command, so that
-    it is refused by its name; if the version was chosen a moment ago (`is_version_new`), it is dropped."""
+    """Chooses the script from the files of the chosen version, which is the newest one at first.
+
+    A script that the version does not have is shown as a command, so that it is refused by its name. If the version
+    was chosen a moment ago (`is_version_new`), the script is dropped.
+    """
     cluster = current_cluster()
     versions = [
         version.number

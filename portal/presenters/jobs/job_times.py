@@ -30,5 +30,5 @@ def job_waited_seconds(job: Job, now: datetime) -> float:
 
 
 def job_ran_seconds(job: Job, now: datetime) -> float | None:
-    """From the first start to the end; None if it never started."""
+    """The seconds from the first start to the end; None if it never started."""
     return ((job.ended_at or now) - job.started_at).total_seconds() if job.started_at else None

@@ -58,7 +58,7 @@ def shown_log_line(line: MergedLine) -> ShownLogLine:
 
 
 def line_level(text: str) -> str:
-    """As the viewer colours it; an exception's line is an error whatever its name."""
+    """The level by which the viewer colours the line. The line of an exception is an error whatever its name."""
     begin = text[:SEARCHED_OF_A_LINE].encode()
     if is_error_line(text) or ERROR.search(begin):
         return "error"

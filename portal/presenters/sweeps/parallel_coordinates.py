@@ -53,13 +53,13 @@ class ParallelCoordinates:
 
 @dataclass(frozen=True)
 class AxisSource:
-    """Where the values of an axis come from, and how they are written."""
+    """The origin of an axis' values, and how they are written."""
 
     title: str
     read: Callable[[SweepJobResult], object | None]
     write: Callable[[float], str]
     is_measured: bool = False
-    """Else it is a parameter, of which there are often few values."""
+    """The values were measured. If they were not, they belong to a parameter, which often has few values."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class AxisScale:
 
 
 def describe_coordinates(view: SweepView, chosen: Sequence[SweepJobResult]) -> ParallelCoordinates | None:
-    """None if fewer than two jobs have a value on every axis, or if there is but one axis."""
+    """Returns None if fewer than two jobs have a value on every axis, or if there is only one axis."""
     sources = list_sources(view)
     whole = [entry for entry in view.results if all(source.read(entry) is not None for source in sources)]
     if len(whole) < 2 or len(sources) < 2:

@@ -87,7 +87,7 @@ class SweepView:
 
     @unlocked_cached_property
     def best_of_column(self) -> dict[str, int]:
-        """By metric: the job with the best value."""
+        """Metric → the job with the best value."""
         best_results = {metric: best_result(self.results, metric, self.headline) for metric in self.columns}
         return {metric: entry.job_id for metric, entry in best_results.items() if entry}
 
@@ -151,7 +151,7 @@ def files_of_result(cluster: Cluster, sweep: Sweep, entry: SweepJobResult) -> At
 def read_metrics_of_jobs(
     cluster: Cluster, view: SweepView, results: Iterable[SweepJobResult]
 ) -> dict[int, JobMetrics]:
-    """By job: the metrics of its newest attempt."""
+    """Returns job id → the metrics of its newest attempt."""
     return {entry.job_id: files_of_result(cluster, view.sweep, entry).metrics for entry in results}
 
 
@@ -160,7 +160,7 @@ def sweep_csv_head(view: SweepView) -> list[str]:
 
 
 def sweep_csv_row(view: SweepView, entry: SweepJobResult) -> list[CsvCell]:
-    """All parameters and the best value of every metric."""
+    """Lists all parameters and the best value of every metric."""
     values = view.plan.row(entry.number)
     best = [view.value(entry, name) for name in view.metrics]
     parameters = [values[name] for name in view.plan.values]

@@ -15,5 +15,5 @@ def page() -> ResponseReturnValue:
 
 @blueprint.get("/api/docs")
 def docs() -> ResponseReturnValue:
-    """Where many look first."""
+    """The address at which many look first."""
     return redirect(url_for("rest_reference.page"))

@@ -49,7 +49,7 @@ def new(training_id: int) -> str:
 
 @blueprint.post("/trainings/<int:training_id>/jobs/new")
 def create(training_id: int) -> Response:
-    """With the button "Check" (for browsers without scripts) it only says what would happen."""
+    """Makes the jobs. With the button "Check" (for browsers without scripts) it only shows what would happen."""
     training = visible_training(training_id)
     if "check" in request.form:
         estimate = job_estimate.estimate_values(training)

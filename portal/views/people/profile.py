@@ -86,7 +86,7 @@ def render_profile(
 
 @blueprint.post("/profile/password")
 def change_password() -> ResponseReturnValue:
-    """All other sessions and all API tokens end with it."""
+    """Changes the password, which ends all other sessions and revokes all API tokens."""
     cluster, actor = current_cluster(), current_actor()
     try:
         forms.require_known_fields("username", "old", "password")

@@ -98,14 +98,15 @@ def minutes_to_wait(refusal: Refused) -> int:
 
 @blueprint.get("/sign-in/again")
 def sign_in_again() -> ResponseReturnValue:
-    """For the script of a page whose session has ended: the form, or who is signed in by now, with a new CSRF
-    token."""
+    """Answers the script of a page whose session has ended: the form, or who is signed in by now, with a new CSRF
+    token.
+    """
     return render_template("sign_in/_again.html", name=request.args.get("name", "")[:64], errors={})
 
 
 @blueprint.post("/sign-in/again")
 def reopen_session() -> ResponseReturnValue:
-    """Without a page behind it: the one that is open stays."""
+    """Signs in again and sends no page, because the open one stays."""
     try:
         forms.require_known_fields("again_name", "again_password")
         token = sign_in_as_typed(typed_name("again_name"), forms.password_field("again_password"))

@@ -75,7 +75,7 @@ def read_view(sweep_id: int) -> SweepView:
 
 
 def current_sweep_url_with(**changes: object) -> str:
-    """As query_params.current_url_with, with all the curves that were chosen."""
+    """Does what query_params.current_url_with does, and keeps all chosen curves."""
     return query_params.current_url_with(**{"show": request.args.getlist("show"), **changes})
 
 

@@ -133,7 +133,7 @@ def archive(training_id: int, number: int) -> Response:
 
 @blueprint.get("/trainings/<int:training_id>/code/compare")
 def compare(training_id: int) -> str:
-    """What is different from version `?before=` to version `?after=`."""
+    """Shows the difference between the versions `?before=` and `?after=`."""
     cluster, training = current_cluster(), read_own_code(training_id)
     ready = [
         one.number

@@ -41,7 +41,7 @@ def index(workspace_id: int) -> Response:
 
 
 def render_list(workspace_id: int | None) -> Response:
-    """Of one workspace, or of all that the person may see; `?before=` (keyset)."""
+    """Renders the list of one workspace, or of all that the person may see, from `?before=` on (keyset)."""
     cluster, actor = current_cluster(), current_actor()
     workspace = workspace_queries.read_workspace(cluster, actor, workspace_id) if workspace_id else None
     before = query_params.id_param("before")

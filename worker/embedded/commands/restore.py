@@ -49,7 +49,7 @@ class RestoreRequest:
 
 
 def restore_embedded(request: RestoreRequest) -> int:
-    """On the machine of make up, also before its first one."""
+    """Restores on the machine of make up, also before its first make up."""
     places = find_installation_paths()
     ensure_state_directory(places)
     with hold_make_lock(places):

@@ -143,7 +143,7 @@ def read_repair_runs(cluster: Cluster) -> list[dict[str, Any]]:
 
 
 def list_newest_logs(folder: Path) -> list[Path]:
-    """Of services and operations; the access log is about people and stays here."""
+    """Lists the newest logs of services and operations. The access log is left out because it is about people."""
     files = [path for path in folder.glob("*.log") if path.is_file() and not path.is_symlink()]
     return sorted(files, key=lambda path: path.stat().st_mtime, reverse=True)[:MAX_LOGS]
 
