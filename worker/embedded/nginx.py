@@ -69,7 +69,7 @@ def give_to_nginx_user(path: Path, settings: Settings, owns: bool = False) -> No
 
 
 def nginx_owner(settings: Settings, owns: bool = False) -> tuple[int, int]:
-    """The user and group for nginx's files: as root nginx's group, and its user too if `owns`; else the current user."""
+    """User and group of nginx's files: as root nginx's group, and its user too if `owns`; else the current user."""
     return (settings.uid_base if owns else 0, settings.gid_base) if os.geteuid() == 0 else (-1, -1)
 
 

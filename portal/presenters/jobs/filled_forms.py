@@ -35,7 +35,7 @@ def read_sweep_values(training: Training, sweep_id: int) -> MultiDict[str, Any]:
 
 
 def values_from_sweep(sweep: Sweep, job: Job) -> MultiDict[str, Any]:
-    """The values as the form would have sent them: all values of each parameter, and the settings of one of its jobs."""
+    """The values as the form would send them: all values of each parameter, and the settings of one of its jobs."""
     plan = SweepPlan.from_data(sweep.plan)
     values: MultiDict[str, Any] = MultiDict(values_from_job(job))
     values["name"] = sweep.name

@@ -19,7 +19,7 @@ class BestCheckpoint:
 
 
 def list_best_checkpoints(cluster: Cluster, view: SweepView) -> list[BestCheckpoint]:
-    """Lists checkpoints of the three jobs with the best values of the compared metric; empty if none of them has one."""
+    """Lists checkpoints of the three jobs with the best values of the compared metric; empty if none has one."""
     measured = [entry for entry in view.results if entry.results.get(view.metric) is not None]
     is_descending = is_descending_first(view.plan, view.metric, view.headline)
     best = sort_results(measured, view.plan, view.metric, is_descending, view.headline)[:BEST_JOBS]
