@@ -51,6 +51,11 @@ def check_token_name(value: str, field: str = "name") -> str:
     return _check_name(value, field, 1, 50)
 
 
+def check_key_name(value: str, field: str = "name") -> str:
+    """1 to 50 of a–z 0–9 hyphen. Raises Refused."""
+    return _check_name(value, field, 1, 50)
+
+
 def check_job_name(value: str, field: str = "name") -> str:
     """1 to 60 of a–z 0–9 hyphen dot underscore equals sign. Raises Refused."""
     return _check_name(value, field, 1, LONGEST_JOB_NAME, JOB_LETTERS)

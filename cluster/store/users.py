@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ForeignKey, Index, String, func, select, update
+from sqlalchemy import ForeignKey, Index, String, func, select, text, update
 from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
 from cluster.domain.errors import NotFound
@@ -103,6 +103,35 @@ class ApiToken(BaseRow):
     used_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
     user: Mapped[User] = relationship()
+
+
+class SshKey(BaseRow):
+    """A public key with which a person opens their jobs by SSH. The row stays after the key was removed."""
+
+    __tablename__ = "ssh_keys"
+    __table_args__ = (
+        # One key stands for one person, so that a session always says whose it is.
+        Index(
+            "uq_ssh_keys_in_use",
+            "fingerprint",
+            unique=True,
+            sqlite_where=text("removed_at IS NULL"),
+            postgresql_where=text("removed_at IS NULL"),
+        ),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"), index=True)
+    name: Mapped[str] = mapped_column(String(50))
+    public_key: Mapped[str] = mapped_column(String(4000))
+    """OpenSSH's `KIND BASE64`, without options and comment."""
+    fingerprint: Mapped[str] = mapped_column(String(50))
+    created_at: Mapped[datetime]
+    used_at: Mapped[datetime | None]
+    removed_at: Mapped[datetime | None]
+    token_id: Mapped[int | None] = mapped_column(ForeignKey("api_tokens.id"), index=True)
+    """The API token that added the key, which is worth nothing once the token is. None: the person did, signed in."""
+    token: Mapped[ApiToken | None] = relationship()
 
 
 def find_user(session: Session, name: str) -> User | None:

@@ -17,7 +17,6 @@ from portal.api import (
     job_files,
     jobs,
     nodes,
-    notifications,
     queue,
     repairs,
     runs,
@@ -25,6 +24,7 @@ from portal.api import (
     workspaces,
 )
 from portal.api.code import code_archives, git_source, training_code
+from portal.api.people import notifications, ssh_keys
 from portal.api.sweeps import sweeps
 
 FEATURES = (
@@ -45,6 +45,7 @@ FEATURES = (
     dataset_uploads,
     images,
     notifications,
+    ssh_keys,
     repairs,
 )
 

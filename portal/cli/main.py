@@ -23,6 +23,7 @@ COMMANDS = {
     "node": ("nodes", "node"),
     "nodes": ("nodes", "print_nodes"),
     "queue": ("queue", "queue"),
+    "ssh-key": ("ssh_keys", "ssh_key"),
     "sweep": ("sweeps", "sweep"),
     "training": ("trainings", "training"),
 }

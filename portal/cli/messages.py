@@ -177,6 +177,17 @@ KOREAN = {
     "{name} has no git source. Set one: groundcrew code git set": (
         "{name}: git 원본이 없습니다. groundcrew code git set으로 설정하세요."
     ),
+    "Fingerprint": "지문",
+    "Last used": "마지막 사용",
+    "{name} is added, until {until}: {fingerprint}": "{name} 키를 {until}까지 등록했습니다: {fingerprint}",
+    "{name} is removed.": "{name} 키를 지웠습니다.",
+    "No key is called {name}.": "이름이 {name}인 키가 없습니다.",
+    "No public key is in {place}. Make one: ssh-keygen -t ed25519": (
+        "{place}에 공개 키가 없습니다. 만들려면: ssh-keygen -t ed25519"
+    ),
+    "{file} is a private key: name the file that ends in .pub.": (
+        "{file}은 개인 키입니다. 이름이 .pub로 끝나는 파일을 지정하세요."
+    ),
     "CSV is of a whole month: leave the job out.": "CSV는 한 달 전체입니다: 작업을 빼고 실행하세요.",
 }
 

@@ -41,7 +41,7 @@ from cluster.store.operations import Operation
 from cluster.store.queue import QueueExplanation, QueueTotal
 from cluster.store.repairs import RepairLock, RepairRun
 from cluster.store.trainings import CodeVersion, Training, TrainingMember
-from cluster.store.users import ApiToken, FailedSignIn, OneTimeSecret, SignInSession, User
+from cluster.store.users import ApiToken, FailedSignIn, OneTimeSecret, SignInSession, SshKey, User
 from cluster.store.workspaces import Workspace, WorkspaceMember
 from tests.builders import add
 
@@ -126,6 +126,16 @@ class SampleInstallation:
                 expires_at=self.now + HOUR,
                 used_at=self.now,
                 revoked_at=self.now,
+            ),
+            SshKey(
+                user_id=self.user.id,
+                name="laptop",
+                public_key="ssh-ed25519 AAAA",
+                fingerprint="SHA256:" + "6" * 43,
+                created_at=created,
+                used_at=self.now,
+                removed_at=self.now,
+                token_id=1,
             ),
             IdempotentAnswer(
                 user_id=self.user.id, key="submit-1", body_hash="5" * 64, object_id=1, created_at=created

@@ -8,7 +8,7 @@ class Actor:
     """A person or a service of the installation, as the audit entry names it.
 
     `scopes` limits what an API token may do (None: a signed-in person, no limit); `address` is the client's address;
-    `request_id` is the same in log lines, audit and answer.
+    `request_id` is the same in log lines, audit and answer; `token_id` is the API token that the request came with.
     """
 
     user_id: int
@@ -17,3 +17,4 @@ class Actor:
     address: str = ""
     request_id: str = ""
     scopes: frozenset[str] | None = None
+    token_id: int | None = None

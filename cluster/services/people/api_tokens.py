@@ -125,7 +125,7 @@ def authenticate_api_token(cluster: Cluster, text: str, address: str, request_id
             session.execute(update(ApiToken).where(ApiToken.id == row.token_id).values(used_at=now))
     scopes = frozenset(str(scope) for scope in row.scopes)
     is_administrator = row.role is UserRole.ADMINISTRATOR
-    return Actor(row.user_id, row.name, is_administrator, address, request_id, scopes)
+    return Actor(row.user_id, row.name, is_administrator, address, request_id, scopes, row.token_id)
 
 
 def token_refusal_code(cluster: Cluster, text: str) -> str:

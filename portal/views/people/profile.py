@@ -1,4 +1,4 @@
-"""The profile page: password, notifications, sessions, API tokens, language and theme of the signed-in user."""
+"""The profile page: password, notifications, sessions, API tokens, SSH keys, language and theme of the person."""
 
 from flask import Blueprint, flash, make_response, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
@@ -10,7 +10,7 @@ from cluster.domain.refusals import Refusals
 from cluster.domain.states import NotificationKind
 from cluster.services.alerts.trial_messages import send_test_messages
 from cluster.services.notifications import choices
-from cluster.services.people import api_tokens, passwords, preferences, sessions
+from cluster.services.people import api_tokens, passwords, preferences, sessions, ssh_keys
 from portal.i18n.reader_zone import browser_zone, installation_zone
 from portal.i18n.translate import _, ngettext, request_language
 from portal.presenters.notification_form import prepare_notification_form
@@ -70,6 +70,7 @@ def render_profile(
         sessions=sessions.list_sessions(cluster, actor),
         this_session=this_session,
         tokens=api_tokens.list_api_tokens(cluster, actor),
+        ssh_keys=ssh_keys.list_ssh_keys(cluster, actor),
         token_days=TOKEN_DAYS,
         now=cluster.clock(),
         notifications=prepare_notification_form(

@@ -19,7 +19,7 @@ from cluster.domain.states import (
 )
 from cluster.services.context import Cluster
 from cluster.services.jobs import saved_views
-from cluster.services.people import api_tokens, passwords, sessions
+from cluster.services.people import api_tokens, passwords, sessions, ssh_keys
 from cluster.services.storage import folders
 from cluster.store.datasets import Dataset
 from cluster.store.jobs import Sweep
@@ -43,6 +43,7 @@ from tests.builders import (
 )
 
 PASSWORD = "quiet apron 42"
+SSH_KEY = Path("tests/data/ssh_keys/ecdsa.pub")
 KINDS = ("anonymous", "stranger", "member", "owner", "manager", "administrator")
 """`owner` owns the training, the job, the dataset and the operation; `member` shares only the workspace."""
 
@@ -102,7 +103,8 @@ def build(cluster: Cluster, file: Path) -> House:
     session = sessions.find_session(cluster, sessions.begin_session(cluster, owner.id, "", "other"))
     assert session is not None
     ids["view_id"] = saved_views.save_view(cluster, actor_of(owner), "mine", "state=running").id
-    ids |= {"token_id": made.id, "session_id": session.id}
+    key = ssh_keys.add_ssh_key(cluster, actor_of(owner), "laptop", SSH_KEY.read_text())
+    ids |= {"token_id": made.id, "session_id": session.id, "key_id": key.id}
     bearer = {
         kind: api_tokens.create_api_token(cluster, actor_of(user), "bearer", ["repair"], 30)[1]
         for kind, user in people.items()

@@ -1,0 +1,1 @@
+"""REST about the caller: their SSH keys, and what they are told of."""
