@@ -1,5 +1,5 @@
 """Runs one process or command of the worker: ``python -m worker scheduler | tasks QUEUE | repairs | backups |
-repair-door | agent | appliance … | audit … | console | upkeep … | …``."""
+repair-door | agent | pod-network | appliance … | audit … | console | upkeep … | …``."""
 
 import gc
 import sys
@@ -16,6 +16,7 @@ SERVICES = {
     "backups": "worker.tasks.backup_worker:main",
     "repair-door": "worker.commands.repair_broker:main",
     "agent": "worker.commands.agent:main",
+    "pod-network": "worker.commands.pod_network:main",
 }
 FOR_A_PERSON = {
     "up": "worker.embedded.commands.up:main",

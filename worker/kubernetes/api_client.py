@@ -27,8 +27,9 @@ and each wait is long.
 FIELD_MANAGER = "groundcrew"
 MOST_CONNECTIONS = 16
 UNAUTHORISED, NOT_FOUND, CONFLICT, TOO_MANY = 401, 404, 409, 429
-READ_ONLY_CALLS = frozenset({"get", "list_all", "close"})
+READ_ONLY_CALLS = frozenset({"get", "list_all", "watch", "close"})
 """The methods that change nothing in the cluster."""
+EVENTS = frozenset({"ADDED", "MODIFIED", "DELETED"})
 MERGE, APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
 
 KubernetesObject = dict[str, Any]
@@ -112,6 +113,21 @@ class KubernetesApi:
             [own | each for each in told.get("items") or ()], told["metadata"]["resourceVersion"]
         )
 
+    def watch(self, kind: str, version: str, seconds: int) -> Iterator[tuple[str, KubernetesObject]]:
+        """Yields what happens to objects of this kind after `version`, for so many seconds: ADDED, MODIFIED or DELETED,
+        and the object. It ends early if the API server no longer knows the version.
+        """
+        query = {"watch": "1", "resourceVersion": version, "timeoutSeconds": str(seconds)}
+        with (
+            self._answering(seconds + self.ask_seconds) as send,
+            closing(send("GET", KINDS[kind].path(), query)) as answer,
+        ):
+            for line in answer:
+                told = json.loads(line)
+                if told["type"] not in EVENTS:
+                    return
+                yield told["type"], {"apiVersion": KINDS[kind].version, "kind": kind} | told["object"]
+
     def delete(
         self, kind: str, name: str, namespace: str = "", uid: str = "", grace_seconds: int | None = None
     ) -> bool:
@@ -155,15 +171,15 @@ class KubernetesApi:
         return told if isinstance(told, dict) else {}
 
     @contextmanager
-    def _answering(self) -> Iterator[Any]:
-        """Yields a function that sends one request and returns the open answer."""
+    def _answering(self, read_seconds: float = 0) -> Iterator[Any]:
+        """Yields a function that sends one request and returns the open answer, which may pause for `read_seconds`."""
         import urllib3  # The client brings urllib3. Both are loaded only by those who use Kubernetes.
         from kubernetes.client import ApiException
         from kubernetes.config import ConfigException
 
         if time.monotonic() < self._rests_until:
             raise self._silence()
-        limit = (self.ask_seconds, self.ask_seconds)
+        limit = (self.ask_seconds, read_seconds or self.ask_seconds)
         try:
             client = self._connect()
             yield lambda *asked: send_request(client, limit, *asked)

@@ -88,8 +88,10 @@ def test_pods_of_a_workspace_do_not_reach_the_api_server(servers: Cluster) -> No
             asked = f"exec {pod} -- /probe connect {target}"
             assert servers.kubectl(f"-n {space} {asked}") == "closed", (pod, target)
             assert servers.kubectl(f"exec {name} -- /probe connect {target}") == "open", (name, target)
-        asked = f"-n {space} exec {pod} -- /probe get {name}.default.svc.cluster.local"
-        servers.wait(f"{asked} | grep -x {name}", 120)
+        names = f"-n {space} exec {pod} -- /probe lookup {name}.default.svc.cluster.local"
+        servers.wait(names, 120)
+        asked = f"-n {space} exec {pod} -- /probe connect {name}.default.svc.cluster.local:80"
+        assert servers.kubectl(asked) == "closed", "a pod that is not of the workspace"
     servers.bed.hosts["w1"].ask("systemctl restart groundcrew-pod-ports.service")
     assert (
         servers.kubectl(f"-n {space} exec inside-w1 -- /probe connect {servers.master.address}:6443")

@@ -25,6 +25,7 @@ LANGUAGES = ("cniVersion: 0.3.1",)
 PROBES = {
     "portal : Read its public half",
     "container_engine : Look at what is here and what apt offers",
+    "pod_network : Read the account's token",
     "base : Find accounts that were not here before",
     "base : Find groups that packages have brought and left",
     "bundle : Read the bundle, whole where this host does not know it yet",

@@ -4,6 +4,8 @@
 //	probe get ADDRESS         prints what a server of that kind answers
 //	probe lookup NAME         prints the addresses of a name
 //	probe connect HOST:PORT   prints open or closed
+//	probe tries SECONDS HOST:PORT ...   tries all doors at the same time, again and again for so many seconds, at
+//	                                    least once, and prints each with how often it was open and how often not
 package main
 
 import (
@@ -14,12 +16,17 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
 
 const patience = 5 * time.Second
+
+// A door that drops what is sent answers never; one of the same machine answers within milliseconds.
+const patienceOfATry = 2 * time.Second
 
 func serve() error {
 	name, err := os.Hostname()
@@ -61,17 +68,48 @@ func connect(door string) error {
 	return connection.Close()
 }
 
+func tries(seconds string, doors []string) error {
+	limit, err := strconv.ParseFloat(seconds, 64)
+	if err != nil {
+		return err
+	}
+	end := time.Now().Add(time.Duration(limit * float64(time.Second)))
+	lines := make([]string, len(doors))
+	var all sync.WaitGroup
+	for number, door := range doors {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			open, closed := 0, 0
+			for first := true; first || time.Now().Before(end); first = false {
+				if connection, err := net.DialTimeout("tcp", door, patienceOfATry); err == nil {
+					connection.Close()
+					open++
+				} else {
+					closed++
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+			lines[number] = fmt.Sprintf("%s %d %d", door, open, closed)
+		}()
+	}
+	all.Wait()
+	fmt.Println(strings.Join(lines, "\n"))
+	return nil
+}
+
 func main() {
 	does := map[string]func(string) error{
 		"serve":   func(string) error { return serve() },
 		"get":     get,
 		"lookup":  lookup,
 		"connect": connect,
+		"tries":   func(seconds string) error { return tries(seconds, os.Args[3:]) },
 	}
 	words := append(os.Args[1:], "", "")
 	act, known := does[words[0]]
 	if !known {
-		log.Fatal("serve, get, lookup or connect")
+		log.Fatal("serve, get, lookup, connect or tries")
 	}
 	if err := act(words[1]); err != nil {
 		log.Fatal(err)

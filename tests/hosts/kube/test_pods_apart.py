@@ -1,0 +1,159 @@
+"""Pods of two workspaces on three nodes, and nobody of one reaches anybody of the other, whatever starts again."""
+
+import json
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import pytest
+
+from tests.hosts.appliance.conftest import note
+from tests.hosts.kube.conftest import Cluster
+from tests.hosts.kube.workloads.manifests import server
+from tests.hosts.machines.testbed import Host
+
+SPACES = ("gc-workspace-901", "gc-workspace-902")
+PORT = 8080
+WATCHER = "groundcrew-pod-network.service"
+RULES = "groundcrew-pod-ports.service"
+METADATA = "169.254.169.254:80"
+
+
+@dataclass(frozen=True)
+class Pod:
+    space: str
+    name: str
+    node: str
+    """The host's name in the testbed."""
+    address: str
+
+    @property
+    def door(self) -> str:
+        return f"{self.address}:{PORT}"
+
+
+@dataclass(frozen=True)
+class Tries:
+    """Of all pods at all others: how often a door opened, and how often it did not."""
+
+    own_open: int
+    own_closed: int
+    foreign_open: int
+    foreign_closed: int
+
+
+@dataclass(frozen=True)
+class Mesh:
+    cluster: Cluster
+
+    def pods(self) -> list[Pod]:
+        hosts = {host.name: name for name, host in self.cluster.bed.hosts.items()}
+        found = []
+        for space in SPACES:
+            for each in json.loads(self.cluster.kubectl(f"-n {space} get pods -o json"))["items"]:
+                about, status = each["metadata"], each["status"]
+                found.append(Pod(space, about["name"], hosts[each["spec"]["nodeName"]], status["podIP"]))
+        return found
+
+    def try_all(self, pods: Sequence[Pod], seconds: float = 0) -> Tries:
+        with ThreadPoolExecutor(len(pods)) as threads:
+            return count(list(threads.map(lambda pod: self.ask(pod, pods, seconds), pods)))
+
+    def ask(self, pod: Pod, pods: Sequence[Pod], seconds: float) -> list[tuple[bool, int, int]]:
+        """Of each other pod: whether it is of the same workspace, and the counts."""
+        others = {other.door: other.space == pod.space for other in pods if other is not pod}
+        said = self.cluster.kubectl(
+            f"-n {pod.space} exec {pod.name} -- /probe tries {seconds} {' '.join(others)}"
+        )
+        lines = [line.split() for line in said.splitlines()]
+        return [(others[door], int(opened), int(closed)) for door, opened, closed in lines]
+
+    def wait_until_own_are_open(self, pods: Sequence[Pod]) -> Tries:
+        """A watcher of another node hears of a new pod within moments."""
+        for _ in range(20):
+            tries = self.try_all(pods)
+            assert tries.foreign_open == 0, tries
+            if tries.own_closed == 0:
+                return tries
+        raise AssertionError(tries)
+
+
+def count(answers: Sequence[Sequence[tuple[bool, int, int]]]) -> Tries:
+    own = [each for answer in answers for each in answer if each[0]]
+    foreign = [each for answer in answers for each in answer if not each[0]]
+    sums = [sum(each[place] for each in part) for part in (own, foreign) for place in (1, 2)]
+    return Tries(*sums)
+
+
+@pytest.fixture(scope="module")
+def mesh(with_programs: Cluster) -> Iterator[Mesh]:
+    """A pod of each workspace on each node."""
+    for space in SPACES:
+        with_programs.kubectl(f"create namespace {space}")
+        for name, host in with_programs.bed.hosts.items():
+            with_programs.apply(server(name, host.name, space))
+    for space in SPACES:
+        with_programs.wait(f"-n {space} wait --for=condition=Ready pods --all --timeout=5s")
+    yield Mesh(with_programs)
+    with_programs.kubectl(f"delete namespace {' '.join(SPACES)} --wait=false")
+
+
+def test_pods_of_two_workspaces_do_not_reach_each_other(mesh: Mesh) -> None:
+    tries = mesh.wait_until_own_are_open(mesh.pods())
+    assert tries == Tries(own_open=12, own_closed=0, foreign_open=0, foreign_closed=18)
+
+
+def test_no_pod_of_a_workspace_reaches_where_clouds_keep_credentials(mesh: Mesh) -> None:
+    """An address of the host beside it plays the cloud's."""
+    worker, other = mesh.cluster.bed.hosts["w1"], mesh.cluster.master
+    other.ask("ip address add 169.254.169.254/32 dev lo")
+    worker.ask(f"ip route replace 169.254.169.254 via {other.address}")
+    try:
+        listening = "systemd-run --unit=gc-metadata python3 -m http.server 80 --bind 169.254.169.254"
+        other.ask(listening)
+        worker.wait_until("timeout 5 bash -c '</dev/tcp/169.254.169.254/80'", 60)
+        (pod,) = (pod for pod in mesh.pods() if (pod.space, pod.node) == (SPACES[0], "w1"))
+        assert (
+            mesh.cluster.kubectl(f"-n {pod.space} exec {pod.name} -- /probe connect {METADATA}") == "closed"
+        )
+    finally:
+        other.run("systemctl stop gc-metadata.service; ip address del 169.254.169.254/32 dev lo")
+        worker.run("ip route del 169.254.169.254")
+
+
+def test_restarts_of_watchers_and_rules_open_nothing_and_cut_nothing(mesh: Mesh) -> None:
+    pods = mesh.pods()
+
+    def start_again(host: Host) -> None:
+        host.ask(f"systemctl kill --signal=SIGKILL {WATCHER}")
+        host.ask(f"systemctl restart {RULES}")
+        host.ask(f"systemctl stop {WATCHER}")
+        host.ask(f"systemctl restart {RULES}")
+        host.ask(f"systemctl start {WATCHER}")
+
+    with ThreadPoolExecutor(1) as beside:
+        trying = beside.submit(mesh.try_all, pods, 20)
+        for host in mesh.cluster.hosts:
+            start_again(host)
+        tries = trying.result()
+    assert (tries.foreign_open, tries.own_closed) == (0, 0), tries
+    note(
+        f"gc-kube: watchers and rules started again under {tries.own_open + tries.foreign_closed} tries: {tries}"
+    )
+    assert mesh.try_all(pods).own_closed == 0
+
+
+@pytest.mark.long
+def test_a_node_that_starts_again_opens_nothing(mesh: Mesh) -> None:
+    """Its pods come back with other addresses, which the others have to hear of."""
+    pods = mesh.pods()
+    staying = [pod for pod in pods if pod.node != "w2"]
+    with ThreadPoolExecutor(1) as beside:
+        trying = beside.submit(mesh.try_all, staying, 60)
+        mesh.cluster.bed.restart("w2")
+        tries = trying.result()
+    assert (tries.foreign_open, tries.own_closed) == (0, 0), tries
+    for space in SPACES:
+        mesh.cluster.wait(f"-n {space} wait --for=condition=Ready pods --all --timeout=5s")
+    again = mesh.wait_until_own_are_open(mesh.pods())
+    note(f"gc-kube: w2 started again under tries of those that stayed: {tries}; afterwards {again}")

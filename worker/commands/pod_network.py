@@ -1,0 +1,31 @@
+"""The watcher of a Kubernetes node: it tells the node's packet filter which pods of other nodes are whose."""
+
+import argparse
+import threading
+from pathlib import Path
+
+import structlog
+
+from worker.kubernetes.api_client import ApiRefused, ApiUnreachable, KubernetesApi
+from worker.kubernetes.pod_network import NodeRules, PodNetworkWatch, RulesRefused
+
+log = structlog.get_logger()
+
+PAUSE_SECONDS = 2.0
+"""Seconds after a failure until everything is listed again. The rules stay as they are meanwhile."""
+
+
+def main(arguments: list[str]) -> int:
+    """Until SIGTERM. An API server that is away is asked again; the rules stay meanwhile, and afterwards."""
+    parser = argparse.ArgumentParser("worker pod-network", description=__doc__)
+    parser.add_argument("--node", required=True, help="this node's name in Kubernetes")
+    parser.add_argument("--kubeconfig", required=True, type=Path)
+    given = parser.parse_args(arguments)
+    watch = PodNetworkWatch(KubernetesApi(given.kubeconfig), given.node, NodeRules())
+    pause = threading.Event()
+    while True:
+        try:
+            watch.follow()
+        except (ApiUnreachable, ApiRefused, RulesRefused) as problem:
+            log.warning("pods of other nodes are not followed", error=str(problem))
+            pause.wait(PAUSE_SECONDS)

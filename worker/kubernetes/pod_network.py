@@ -1,0 +1,111 @@
+"""Keeps this node's packet filter told of the workspaces' pods on other nodes.
+
+What it has told stays when it ends: new pods of other nodes are then strangers, and everything else goes on.
+"""
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import structlog
+
+from cluster.domain.kubernetes.pod_network import (
+    NetworkMembers,
+    PodAddress,
+    member_rules,
+    remote_members,
+    workspaces_in_rules,
+)
+from cluster.files.atomic import write_atomically
+from worker.kubernetes.api_client import KubernetesApi, KubernetesObject
+from worker.kubernetes.namespaces.portal_addresses import CONTROL_PLANE, portal_address_blocks
+from worker.kubernetes.object_names import NAMESPACE_PREFIX
+
+log = structlog.get_logger()
+
+NFT = "/usr/sbin/nft"
+FOLDER = Path("/run/groundcrew-pod-network")
+"""The rules read what is in it when they are loaded again (roles/kubernetes/templates/pod-ports.nft.j2)."""
+WATCH_SECONDS = 30
+"""After so many seconds everything is listed again: nodes change seldom, and a connection that died says nothing."""
+ENDED_PHASES = frozenset({"Succeeded", "Failed"})
+"""A pod in such a phase sends nothing more, and its address may be another one's."""
+
+
+class RulesRefused(Exception):
+    """The packet filter does not take the rules; the message is its own."""
+
+
+@dataclass
+class NodeRules:
+    """The sets of this node's packet filter that name pods of other nodes."""
+
+    folder: Path = FOLDER
+    nft: Sequence[str] = (NFT,)
+    told: str = ""
+    """The last text that the packet filter has taken from this process."""
+
+    def tell(self, members: NetworkMembers) -> bool:
+        """Returns whether anything had to be said. The file is written first: whoever loads the rules meanwhile reads
+        it there. Raises RulesRefused.
+        """
+        file = self.folder / "members.nft"
+        earlier = workspaces_in_rules(file.read_text()) if file.exists() else frozenset()
+        text = member_rules(members, earlier)
+        if text == self.told:
+            return False
+        write_atomically(file, text, 0o644, is_synced=False)
+        done = subprocess.run([*self.nft, "--file", str(file)], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            self.told = ""
+            raise RulesRefused(" ".join(done.stderr.split())[:400])
+        self.told = text
+        return True
+
+
+@dataclass
+class PodNetworkWatch:
+    """Lists everything, then follows what happens to pods."""
+
+    api: KubernetesApi
+    node: str
+    rules: NodeRules
+    pods: dict[str, PodAddress] = field(default_factory=dict)
+    doors: frozenset[str] = frozenset()
+
+    def follow(self, seconds: int = WATCH_SECONDS) -> None:
+        """One list of everything and so many seconds of events. Raises ApiUnreachable, ApiRefused, RulesRefused."""
+        masters = self.api.list_all("Node", CONTROL_PLANE).things
+        self.doors = frozenset(block.partition("/")[0] for block in portal_address_blocks(masters))
+        listed = self.api.list_all("Pod")
+        self.pods = {}
+        for pod in listed.things:
+            self.enter(pod)
+        self.tell()
+        for event, pod in self.api.watch("Pod", listed.version, seconds):
+            self.pods.pop(pod["metadata"]["uid"], None)
+            if event != "DELETED":
+                self.enter(pod)
+            self.tell()
+
+    def enter(self, pod: KubernetesObject) -> None:
+        if address := pod_address_of(pod):
+            self.pods[pod["metadata"]["uid"]] = address
+
+    def tell(self) -> None:
+        members = NetworkMembers(remote_members(self.pods.values(), self.node), self.doors)
+        if self.rules.tell(members):
+            count = sum(map(len, members.remote.values()))
+            log.info("pods of other nodes", workspaces=len(members.remote), pods=count)
+
+
+def pod_address_of(pod: KubernetesObject) -> PodAddress | None:
+    """None for a pod without an address, one that has ended, and one that is no workspace's."""
+    namespace, status = pod["metadata"]["namespace"], pod.get("status") or {}
+    workspace = namespace.removeprefix(NAMESPACE_PREFIX)
+    address, node = status.get("podIP"), (pod.get("spec") or {}).get("nodeName")
+    is_of_workspace = namespace != workspace and workspace.isdecimal()
+    if not (is_of_workspace and address and node) or status.get("phase") in ENDED_PHASES:
+        return None
+    return PodAddress(address, int(workspace), node)
