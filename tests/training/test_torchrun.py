@@ -13,17 +13,9 @@ from tests.integration.conftest import a_ground, runtime_on
 from tests.integration.worker.executors.conftest import Bench
 from tests.integration.worker.executors.executor_stages import ProcessStage
 from tests.start_plans import change_plan
-from tests.training.torch_alone import TorchAlone, torch_alone
-from worker.bootstrap.paths import find_installation_paths
 
-pytestmark = pytest.mark.long
 PROGRAM = (Path(__file__).parent / "by_torch.py").read_text()
 LIMIT_SECONDS = 240.0
-
-
-@pytest.fixture(scope="module")
-def torch() -> TorchAlone:
-    return torch_alone(find_installation_paths().cache_dir)
 
 
 @pytest.fixture
@@ -35,18 +27,17 @@ def bench() -> Iterator[Bench]:
 
 
 def test_two_ranks_of_torchrun_learn_the_digits_together(
-    bench: Bench, torch: TorchAlone, digits: Path
+    bench: Bench, environment: Path, digits: Path
 ) -> None:
     plan = bench.script(PROGRAM, ranks=2)
+    interpreter = str(environment / "bin" / "python")
     started = launch.local_launch_plan(
-        Launcher.TORCHRUN, str(torch.interpreter), str(bench.runtime), 2, (str(torch.interpreter), "train.py")
+        Launcher.TORCHRUN, interpreter, str(bench.runtime), 2, (interpreter, "train.py")
     )
     folders = launch.JobFolders(str(bench.runtime), str(plan.out), str(plan.out / "work"), str(digits))
     units = ["cpu-slot-0", "cpu-slot-1"]
-    told = launch.job_environment(
-        plan.job, 1, 2, units, UnitKind.CPU_SLOT, folders, str(torch.interpreter.parent)
-    )
-    told |= {"LD_LIBRARY_PATH": torch.libraries, "OMP_NUM_THREADS": "1"}
+    told = launch.job_environment(plan.job, 1, 2, units, UnitKind.CPU_SLOT, folders, str(environment / "bin"))
+    told |= {"OMP_NUM_THREADS": "1"}
     truth = bench.run(change_plan(plan, argv=started.command, environment=told), LIMIT_SECONDS)
     said = {rank: bench.log(plan, rank=rank).decode() for rank in (0, 1)}
     assert outcome_of(truth).state is JobState.FINISHED, bench.log(plan, "stderr").decode()[-3000:]

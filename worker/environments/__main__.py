@@ -1,6 +1,7 @@
 """Builds the default training environment by hand: ``python -m worker.environments build --uv PATH``."""
 
 import argparse
+import re
 import shutil
 import subprocess
 import sys
@@ -59,9 +60,15 @@ def lock_environment_requirements(folder: Path, uv: str) -> int:
     """Pin the newest versions that requirements.in allows. The pins have hashes and no address."""
     options = ["--quiet", "--universal", "--python-version", "3.11", "--generate-hashes", "--upgrade"]
     plain = ["--no-emit-index-url", "--no-annotate", "--no-header", "--override", "overrides.txt"]
-    left_out = ["--no-emit-package", "tensorflow", "--no-emit-package", "tensorflow-intel"]
+    left_out = list_left_out_options(folder)
     command = [uv, "pip", "compile", *options, *plain, *left_out, "-o", "requirements.txt", "requirements.in"]
     return subprocess.run(command, cwd=folder, check=False).returncode
+
+
+def list_left_out_options(folder: Path) -> list[str]:
+    """Options of uv by which the packages of overrides.txt get no pin."""
+    names = re.findall(r"^([a-z0-9-]+);", (folder / "overrides.txt").read_text(), re.MULTILINE)
+    return [word for name in names for word in ("--no-emit-package", name)]
 
 
 class ProgressPrinter:

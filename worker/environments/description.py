@@ -49,6 +49,8 @@ class EnvironmentDescription:
     compiled: CompiledPackage
     purposes: Mapping[str, str]
     """The code of a library's purpose, by library. Only these libraries are in the table of contents."""
+    has_torch_for_cpus: bool = False
+    """Whether PyTorch is installed without NVIDIA's libraries (cpu_torch.py)."""
 
     @property
     def requirements(self) -> Path:
@@ -75,6 +77,7 @@ def read_environment_description(folder: Path = DEFAULT) -> EnvironmentDescripti
             tuple(CompilerRequirement(**need) for need in read["compiled"]["needs"]),
         ),
         purposes=read["contents"],
+        has_torch_for_cpus=read.get("torch_for_cpus", False),
     )
 
 

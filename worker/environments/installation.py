@@ -9,8 +9,11 @@ import psutil
 
 from worker.environments.build_steps import BuildStepProgress, MakeProgressParser
 from worker.environments.command_runner import PATH, CommandRunner
+from worker.environments.cpu_torch import make_torch_run_on_cpus
 from worker.environments.description import EnvironmentDescription
 from worker.environments.wheels import WheelFolder, sha256_of_file
+
+PACKAGES = "lib/python3*/site-packages"
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,9 @@ def install_wheels(build: EnvironmentBuild, progress: BuildStepProgress) -> None
     )
     progress.advance(0.1)
     _pip_install(build, build.description.requirements, progress)
+    if build.description.has_torch_for_cpus:
+        for packages in build.environment.glob(PACKAGES):
+            make_torch_run_on_cpus(packages)
     progress.advance(1.0)
 
 

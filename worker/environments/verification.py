@@ -22,6 +22,13 @@ assert float(horovod.allreduce(tensorflow.constant(21.0), op=horovod.Sum)) == 21
 assert horovod.gloo_built()
 """
 
+# A program of its own: a process computes with one framework.
+TRY_TORCH = """
+import torch, torch.distributed.run
+assert float((torch.full((3, 7), 1.0) @ torch.full((7, 1), 1.0)).sum()) == 21.0
+assert torch.distributed.is_gloo_available()
+"""
+
 LIST_VERSIONS = """
 import importlib.metadata, json, platform, re
 found = {
@@ -37,6 +44,8 @@ def verify_environment(build: EnvironmentBuild, progress: BuildStepProgress) -> 
     have none either. Raises BuiltButNotWorking.
     """
     _run(build, _TRY, progress)
+    if "torch" in build.description.purposes:
+        _run(build, TRY_TORCH, progress)
     progress.advance(1.0)
 
 

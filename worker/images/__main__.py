@@ -17,7 +17,7 @@ from cluster.domain.errors import Unavailable
 from cluster.domain.images import DefaultImage
 from cluster.words.sentences import sentence
 from worker.bootstrap.paths import find_installation_paths
-from worker.environments.__main__ import ProgressPrinter
+from worker.environments.__main__ import ProgressPrinter, list_left_out_options
 from worker.environments.build_platform import PYTHON, read_build_platform
 from worker.environments.description import DEFAULT
 from worker.environments.errors import BuildFailed
@@ -151,8 +151,14 @@ def lock_image_requirements(folder: Path, uv: str) -> int:
         "--no-header",
         "--upgrade",
     ]
-    left_out = ["--no-emit-package", "tensorflow", "--no-emit-package", "tensorflow-intel"]
-    cpu = ["--universal", "--override", "overrides.txt", *left_out, "-c", "requirements.txt"]
+    cpu = [
+        "--universal",
+        "--override",
+        "overrides.txt",
+        *list_left_out_options(folder),
+        "-c",
+        "requirements.txt",
+    ]
     cuda = ["--python-platform", "x86_64-manylinux_2_28", "-c", "requirements.txt", "-c", "image-cpu.txt"]
     alone = cuda[:2]
     for name, options in (("image-cpu", cpu), ("image-cuda", cuda), ("image-cuda-compiler", alone)):

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from cluster.domain.images import LibraryVersion
 from worker.environments.build_steps import BuildStepProgress
-from worker.environments.verification import LIST_VERSIONS, select_contents
+from worker.environments.verification import LIST_VERSIONS, TRY_TORCH, select_contents
 from worker.images.description import ENVIRONMENT_PATH, ImageVariant
 from worker.images.root_filesystem import RootFilesystem
 
@@ -24,12 +24,13 @@ def verify_image(
 ) -> None:
     """Runs the self-test as the image's own user; the machine needs no GPU. Raises BuiltButNotWorking."""
     has_nccl = variant.environment.compiled.variables.get("HOROVOD_GPU_OPERATIONS") == "NCCL"
-    root.try_inside(
-        [f"{ENVIRONMENT_PATH}/bin/python", "-I", "-B", "-c", SELF_TEST.format(nccl=has_nccl)],
-        variables={**variables, "OMPI_MCA_plm": "isolated", "HOME": "/tmp"},
-        on_tick=progress.report_again,
-        user=variant.user.number,
-    )
+    for program in (SELF_TEST.format(nccl=has_nccl), TRY_TORCH):
+        root.try_inside(
+            [f"{ENVIRONMENT_PATH}/bin/python", "-I", "-B", "-c", program],
+            variables={**variables, "OMPI_MCA_plm": "isolated", "HOME": "/tmp"},
+            on_tick=progress.report_again,
+            user=variant.user.number,
+        )
 
 
 def list_image_contents(

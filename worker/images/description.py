@@ -75,6 +75,7 @@ def read_variant(name: str, folder: Path = DEFAULT) -> ImageVariant:
         environment=replace(
             plain,
             purposes=own["contents"],
+            has_torch_for_cpus=own.get("torch_for_cpus", False),
             compiled=replace(plain.compiled, variables=own["compiled"], needs=()),
         ),
         requirements=folder / own["requirements"],
@@ -102,6 +103,7 @@ def inputs_digest(variant: ImageVariant, machine: BuildPlatform) -> str:
         environment.variables,
         environment.purposes,
         variant.system_purposes,
+        {"torch_for_cpus": environment.has_torch_for_cpus},
     ]
     content.update(json.dumps([dict(each) for each in facts], sort_keys=True).encode())
     for file in list_requirement_files(variant):

@@ -7,7 +7,8 @@ from pathlib import Path
 from worker.environments.build_platform import PYTHON
 from worker.environments.build_steps import BuildStepProgress, MakeProgressParser
 from worker.environments.command_runner import PATH
-from worker.environments.installation import count_parallel_compilers, make_readable_to_all
+from worker.environments.cpu_torch import make_torch_run_on_cpus
+from worker.environments.installation import PACKAGES, count_parallel_compilers, make_readable_to_all
 from worker.environments.wheels import sha256_of_file
 from worker.images.description import ENVIRONMENT_PATH, ImageVariant
 from worker.images.image_wheels import ImageWheels
@@ -57,6 +58,9 @@ def install_in_image(
         on_tick=progress.report_again,
     )
     uv_install(root, "requirements.txt", progress)
+    if variant.environment.has_torch_for_cpus:
+        for packages in (root.path / ENVIRONMENT_PATH.relative_to("/")).glob(PACKAGES):
+            make_torch_run_on_cpus(packages)
 
 
 def link_or_copy_path(source: str, target: str) -> None:

@@ -1,40 +1,23 @@
 """torchrun between pods: a user's own program with torch, four ranks on two workers, gradients over Gloo."""
 
 import re
-import shutil
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.hosts.appliance.conftest import CACHE, ROOT
+from tests.hosts.appliance.conftest import ROOT
 from tests.hosts.kube.scenarios.gangs import GOOD, UNITS
 from tests.hosts.kube.scenarios.gangs import pilot as pilot
 from tests.hosts.kube.scenarios.portal_user import MAKE_FILES, Pilot, measured
-from tests.hosts.kube.workloads.programs_of_jobs import TORCH_BESIDE_DIGITS
-from tests.training.torch_alone import torch_alone
 
 pytestmark = pytest.mark.long
 PROGRAM = (ROOT / "tests" / "training" / "by_torch.py").read_text()
 
 
-@pytest.fixture
-def torch(pilot: Pilot) -> Iterator[Path]:
-    """Beside the digits on the shared storage, 1.3 GB, for as long as it is needed."""
-    shared = pilot.cluster.bed.shared
-    assert shared is not None
-    workspace, digits = pilot.made["workspace"], pilot.made["digits"]
-    place = shared / "workspaces" / str(workspace) / "datasets" / str(digits) / "torch"
-    shutil.copytree(torch_alone(CACHE).interpreter.parents[1], place, symlinks=True)
-    yield place
-    shutil.rmtree(place)
-
-
-@pytest.mark.usefixtures("torch")
 def test_ranks_in_two_pods_learn_the_digits_together(pilot: Pilot) -> None:
-    files = {"main.py": PROGRAM, "torch.py": TORCH_BESIDE_DIGITS}
-    training = pilot.do(MAKE_FILES, workspace=pilot.made["workspace"], name="torch", files=files)
+    training = pilot.do(
+        MAKE_FILES, workspace=pilot.made["workspace"], name="torch", files={"main.py": PROGRAM}
+    )
     since = time.monotonic()
     dataset = pilot.made["digits"]
     job = pilot.submit(training, UNITS, dataset_id=dataset, command=["main.py"], launcher="torchrun")

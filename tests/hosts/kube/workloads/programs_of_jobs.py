@@ -29,20 +29,3 @@ for epoch in range(begin + 1, {epochs} + 1):
 print("done", flush=True)
 """
 """A checkpoint each second, from which a later attempt goes on."""
-
-TORCH_BESIDE_DIGITS = """
-import ctypes
-import importlib
-import os
-import sys
-
-place = os.path.join(os.environ["GROUNDCREW_DATASET"], "torch")
-stand_ins = os.path.join(place, "stand-ins")
-for name in os.listdir(stand_ins):
-    if ".so" in name:
-        ctypes.CDLL(os.path.join(stand_ins, name))
-sys.path.insert(0, os.path.join(place, "lib", "python%d.%d" % sys.version_info[:2], "site-packages"))
-del sys.modules["torch"]
-importlib.import_module("torch")
-"""
-"""As `torch.py` of somebody's code: the real one lies in the dataset, for the CPU's image has none."""

@@ -17,9 +17,11 @@ def test_an_image_is_tried_as_its_own_user_with_what_its_variant_promises(
 ) -> None:
     described, root = read_variant(variant), recorded_root(tmp_path)
     verify_image(root, described, {"PATH": "/usr/bin"}, some_progress())
-    ((words, options),) = root.calls
-    assert f"bool(horovod.nccl_built()) == {has_nccl}" in words[-1]
-    assert options["user"] == described.user.number and options["variables"]["PATH"] == "/usr/bin"
+    (horovod, _), (torch, _) = root.calls
+    assert f"bool(horovod.nccl_built()) == {has_nccl}" in horovod[-1]
+    assert "torch.distributed" in torch[-1]
+    for _, options in root.calls:
+        assert options["user"] == described.user.number and options["variables"]["PATH"] == "/usr/bin"
 
 
 def test_an_image_that_does_not_start_is_of_no_use(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_each_purpose_and_variant_has_its_word(variant: ImageVariant) -> None:
 def test_the_cuda_image_takes_the_cuda_that_torch_was_built_with() -> None:
     found = pins(read_variant("cuda").requirements)
     cuda = {name: version for name, version in found.items() if re.fullmatch(r"nvidia-cuda-.*-cu12", name)}
-    assert len(cuda) == 4 and all(version.startswith("12.6.") for version in cuda.values())
+    assert len(cuda) == 4 and all(version.startswith("12.8.") for version in cuda.values())
     assert int(found["nvidia-cudnn-cu12"].split(".")[1]) >= 3, "TensorFlow 2.18 was built with cuDNN 9.3"
 
 

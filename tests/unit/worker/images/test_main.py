@@ -35,9 +35,11 @@ def test_pins_of_the_variants_are_made_in_turn_each_beside_those_before(tmp_path
     uv = tmp_path / "uv"
     uv.write_text('#!/bin/sh\necho "$@" >> calls\n')
     uv.chmod(0o755)
+    (tmp_path / "overrides.txt").write_text("# Why.\ntriton; sys_platform == 'never'\n")
     assert lock_image_requirements(tmp_path, str(uv)) == 0
     cpu, cuda, compiler = (tmp_path / "calls").read_text().splitlines()
     for call, name in ((cpu, "image-cpu"), (cuda, "image-cuda"), (compiler, "image-cuda-compiler")):
         assert call.startswith("pip compile ") and call.endswith(f"-o {name}.txt {name}.in")
         assert "--generate-hashes" in call and "--no-emit-index-url" in call
+    assert "--no-emit-package triton -c" in cpu and "triton" not in cuda
     assert "-c requirements.txt -o" in cpu and "-c image-cpu.txt -o" in cuda and " -c " not in compiler
