@@ -177,12 +177,15 @@ def job_environment(
 ) -> dict[str, str]:
     """The whole environment of a job. No variable of the services is passed on.
 
+    The job's user is a number without a name, and PyTorch and others ask for the name (getpass.getuser): USER has one.
     `units` are identities: GPU UUIDs, or the names of CPU slots, which hide every GPU.
     """
     visible = ",".join(units) if kind is UnitKind.GPU else ""
     return {
         "PATH": f"{environment_bin}:/usr/local/bin:/usr/bin:/bin",
         "HOME": folders.out,
+        "USER": f"job-{job}",
+        "LOGNAME": f"job-{job}",
         "TMPDIR": "/tmp",
         "LANG": "C.UTF-8",
         "PYTHONPATH": folders.runtime,

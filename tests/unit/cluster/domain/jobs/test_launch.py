@@ -85,3 +85,8 @@ def test_cpu_slots_hide_every_gpu() -> None:
     assert environment["GROUNDCREW_DATASET"] == "/datasets/4"
     assert environment["HOME"] == environment["GROUNDCREW_OUT"] == "/jobs/7/2/out"
     assert environment["PYTHONPATH"] == RUNTIME
+
+
+def test_a_user_who_is_a_number_has_a_name() -> None:
+    told = job_environment(7, 1, 1, ["cpu-0"], UnitKind.CPU_SLOT, FOLDERS, "/bin")
+    assert told["USER"] == told["LOGNAME"] == "job-7"
