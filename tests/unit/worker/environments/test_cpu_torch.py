@@ -121,9 +121,3 @@ def test_another_link_of_the_file_keeps_it_as_it_was(packages: Path) -> None:
     content = kept.read_bytes()
     make_torch_run_on_cpus(packages)
     assert kept.read_bytes() == content != library.read_bytes()
-
-
-def test_a_text_is_no_library(tmp_path: Path) -> None:
-    (tmp_path / "lib.so").write_text("INPUT(libx.so.1)\n")
-    with pytest.raises(ValueError, match="no shared library"):
-        SharedObject(tmp_path / "lib.so")
