@@ -90,7 +90,7 @@ bundle: python  ## an offline bundle of all that site.yml installs, in FOLDER=â€
 	@$(BOOTSTRAP) with-tools python -m worker.bundle $(or $(BY),build) "$(or $(FOLDER),/srv/groundcrew-bundle)" $(OPTIONS)
 
 sure: python  ## what to run before a push: ansible-lint, yamllint, ruff, mypy, import contracts, unit tests
-	@$(BOOTSTRAP) with-tools python -m tests.run sure unit pages
+	@$(BOOTSTRAP) with-tools python -m tests.run sure unit
 
 lock: python  ## pin the newest versions that pyproject.toml allows, with hashes
 	@$(BOOTSTRAP) with-tools python -m tests.lock

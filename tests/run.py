@@ -8,10 +8,12 @@ import os
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
-from tests.suite_parts import ALL, Part, find
+from tests.suite_parts import ALL, CHECKS_PART, Part, find
 from tests.suite_results import Verdict, close, of_report, write_down
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,30 +37,39 @@ CHECKS = {
 }
 
 
+@dataclass(frozen=True)
+class CheckResult:
+    """`text` is what it printed, with the command and its seconds above."""
+
+    is_green: bool
+    text: str
+
+
 def main(arguments: list[str]) -> int:
     is_whole = "--whole" in arguments
     has_long = is_whole or "--long" in arguments
-    parts = [part for name in arguments if not name.startswith("--") for part in find(name)]
+    chosen = [part for name in arguments if not name.startswith("--") for part in find(name)]
+    parts = [part for part in chosen if part.folders]
     OUTPUT.mkdir(exist_ok=True)
     for old in OUTPUT.glob("coverage.*"):
         old.unlink()
     verdicts: list[Verdict] = []
     preparing = start_preparations() if any(part.trains for part in parts) else {}
-    for part in parts:
-        if part.trains:
-            verdicts += finish_preparations(preparing)
-            preparing = {}
-        verdicts.append(run_part(part, has_long, is_whole))
-    if is_whole and set(ALL) <= set(parts):
+    with ThreadPoolExecutor(1) as pool:
+        checking = [pool.submit(run_checks)] if parts != chosen else []
+        for part in parts:
+            if part.trains:
+                verdicts += finish_preparations(preparing)
+                preparing = {}
+            verdicts.append(run_part(part, has_long, is_whole))
+            verdicts += finish_checks(checking)
+            checking = []
+        verdicts += finish_checks(checking)
+    if is_whole and set(ALL) <= set(parts) | {CHECKS_PART}:
         verdicts.append(check_coverage())
     if is_whole:
         write_down(verdicts)
     return close(verdicts)
-
-
-def run_part(part: Part, has_long: bool, counts_lines: bool) -> Verdict:
-    print(f"\n=== {part.name}", flush=True)
-    return run_pytest(part, has_long, counts_lines) if part.folders else run_checks()
 
 
 def start_preparations() -> "dict[str, subprocess.Popen[bytes]]":
@@ -91,25 +102,40 @@ def preparation_log(name: str) -> Path:
     return OUTPUT / f"{name}.log"
 
 
-def run_checks() -> Verdict:
-    started = time.monotonic()
-    # Two at a time: one check is as long as all the others.
+def run_checks() -> list[CheckResult]:
+    """The checks run beside the first part of the tests: one of them keeps a core for most of a minute."""
     with ThreadPoolExecutor(2) as pool:
-        failed = [name for name, green in zip(CHECKS, pool.map(passes, CHECKS), strict=True) if not green]
-    return Verdict("sure", len(CHECKS) - len(failed), len(failed), 0, time.monotonic() - started)
+        return list(pool.map(run_check, CHECKS))
 
 
-def passes(name: str) -> bool:
+def run_check(name: str) -> CheckResult:
     started = time.monotonic()
     done = subprocess.run(
-        CHECKS[name], cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        ["nice", "-n", "5", *CHECKS[name]],
+        cwd=ROOT,
+        check=False,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
     title = f"--- {name}: {' '.join(CHECKS[name])} ({time.monotonic() - started:.0f} s)"
-    print(f"{title}\n{done.stdout}", end="", flush=True)
-    return done.returncode == 0
+    return CheckResult(done.returncode == 0, f"{title}\n{done.stdout}")
 
 
-def run_pytest(part: Part, has_long: bool, counts_lines: bool) -> Verdict:
+def finish_checks(started: Sequence[Future[list[CheckResult]]]) -> list[Verdict]:
+    """The seconds are those that the suite had to wait."""
+    verdicts = []
+    for future in started:
+        began = time.monotonic()
+        results = future.result()
+        print(f"\n=== {CHECKS_PART.name}\n{''.join(each.text for each in results)}", end="", flush=True)
+        passed = sum(each.is_green for each in results)
+        verdicts.append(Verdict(CHECKS_PART.name, passed, len(results) - passed, 0, time.monotonic() - began))
+    return verdicts
+
+
+def run_part(part: Part, has_long: bool, counts_lines: bool) -> Verdict:
+    print(f"\n=== {part.name}", flush=True)
     name = part.name.replace("/", "-")
     report, left = OUTPUT / f"{name}.xml", OUTPUT / f"{name}.left"
     for old in (report, left):

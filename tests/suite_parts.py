@@ -5,35 +5,37 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Part:
-    """One call of pytest, or the checks."""
+    """One call of pytest, or the checks, which run beside the first call."""
 
     name: str
     folders: tuple[str, ...] = ()
-    """Below tests/; none: the checks."""
+    """Below tests/. The checks have none."""
     without: tuple[str, ...] = ()
     deal: str | None = None
     """How xdist deals the tests out to both cores; files with an installation of their own stay whole."""
     processes: int = 2
-    """More than two cores have where tests mostly wait for other processes."""
+    """More than two cores have if tests wait for other processes or for the database."""
     is_measured: bool = False
     """Whether its lines of cluster/ count for coverage, in `make test-all`. Counting doubles what a test costs."""
     trains: bool = False
     """Real trainings and containers: environment and image are prepared before, so that no test waits for them."""
 
 
+CHECKS_PART = Part("sure")
+"""Linters, types and import contracts."""
 ALL = (
-    Part("sure"),
+    CHECKS_PART,
     Part("unit", ("unit",), deal="load", is_measured=True),
     Part("pages", ("pages",), deal="load"),
-    Part("store", ("store",), deal="load", is_measured=True),
+    Part("store", ("store",), deal="load", processes=3, is_measured=True),
     Part("crash", ("crash",), deal="worksteal"),
     Part("integration", ("integration", "adversaries"), deal="loadfile", processes=4, trains=True),
-    Part("browser", ("browser", "kube_api"), deal="loadfile", trains=True),
-    Part("training", ("training",), trains=True),
+    Part("browser", ("browser", "kube_api", "training"), deal="loadfile", processes=3, trains=True),
 )
 
 KUBE_API = Part("kube-api", ("kube_api",), deal="loadfile")
-"""The browser's journey keeps one core for three minutes; the API server's cases have the other one meanwhile."""
+"""The browser's journey keeps one process for three minutes; in `all` these cases and the trainings run beside it."""
+TRAINING = Part("training", ("training",), trains=True)
 NEWCOMER = Part("hosts", ("hosts",), without=("hosts/appliance", "hosts/kube"))
 MENDED = ("hosts/appliance/test_repairs.py", "hosts/appliance/test_application_repairs.py")
 HOSTS = Part("hosts/appliance", ("hosts/appliance",), without=MENDED, deal="loadfile", trains=True)
@@ -53,5 +55,5 @@ def find(name: str) -> list[Part]:
     """`all`, one of its parts, or any other folder below tests/."""
     if name == "all":
         return list(ALL)
-    known = (*ALL, KUBE_API, NEWCOMER, HOSTS, REPAIRS, SERVERS, KUBE, SCALE, HOSTILE)
+    known = (*ALL, KUBE_API, TRAINING, NEWCOMER, HOSTS, REPAIRS, SERVERS, KUBE, SCALE, HOSTILE)
     return [next((part for part in known if part.name == name), Part(name, (name,)))]

@@ -1,4 +1,4 @@
-"""The suite prepares the machine beside the parts that need no preparation, and waits before the first that does."""
+"""The suite prepares the machine and runs the checks beside the parts that need neither, and waits where it must."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests import run
-from tests.suite_parts import Part
+from tests.suite_parts import CHECKS_PART, Part
 from tests.suite_results import Verdict
 
 PARTS = (
+    CHECKS_PART,
     Part("store", ("store",)),
     Part("integration", ("integration",), trains=True),
     Part("browser", ("browser",), trains=True),
@@ -34,10 +35,16 @@ def order(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return Verdict(part.name, 1, 0, 0, 0.0)
 
     parts = {part.name: [part] for part in PARTS}
+
+    def check() -> list[run.CheckResult]:
+        order.append("checks")
+        return [run.CheckResult(is_green=True, text="")]
+
     replaced: dict[str, Callable[..., object]] = {
         "start_preparations": begin,
         "finish_preparations": finish,
         "run_part": play,
+        "run_checks": check,
         "find": parts.__getitem__,
     }
     for name, function in replaced.items():
@@ -61,6 +68,23 @@ def test_a_part_that_trains_waits_for_what_began_before_the_first_part(
 ) -> None:
     assert run.main(names) == 0
     assert order == expected
+
+
+def test_the_checks_begin_beside_the_first_part(order: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run.main(["sure", "store", "integration"]) == 0
+    assert sorted(order[:3]) == ["begin", "checks", "store"]
+    assert order[3:] == ["wait for environment", "integration"]
+    told = capsys.readouterr().out
+    assert "=== sure" in told and "3 passed, 0 failed" in told
+
+
+def test_a_check_that_fails_fails_the_suite_and_shows_what_it_wrote(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run, "CHECKS", {"ruff": ["sh", "-c", "echo line too long; exit 1"], "mypy": ["true"]})
+    assert run.main(["sure"]) == 1
+    told = capsys.readouterr().out
+    assert "line too long" in told and "1 passed, 1 failed" in told
 
 
 @pytest.mark.parametrize(("name", "is_green"), [("environment", False), ("image", True)])
