@@ -1,1 +1,1 @@
-"""What a GPU cluster is, and what may happen in it."""
+"""The rules and records of a GPU cluster: its rows, its decisions, and the services that change it."""

@@ -23,7 +23,9 @@ STREAM_LENGTH = 10_000
 STREAM_START = "0-0"
 RUN_OPERATION = "worker.tasks.run.run_operation"
 BLOCK_SECONDS = 5.0
-"""How long one read of the stream waits; shorter than the connection's own time limit, so that silence is no error."""
+"""The seconds that one read of the stream waits. It is shorter than the connection's own time limit, so that silence
+is no error.
+"""
 RETRY_SECONDS = 1.0
 MAX_EVENTS_PER_READ = 1_000
 
@@ -103,7 +105,7 @@ class BusEvent:
 
 @dataclass(frozen=True)
 class EventBatch:
-    """What one read of the stream returned."""
+    """The result of one read of the stream."""
 
     events: tuple[BusEvent, ...] = ()
     has_gap: bool = False

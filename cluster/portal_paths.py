@@ -11,7 +11,7 @@ PROFILE = "/profile"
 API = "/api/v1"
 HEARTBEATS = f"{API}/heartbeats"
 DRILL_PAGES = ("/", "/queue", "/users", "/access-log")
-"""What a drill opens as an administrator: the overview, and one page for each of the largest tables."""
+"""The pages that a drill opens as an administrator: the overview, and one page for each of the largest tables."""
 
 
 def one_time_link(secret: str) -> str:

@@ -23,7 +23,7 @@ MAIL_SCHEMES = ("smtp", "smtp+starttls", "smtps")
 
 @dataclass(frozen=True)
 class AgentSettings:
-    """What the agent of a node needs that has no database: where to report, and by which right."""
+    """The settings of a node's agent that has no database: the portal to which it reports, and its token."""
 
     api_url: str
     authority: Path | None
@@ -89,18 +89,20 @@ class Settings:
     secret_key: str = field(repr=False)
     executor: ExecutorKind = ExecutorKind.PROCESS
     docker_image: str = ""
-    """What containers are made from; nothing here pulls it."""
+    """The image from which containers are made. Nothing here pulls it."""
     docker_socket: str = "/var/run/docker.sock"
     docker_gpus: str = "nvidia"
     docker_network: str = "none"
     kubeconfig: Path | None = None
-    """How the API server of Kubernetes is reached: a service account's, never an administrator's."""
+    """The way to the API server of Kubernetes, with the rights of a service account and never those of an
+    administrator.
+    """
     kubernetes_image: str = ""
-    """What pods are made from; empty: the site's default image for the kind of unit."""
+    """The image from which pods are made. Empty: the site's default image for the kind of unit."""
     kubernetes_storage: str = ""
     """`server:/folder` where nodes mount the storage by NFS for a pod; empty: it is there, at the same place."""
     horovod_over: str = "mpi"
-    """How Horovod's ranks on several nodes speak: `mpi`, or `start_gloo`."""
+    """The connection of Horovod's ranks on several nodes: `mpi`, or `start_gloo`."""
     host: str = "127.0.0.1"
     port: int = 8470
     public_url: str = "http://127.0.0.1:8470"
@@ -124,7 +126,7 @@ class Settings:
     is_behind_proxy: bool = False
     """Requests come through our own proxy alone, which says whose they are."""
     launcher: str = "detached"
-    """How the process executor starts a shim: `detached`, or `systemd` for a transient unit of its own."""
+    """The way in which the process executor starts a shim: `detached`, or `systemd` for a transient unit of its own."""
     tls_dir: Path | None = None
     """The folder with `portal.pem` and `portal.key`, with which the portal itself speaks TLS; None if it does not."""
     authority_file: Path | None = None
@@ -156,7 +158,7 @@ class Settings:
     backup_recipient: str = ""
     """The public half of the recovery key, `age1…`, to which copies of backups are encrypted; empty: they are not."""
     before_restore_days: int = 30
-    """How long it is kept what was there before a backup was put back; the newest always is."""
+    """The days for which a copy of the database from before a restore is kept. The newest copy always stays."""
     etcd_snapshots: Path | None = None
     """The folder in which the role kubernetes leaves snapshots of etcd; None if there is no Kubernetes to back up."""
     mail_url: str = field(default="", repr=False)
@@ -220,7 +222,9 @@ class Settings:
 
     @property
     def runtime_dir(self) -> Path:
-        """What a job imports: installed copies of the shim, `groundcrew_job` and the built-in models."""
+        """The folder of the modules that a job imports: installed copies of the shim, `groundcrew_job` and the
+        built-in models.
+        """
         return self.state_dir / "runtime"
 
     @property

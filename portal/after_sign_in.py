@@ -1,5 +1,6 @@
-"""What a person goes back to after signing in: a page of this portal, and a form that was sent once the session had
-ended, whose fields the sign-in page keeps until they can be sent again."""
+"""The return after signing in: a page of this portal, or a form that was sent after the session had ended. The
+sign-in page keeps the form's fields until they can be sent again.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ class KeptForm:
 
     @property
     def typed(self) -> dict[str, str]:
-        """What the person filled in, by field; the values of boxes stand in one line."""
+        """The filled-in values by field; the values of boxes stand in one line."""
         names = dict.fromkeys(name for name, value in self.fields if value and name not in NEVER_SHOWN)
         return {
             name: ", ".join(value for other, value in self.fields if other == name and value)

@@ -13,7 +13,7 @@ PACKAGE = "groundcrew_cli"
 SHEBANG = b"#!/usr/bin/env python3\n"
 MAIN = f"from {PACKAGE} import main\n\nmain(prog_name='groundcrew')\n".encode()
 LIBRARIES = ("click", "yaml")
-"""What the command imports besides the standard library; their modules in Python alone suffice."""
+"""Packages that the command imports besides the standard library. Their modules in Python alone suffice."""
 MODE = 0o100644
 MADE_AT = (2026, 1, 1, 0, 0, 0)
 """The same modules give the same bytes, whenever the file is built."""

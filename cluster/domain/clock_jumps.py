@@ -18,7 +18,7 @@ class ClockJumpDetector:
     steady: float
     settled_at: float = float("-inf")
     jump: timedelta = timedelta(0)
-    """How far the clock was set before the last reading. Zero if it was not."""
+    """The time by which the clock was set forward, or back if it is negative, before the last reading."""
 
     def observe(self, wall: datetime, steady: float, pause: timedelta) -> "ClockJumpDetector":
         """Reads both clocks again. After a jump nothing expires for `pause`, so that everything alive can report

@@ -42,7 +42,7 @@ class CodeUpload:
 
 @dataclass(frozen=True)
 class CodeChange:
-    """What an upload does to the version before: it brings `added`, keeps `kept` and drops the rest."""
+    """The effect of an upload on the version before: it brings `added`, keeps `kept` and drops the other files."""
 
     added: tuple[str, ...]
     kept: tuple[str, ...]

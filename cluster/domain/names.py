@@ -85,7 +85,7 @@ def check_text(value: str, field: str, longest: int) -> str:
 
 
 def describe_character(character: str) -> dict[str, str]:
-    """How a sentence names a character that may be invisible, wide, or look like another one."""
+    """Describes a character that may be invisible, wide, or look like another one, so that a sentence can name it."""
     visible = unicodedata.category(character) not in UNSEEN and not unicodedata.combining(character)
     name = unicodedata.name(character, "").lower() or "control character"
     return {"character": character if visible else "", "codepoint": f"U+{ord(character):04X}", "called": name}

@@ -26,7 +26,7 @@ class Refusals:
     def check(
         self, check: Callable[Arguments, Checked], *args: Arguments.args, **named: Arguments.kwargs
     ) -> Checked | None:
-        """What the check returns; None if it refuses."""
+        """Returns the value of the check; None if it refuses."""
         try:
             return check(*args, **named)
         except Refused as refusal:

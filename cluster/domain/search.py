@@ -1,4 +1,4 @@
-"""What a person types into the search box, as the beginning of a name and perhaps a job's number."""
+"""The text of the search box, as the beginning of a name and perhaps a job's number."""
 
 import re
 from dataclasses import dataclass

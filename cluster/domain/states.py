@@ -89,7 +89,7 @@ class CodeState(StrEnum):
 
 
 class CodeSource(StrEnum):
-    """How a version of code arrived."""
+    """The way in which a version of code arrived."""
 
     FILES = "files"
     ARCHIVE = "archive"
@@ -98,7 +98,7 @@ class CodeSource(StrEnum):
 
 
 class GitCredential(StrEnum):
-    """How git proves to the server that it may read."""
+    """The way in which git proves to the server that it may read."""
 
     NONE = "none"
     TOKEN = "token"
@@ -151,7 +151,7 @@ class NotificationChannel(StrEnum):
 
 
 class NotificationKind(StrEnum):
-    """What a person may choose to be told of."""
+    """The events that a person may choose to be told of."""
 
     JOB_ENDED = "job_ended"
     JOB_FAILED = "job_failed"

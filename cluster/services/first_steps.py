@@ -1,4 +1,4 @@
-"""What an installation, and a person new to it, still have to do before the first job runs."""
+"""The steps that an installation, and a person new to it, still have to take before the first job runs."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -40,7 +40,7 @@ class TrainingChanges:
 
 @dataclass(frozen=True)
 class TrainingDependents:
-    """What depends on a training: `job_bytes` are those of the files of ended jobs."""
+    """The things that depend on a training. `job_bytes` are those of the files of ended jobs."""
 
     live_jobs: int
     ended_jobs: int

@@ -84,7 +84,7 @@ class Notification(BaseRow):
 
 
 class NotificationChoice(BaseRow):
-    """What one person is told of. A person without a row is told nothing."""
+    """The choices of one person. A person without a row is told nothing."""
 
     __tablename__ = "notification_choices"
 
@@ -122,7 +122,7 @@ class NotificationEvent(BaseRow):
     id: Mapped[int] = mapped_column(primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
     key: Mapped[str] = mapped_column(String(80))
-    """What it is about, as `job:1042`; a second event of the same key is not written."""
+    """The subject of the event, as `job:1042`. A second event with the same key is not written."""
     kind: Mapped[NotificationKind] = mapped_column(enum_column(NotificationKind))
     sweep_id: Mapped[int | None] = mapped_column(ForeignKey("sweeps.id"))
     """The sweep of the end, which is told once no job of the sweep is live."""

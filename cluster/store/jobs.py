@@ -197,7 +197,7 @@ class Job(BaseRow):
     grace_seconds: Mapped[int] = mapped_column(default=30, server_default="30")
     """Seconds between SIGTERM and SIGKILL once the time limit has passed."""
     retries: Mapped[int] = mapped_column(default=0, server_default="0")
-    """How many attempts may follow failed ones. Interruptions do not count."""
+    """The number of attempts that may follow failed ones. Interruptions do not count."""
     retries_used: Mapped[int] = mapped_column(default=0, server_default="0")
     memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
     """The bytes for all units together. None: their share of the node."""
@@ -235,7 +235,7 @@ class Job(BaseRow):
     headline_score: Mapped[float | None]
     """The value, or its negative if lower is better: lists sort by it."""
     note: Mapped[str | None] = mapped_column(String(500))
-    """What a person wrote down about it."""
+    """The note that a person wrote about it."""
     stopped_by: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
     storage_bytes: Mapped[int | None] = mapped_column(BigInteger)
     """The bytes that the files of its ended attempts take on the disk, as their shims counted them."""

@@ -24,7 +24,7 @@ LOCK = "groundcrew.migrate"
 
 @dataclass(frozen=True)
 class UpgradeResult:
-    """What `upgrade_database` did. `before` is None for a new database; `copy` is set if a copy was made."""
+    """The result of `upgrade_database`. `before` is None for a new database; `copy` is set if a copy was made."""
 
     before: str | None
     after: str

@@ -48,7 +48,7 @@ class Operation(BaseRow):
     fence: Mapped[int] = mapped_column(default=0)
     """The number grows with each claim. Every change by a task compares it."""
     claims: Mapped[int] = mapped_column(default=0)
-    """How often it was claimed since it was last requested."""
+    """The number of claims since it was last requested."""
     holder: Mapped[str | None] = mapped_column(String(100))
     lease_until: Mapped[datetime | None]
     error_code: Mapped[str | None] = mapped_column(String(60))

@@ -1,4 +1,4 @@
-"""What the scheduler keeps of the queue: jobs counted by shape, and why those at the front wait."""
+"""The scheduler's records of the queue: jobs counted by shape, and why those at the front wait."""
 
 from datetime import datetime
 from typing import Any
@@ -20,7 +20,7 @@ class QueueTotal(BaseRow):
     """The units of each of the jobs."""
     jobs: Mapped[int]
     seconds: Mapped[float | None]
-    """How long one is expected to hold its units; None: not known."""
+    """The seconds for which one is expected to hold its units; None if unknown."""
     counted_at: Mapped[datetime]
 
 

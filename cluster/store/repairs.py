@@ -44,7 +44,7 @@ class RepairRun(BaseRow):
     target: Mapped[str] = mapped_column(String(60))
     """The first of `targets`."""
     host: Mapped[str] = mapped_column(String(255))
-    """What people call the targets, all in one line."""
+    """The targets by the names that people use, all in one line."""
     targets: Mapped[list[Any]] = mapped_column(default=list, server_default=text("'[]'"))
     """[[target, name in the inventory]]. If it is empty, `target` and `host` are the only one."""
     is_dry_run: Mapped[bool] = mapped_column(default=False, server_default=false())

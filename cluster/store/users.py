@@ -150,7 +150,7 @@ def load_user(session: Session, user_id: int) -> User:
 
 
 def count_other_administrators(session: Session, user: User) -> int:
-    """How many other users are active administrators who can sign in."""
+    """Counts the other users who are active administrators and can sign in."""
     found = session.scalar(
         select(func.count())
         .select_from(User)

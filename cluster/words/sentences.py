@@ -175,8 +175,8 @@ def title(code: str, language: str = "en") -> str:
 
 
 def hint(code: str, data: Mapping[str, Any] | None = None, language: str = "en") -> str:
-    """What to do next. Empty if the sentence has said it already. For a failed start the hint of the cause comes
-    first.
+    """The hint says what to do next. It is empty if the sentence has said it already. For a failed start the hint of
+    the cause comes first.
     """
     known = dict(data or {})
     chosen = next(
@@ -257,7 +257,7 @@ def without_narrow_range(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def waiting_help_sentence(data: Mapping[str, Any] | None, language: str = "en") -> str:
-    """What would let the job start now. Empty if nothing would."""
+    """The changes that would let the job start now; empty if there are none."""
     known = dict(data or {})
     parts = []
     if known.get("helps_units") and known.get("kind"):

@@ -1,4 +1,4 @@
-"""What jobs wrote over REST: lists a folder and sends a file."""
+"""The files of jobs over REST: a list of a folder, and single files."""
 
 from typing import Any
 

@@ -61,7 +61,7 @@ class Table:
 
 
 def choose_format(output: str | None) -> str:
-    """What was asked for; else a table where a person reads it."""
+    """The form that `-o` asks for; without it a table if a person reads the output."""
     return output or ("table" if terminal_columns() < sys.maxsize else "tsv")
 
 

@@ -47,7 +47,7 @@ def localized_title(code: str) -> str:
 
 
 def localized_hint(code: str, data: Mapping[str, Any] | None = None) -> str:
-    """What to do next; may be empty."""
+    """The hint says what to do next; it may be empty."""
     return words.hint(code, data, request_language())
 
 
@@ -78,5 +78,5 @@ def waiting_label(code: str) -> str:
 
 
 def localized_action(code: str) -> str:
-    """What a line of history or audit says was done."""
+    """The name of the action in a line of history or of the audit."""
     return words.action_name(code, request_language())

@@ -32,7 +32,7 @@ def request_zone() -> ZoneInfo:
 
 
 def browser_zone() -> ZoneInfo | None:
-    """What portal/static/js/time_zone.js has noted; None if it has not run or notes what is no zone."""
+    """The zone that portal/static/js/time_zone.js noted; None if the script has not run or noted no valid zone."""
     return find_time_zone(unquote(request.cookies.get(TIME_ZONE_COOKIE, "")))
 
 

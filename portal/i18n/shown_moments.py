@@ -19,7 +19,7 @@ class ShownMoment(NamedTuple):
 
 
 class ReaderTime(NamedTuple):
-    """What moments are written by: a list looks it up once for all of its rows."""
+    """The values that every moment on a page needs. A list reads them once for all of its rows."""
 
     language: str
     zone: tzinfo

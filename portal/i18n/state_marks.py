@@ -1,4 +1,4 @@
-"""How a state looks on pages: an icon, a colour and its word, which `cluster.words` has."""
+"""The mark of a state on pages: an icon, a colour and its word from `cluster.words`."""
 
 from collections.abc import Mapping
 from functools import cache

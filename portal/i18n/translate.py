@@ -103,7 +103,7 @@ def now() -> datetime:
 
 
 def or_missing(write: Callable[Concatenate[Any, Options], str]) -> Callable[Concatenate[Any, Options], str]:
-    """What a row does not have is "–", whether it is None or not there at all."""
+    """Shows a missing value as "–", whether it is None or not there at all."""
 
     @wraps(write)
     def written(value: Any, /, *args: Options.args, **kwargs: Options.kwargs) -> str:
@@ -134,7 +134,7 @@ def localized_duration(seconds: float) -> str:
 
 @or_missing
 def localized_age(when: datetime) -> str:
-    """How long before now."""
+    """The duration from the moment to now."""
     return words.format_age((now() - words.parse_moment(when)).total_seconds(), request_language())
 
 

@@ -1,4 +1,6 @@
-"""What a program wrote below `out`: folders as lists, and whole folders as a zip archive made while it is sent."""
+"""The files that a program wrote below `out`: folders as lists, and whole folders as a zip archive that is made while
+it is sent.
+"""
 
 import io
 import os
@@ -130,7 +132,7 @@ def printable_path(path: tuple[str, ...]) -> str:
 
 
 class PieceBuffer(io.RawIOBase):
-    """What an archive writes until it is taken; it cannot be rewound."""
+    """Holds what the archive has written until it is taken; it cannot be rewound."""
 
     def __init__(self) -> None:
         super().__init__()

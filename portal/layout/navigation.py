@@ -13,7 +13,9 @@ from portal.i18n.translate import _
 
 @dataclass(frozen=True)
 class NavigationItem:
-    """One link of the navigation: `count` is how many there are, `alert_count` how many need a person."""
+    """One link of the navigation. `count` is the number of things behind it, `alert_count` the number of those that
+    need a person.
+    """
 
     icon: str
     label: str
@@ -48,7 +50,7 @@ class NavigationUser:
 
 @dataclass(frozen=True)
 class PageLayout:
-    """Everything base.html needs besides the page itself. Before sign-in there are no groups, user and stream."""
+    """The content of base.html besides the page itself. Before sign-in there are no groups, no user and no stream."""
 
     installation_name: str
     version: str
@@ -61,7 +63,7 @@ class PageLayout:
 
     @property
     def alert_count(self) -> int:
-        """How many things need a person, for the phone's Menu button."""
+        """The number of things that need a person, for the phone's Menu button."""
         return max((entry.alert_count for group in self.groups for entry in group.items), default=0)
 
 

@@ -67,7 +67,7 @@ def navigation_groups() -> tuple[NavigationGroup, ...]:
 
 
 def navigation_counts() -> dict[str, int]:
-    """How many jobs wait and how many run, of those that the person may see, by path; a count of zero is left out."""
+    """Path → the number of waiting or running jobs that the person may see. A count of zero is left out."""
     live_jobs = read_recently(state_counts.count_live_jobs)
     running = sum(number for state, number in live_jobs.items() if state != JobState.WAITING)
     counts = {"/queue": live_jobs.get(JobState.WAITING, 0), "/jobs": running}

@@ -1,1 +1,1 @@
-"""What open pages follow, in a process of its own (`python -m portal.live`): events, growing files, logs."""
+"""The process that open pages follow (`python -m portal.live`): it sends events, growing files and logs."""

@@ -141,7 +141,7 @@ class FileWatcher:
         return max(0.0, min(times) - now) * 1000 if times else None
 
     def take_hints(self) -> None:
-        """What the kernel has told brings the next look forward."""
+        """Takes the reports of the kernel; each brings the next look at its folder forward."""
         for event in self.inotify.read(timeout=0) if self.inotify else ():
             with self.lock:
                 folder = self.folder_of_watch.pop(event.wd, None)

@@ -33,7 +33,7 @@ class OpenTabs:
         self.followers: dict[Folder, set[tuple[Tab, int]]] = {}
         """Tabs with their job, by the folder of its newest attempt."""
         self.watched_jobs: Counter[int] = Counter()
-        """How many tabs watch a job."""
+        """The number of tabs that watch a job."""
         self.is_check_due = asyncio.Event()
         self.timer: asyncio.TimerHandle | None = None
 

@@ -61,7 +61,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """One that is sent at once."""
+    """A response that is sent at once."""
 
     status: int = 200
     body: bytes = b""

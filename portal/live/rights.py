@@ -57,7 +57,7 @@ class RightsReader:
 
 
 def read_rights(cluster: Cluster, wanted: Mapping[str, Collection[int]]) -> dict[str, Rights]:
-    """One statement for all sessions, and one for each person who follows jobs."""
+    """Reads the sessions in one statement, and the rights in one more for each person who follows jobs."""
     with cluster.store.reuse_connection():
         people = sessions.read_signed_in_people(cluster, wanted)
         jobs_of_person: dict[SignedInPerson, set[int]] = {}

@@ -39,7 +39,7 @@ from portal.response_headers import choose_request_id, secure_headers
 log = structlog.get_logger()
 
 FILE_EVENTS = frozenset({"log", "metrics"})
-"""What a watched job sends; a page may name them, they add nothing."""
+"""The events of a watched job. A page may name them among its topics, which changes nothing."""
 TOPICS = FILE_EVENTS | frozenset(
     {"jobs", "queue", "nodes", "operations", "datasets", "workspaces", "users", "trainings", "environments"}
 )
@@ -67,7 +67,7 @@ class NoSession(GroundcrewError):
 
 
 class LogLine:
-    """What the line of a request will say; never a path or a query, which may carry a secret."""
+    """The line of the log about one request. It never has a path or a query, which may carry a secret."""
 
     def __init__(self, request: Request, address: str) -> None:
         self.began = time.monotonic()

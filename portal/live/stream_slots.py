@@ -12,7 +12,7 @@ MAX_STREAMS = 2_000
 
 
 class StreamSlots:
-    """How many streams there are, per person and together."""
+    """The number of open streams, per person and in all."""
 
     def __init__(self) -> None:
         self.used_by_person: Counter[int] = Counter()

@@ -101,7 +101,7 @@ def access_log_csv_row(entry: AuditEntry) -> list[CsvCell]:
 
 
 def entry_details(entry: AuditEntry) -> str:
-    """What the entry adds, as `name=value`; nothing secret is ever in it."""
+    """The details that the entry adds, as `name=value`. They never contain a secret."""
     if "differences" in entry.data:
         return " · ".join(correction_details(entry.data))
     return ", ".join(f"{key}={value}" for key, value in entry.data.items() if value not in (None, ""))

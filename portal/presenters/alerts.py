@@ -56,7 +56,7 @@ NAVIGATION_PATHS = {
 
 @dataclass(frozen=True)
 class Dismissal:
-    """What the form sends by which a person hears no more of it. `subject` is an id, or `all`."""
+    """The values that the form sends to dismiss the alert. `subject` is an id, or `all`."""
 
     topic: str
     subject: str

@@ -73,7 +73,7 @@ def node_cell(use: NodeUse, href: str, remark: str) -> NodeCell:
 
 
 def node_remark(state: NodeState, is_kept_out: bool, units: int, held: int, free: int, broken: int) -> str:
-    """How much is in use and what is the case: the same for most nodes."""
+    """The number of units in use and the state in words, which are the same for most nodes."""
     parts = [_("%(used)s / %(all)s in use", used=held, all=units)]
     if state is not NodeState.READY:
         parts.append(localized_word("state.node", state.value))

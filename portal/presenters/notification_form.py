@@ -22,7 +22,7 @@ class KindBox:
 
 @dataclass(frozen=True)
 class DeliveryLine:
-    """What became of the newest message over one channel; `error` is empty where none is known."""
+    """The fate of the newest message over one channel; `error` is empty if none is known."""
 
     channel: str
     state: str

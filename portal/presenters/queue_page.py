@@ -68,7 +68,7 @@ def next_expected_start(lines: list[QueueRow], filters: QueueFilters, moment: da
 
 
 def place_behind(lines: list[QueueRow], opened: OpenedJob | None) -> int:
-    """How many rows stand before the details of the opened one: itself and all before it; 0 if none is open."""
+    """The number of rows up to and including the opened one; 0 if none is open."""
     return next((place for place, line in enumerate(lines, 1) if opened and line.id == opened.job.id), 0)
 
 

@@ -169,7 +169,7 @@ def count_units_by_status(totals: ClusterTotals) -> Counter[str]:
 
 @dataclass(frozen=True)
 class NodeStateTotal:
-    """How many nodes are in one state, and how many of their units are held."""
+    """The number of nodes in one state, and how many of their units are held."""
 
     state: NodeState
     nodes: int

@@ -56,7 +56,7 @@ def waiting_count(reasons: Sequence[ReasonCount]) -> str:
 
 
 def waiting_summary(reasons: Sequence[ReasonCount]) -> str:
-    """How many wait, in a sentence; exact to 1,000."""
+    """The number of waiting jobs as a sentence; exact to 1,000."""
     count = sum(one.count for one in reasons)
     if any(one.is_more for one in reasons) or count > MAX_AHEAD_COUNTED:
         return _("More than %(num)s jobs wait", num=words.format_number(MAX_AHEAD_COUNTED))
@@ -65,7 +65,9 @@ def waiting_summary(reasons: Sequence[ReasonCount]) -> str:
 
 @dataclass(frozen=True)
 class QueueSummaryTexts:
-    """How many wait (1,001 stands for more than 1,000), since when the longest one, and how often each reason."""
+    """The number of waiting jobs (1,001 stands for more than 1,000), the start of the longest wait, and the count of
+    each reason.
+    """
 
     count: int
     running: int

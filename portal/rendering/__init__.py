@@ -1,1 +1,1 @@
-"""How templates become HTML: compiled once per language, rendered once per value."""
+"""Templates as HTML: compiled once per language, rendered once per value."""

@@ -29,7 +29,7 @@ from portal.shared_objects import share_object, shared_object
 KEPT_BYTES = 24 * 1024 * 1024
 """Per process, keys included; what was used last stays."""
 ENTRY_BYTES = 400
-"""What an entry costs besides its HTML and the texts of its key, about."""
+"""The approximate bytes of an entry besides its HTML and the texts of its key."""
 PLAIN_KINDS = frozenset({str, Markup, int, float, bool, type(None), datetime, date})
 PURE_GLOBALS = frozenset(
     {
@@ -47,8 +47,9 @@ PURE_GLOBALS = frozenset(
         ),
     }
 )
-"""What a macro may use besides its value. Texts of codes (`sentence_for`) are not among them: times in them are written
-by the clock."""
+"""The functions that a macro may use besides its value. Texts of codes (`sentence_for`) are not among them, because
+times in them depend on the clock.
+"""
 CLOCK_FILTERS = frozenset({"ago", "short"})
 
 
@@ -152,7 +153,7 @@ FIELD_READERS: dict[type[Any], Callable[[Any], tuple[Any, ...]]] = {}
 
 
 def text_bytes(value: Any) -> int:
-    """How much memory the parts of a plain value take, about."""
+    """The approximate bytes of the parts of a plain value."""
     kind = type(value)
     if kind in PLAIN_KINDS or isinstance(value, Enum):
         return sys.getsizeof(value)

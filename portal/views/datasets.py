@@ -97,9 +97,8 @@ def create_dataset_from_form(workspace_id: int, way: str) -> Dataset:
 
 @blueprint.post("/workspaces/<int:workspace_id>/datasets/check")
 def check(workspace_id: int) -> str:
-    """What would refuse the upload, before a byte of the archive is sent; a refusal is an answer here, not an error.
-
-    While the form has no name, the answer proposes one.
+    """Checks the upload before a byte of the archive is sent. A refusal is an answer here, not an error. If the form
+    has no name yet, the answer proposes one.
     """
     archive_name = forms.text_field("archive_name")
     name = forms.text_field("name") or datasets.suggest_dataset_name(archive_name)

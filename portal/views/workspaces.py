@@ -223,7 +223,7 @@ def read_permitted_workspace(action: str, workspace_id: int) -> Workspace:
 
 @blueprint.get("/workspaces/<int:workspace_id>/end")
 def confirm_end(workspace_id: int) -> ResponseReturnValue:
-    """What ending touches, read at this moment."""
+    """The things that ending the workspace touches, read at this moment."""
     cluster, actor = current_cluster(), current_actor()
     workspace = read_permitted_workspace("workspace.end", workspace_id)
     live_jobs = queries.list_jobs(

@@ -61,7 +61,7 @@ def new_csrf_token() -> str:
 
 
 def request_secret() -> bytes | None:
-    """What the browser sends and no other site can read; None before its first form."""
+    """The value that the browser sends and no other site can read; None before its first form."""
     cookie = g.get("new_session_token") or request.cookies.get(current_session_cookie())
     if cookie:
         return b"session " + cookie.encode()

@@ -79,7 +79,9 @@ def integer_field(name: str) -> int:
 
 
 def size_in_bytes(name: str) -> int:
-    """What a script says of a file; 0 for anything else, because the file itself is counted when it arrives."""
+    """The size that a script reports of a file; 0 for anything else, because the file itself is counted when it
+    arrives.
+    """
     text = request.form.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_SIZE_DIGITS else 0
 

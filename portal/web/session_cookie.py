@@ -11,7 +11,7 @@ from portal.web.request_context import current_cluster
 
 
 class SignedInUser(UserMixin):  # type: ignore[misc]
-    """What Flask-Login and templates call `current_user`."""
+    """The object that Flask-Login and templates call `current_user`."""
 
     def __init__(self, person: SessionPerson, token: str) -> None:
         self.token = token

@@ -48,7 +48,7 @@ class PlaybookRequest:
 
 @dataclass(frozen=True)
 class PlaybookEnd:
-    """How a run ended. `rc` is None if no playbook ran."""
+    """The end of a run. `rc` is None if no playbook ran."""
 
     rc: int | None
     status: str

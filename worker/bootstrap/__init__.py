@@ -1,1 +1,1 @@
-"""What runs under the system's Python before any environment exists: standard library only."""
+"""The code that runs under the system's Python before any environment exists. It imports the standard library only."""

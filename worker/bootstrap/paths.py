@@ -38,7 +38,9 @@ class InstallationPaths:
 
     @property
     def nginx_dir(self) -> Path:
-        """What nginx and its group may read: configuration, certificate, static files, the portal's sockets."""
+        """The folder that nginx and its group may read: configuration, certificate, static files, the portal's
+        sockets.
+        """
         return self.state_dir / "nginx"
 
     @property

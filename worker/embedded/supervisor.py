@@ -61,7 +61,7 @@ class ServiceDefinition:
 
 @dataclass(frozen=True)
 class ServiceStatus:
-    """How a service stands now; `state` is supervisord's word: RUNNING, STARTING, BACKOFF, STOPPED …"""
+    """The current state of a service. `state` is supervisord's word: RUNNING, STARTING, BACKOFF, STOPPED …"""
 
     name: str
     state: str
@@ -70,7 +70,7 @@ class ServiceStatus:
 
 
 def define_services(places: InstallationPaths) -> list[ServiceDefinition]:
-    """What runs on the one machine, in the order of starting."""
+    """The services on the one machine, in the order of starting."""
     python = (sys.executable, "-m")
     worker = (*python, "worker")
     return [
@@ -178,7 +178,7 @@ def render_section_header(service: ServiceDefinition) -> list[str]:
 
 
 def service_variables(settings: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
-    """What the services see of the terminal that started them: no keys and no agents of a person."""
+    """The variables of the starting terminal that the services may see: no keys and no agents of a person."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -190,7 +190,7 @@ def service_variables(settings: Mapping[str, str], more: Mapping[str, str]) -> d
 
 
 class SupervisordUnreachable(OSError):
-    """What answers at its socket is no supervisord that works."""
+    """The program that answers at its socket is no working supervisord."""
 
 
 class SupervisorClient:

@@ -19,16 +19,15 @@ from worker.adapters.job_runtime import install_runtime
 
 MODULE = "groundcrew_models.gpu_check"
 SECONDS = 300
-"""How long frameworks may take to load and to multiply."""
+"""The seconds that frameworks may take to load and to multiply."""
 Found = dict[str, Any]
 
 
 def check_own_gpus(cluster: Cluster) -> Found:
-    """What each free GPU of this machine computed (worker/models/gpu_check.py), and how many are `busy` with jobs.
+    """The results of each free GPU of this machine (worker/models/gpu_check.py), and the number of GPUs that are
+    `busy` with jobs.
 
-    Without real GPUs the CPU stands in: `is_simulated`. `skipped` says why nothing was multiplied on GPUs that may
-    work: jobs hold all of them, or the environment was built for CPUs, for which jobs on GPUs are refused. Raises
-    Unavailable if one does not compute.
+    Without real GPUs the CPU stands in, and `is_simulated` is set. `skipped` says why nothing was computed.
     """
     if cluster.settings.executor.capabilities.has_environment_in_image:
         raise Unavailable("gpu_check.in_pods")

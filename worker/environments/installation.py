@@ -114,6 +114,6 @@ def _settings(build: EnvironmentBuild) -> dict[str, str]:
 
 
 def count_parallel_compilers() -> int:
-    """How many compilers the cores and the free memory allow; one compiler needs 1.5 GB for Horovod."""
+    """The number of compilers that the cores and the free memory allow. One compiler needs 1.5 GB for Horovod."""
     free = psutil.virtual_memory().available
     return max(1, min(len(os.sched_getaffinity(0)), free // 1_500_000_000))

@@ -35,7 +35,9 @@ def fetch_folder(place: Path, name: str, ids: UnixIds | None) -> Iterator[None]:
 
 
 def remove_forgotten(work: Path) -> None:
-    """What a killed task has left. Such a folder belongs to nobody else: its name is ours, and its fetch is over."""
+    """Deletes the folder that a killed task has left. It belongs to nobody else: its name is ours, and its fetch is
+    over.
+    """
     for folder in work.glob(f"{WORK_PREFIX}*"):
         try:
             is_old = folder.stat(follow_symlinks=False).st_mtime < time.time() - FORGOTTEN_SECONDS

@@ -22,7 +22,7 @@ UNPRIVILEGED = UnixIds(65534, 65534)
 
 @dataclass(frozen=True)
 class FetchRules:
-    """What the administrator allows, and as whom git runs. `authority` is trusted beside the machine's own."""
+    """The administrator's limits, and the user as whom git runs. `authority` is trusted beside the machine's own."""
 
     allowed_hosts: Collection[str]
     cluster_networks: Collection[IpNetwork]

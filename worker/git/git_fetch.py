@@ -140,7 +140,7 @@ def open_fetch(order: FetchOrder, rules: FetchRules) -> Iterator[GitFetch]:
 
 
 def split_objects(content: bytes) -> Mapping[str, bytes]:
-    """What `git cat-file --batch` has written, by object id. Raises Refused for an object that is missing."""
+    """Parses the output of `git cat-file --batch` by object id. Raises Refused for an object that is missing."""
     found, place = {}, 0
     while place < len(content):
         end = content.index(b"\n", place)

@@ -85,9 +85,10 @@ class GitProcesses:
         self.until = time.monotonic() + self.limits.seconds
 
     def run(self, *arguments: str, most: int = 1024**2, input_bytes: bytes = b"") -> bytes:
-        """What git has written to stdout, `most` bytes. Raises Refused and Unavailable.
+        """Returns git's stdout, at most `most` bytes. Raises Refused and Unavailable.
 
-        Both outputs go to unnamed files, which the limit of file sizes holds, so that no server can fill our memory.
+        Both outputs go to unnamed files, to which the limit of file sizes applies, so that no server can fill our
+        memory.
         """
         with (
             tempfile.TemporaryFile() as out,

@@ -29,7 +29,7 @@ class Framework(Protocol):
 
     name: str
     errors: tuple[type[Exception], ...]
-    """What it raises where a GPU does not compute."""
+    """The errors that a framework raises if a GPU does not compute."""
 
     def count_gpus(self) -> int: ...
 
@@ -116,7 +116,7 @@ def read_uuids(visible: str) -> list[str]:
 
 
 def check_gpu(framework: Framework, gpu: int, uuid: str) -> dict[str, Any]:
-    """What one GPU computed: its UUID, its name, the difference from the CPU, and the problem if there is one."""
+    """The result of one GPU: its UUID, its name, the difference from the CPU, and the problem if there is one."""
     found: dict[str, Any] = {"uuid": uuid, "name": "", "difference": None, "problem": ""}
     try:
         found["name"] = "CPU" if gpu == CPU else framework.name_gpu(gpu)

@@ -17,7 +17,7 @@ NEVER = float("-inf")
 
 
 class PeriodicWork(StrEnum):
-    """What the scheduler does every so many seconds (`PERIODS`)."""
+    """The kinds of the scheduler's periodic work. `PERIODS` has the seconds of each."""
 
     LEASE_RENEWAL = auto()
     WHOLE_PASS = auto()
@@ -82,7 +82,7 @@ class Cadence:
     work_began: Mapping[PeriodicWork, float]
     pass_began: float = NEVER
     pass_seconds: float = 0.0
-    """How long the last pass took."""
+    """The seconds that the last pass took."""
     slowest_pass_seconds: float = 0.0
     """Since the last `forget_slowest_pass`."""
     is_woken: bool = False
@@ -111,7 +111,7 @@ class Cadence:
         return replace(self, is_woken=is_woken)
 
     def wait_seconds(self, has_live_attempts: bool) -> float:
-        """How long the scheduler waits for an event at most."""
+        """The longest time that the scheduler waits for an event."""
         return BUSY_SECONDS if has_live_attempts else IDLE_SECONDS
 
     @property

@@ -45,8 +45,9 @@ class LiveRun:
 
 @dataclass(frozen=True)
 class AttemptDiskUse:
-    """How much one attempt has on disk (`size`) and has written in all, in bytes; rates in bytes per second since the
-    measurement before."""
+    """The bytes that one attempt has on disk (`size`) and has written in all. The rates are bytes per second since
+    the measurement before.
+    """
 
     at: float
     size: int
@@ -144,7 +145,7 @@ class DiskWatch:
         ]
 
     def record(self, held: HeldLease) -> None:
-        """What the rows keep of it. Raises LeaseLost."""
+        """Records the stop causes and the shortage in rows. Raises LeaseLost."""
         for key in sorted(self.unwritten):
             attempts.record_stop_cause(self.cluster, held, key, self.causes[key])
             self.unwritten.discard(key)

@@ -49,7 +49,7 @@ AUDIT_ACTIONS = {ChangeKind.PUT_RIGHT: "workspace.put_right", ChangeKind.MADE_AG
 
 @dataclass(frozen=True)
 class KubernetesReport:
-    """What one look has brought. `standing` is None where Kubernetes gave no answer."""
+    """The result of one look. `standing` is None if Kubernetes gave no answer."""
 
     kept: SyncReport
     standing: KubernetesStatus | None
@@ -186,7 +186,7 @@ def ownership_marks_of(installation: str) -> OwnershipMarks:
 
 
 def keep_last_status(standing: KubernetesStatus, before: KubernetesStatus | None) -> KubernetesStatus:
-    """What was seen while we were let in still stands."""
+    """Keeps the result of the last look to which Kubernetes admitted us."""
     return replace(standing, nodes=before.nodes, operators=before.operators) if before else standing
 
 

@@ -82,7 +82,7 @@ class SchedulerLoop:
             self.kubernetes.close()
 
     def try_pass(self) -> int:
-        """How many attempts live; 0 while the lease or the database is missing."""
+        """The number of live attempts; 0 while the lease or the database is missing."""
         try:
             self.reconciler.disk_watch.check(self.reconciler.live_runs)
             if self.renew_lease():

@@ -1,4 +1,4 @@
-"""What the scheduler does every so many seconds besides placing and watching attempts."""
+"""The scheduler's periodic work besides placing and watching attempts."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

@@ -28,7 +28,7 @@ CHANGE_SECONDS = 0.5
 REPEAT_SECONDS = 1.0
 """Datasets and sweeps of jobs deep in a line change without the pass: they are looked at so often."""
 SLICE_SECONDS = 0.005
-"""What a pass spends on forecasts before events are waited for again."""
+"""The time that a pass spends on forecasts before it waits for events again."""
 FORECAST_SHARE = 0.1
 """The share of a pass that forecasts may take. A pass takes long if there are many nodes, and forecasts take longer
 then too.
@@ -75,7 +75,7 @@ class QueueReporter:
         self.has_event = True
 
     def note(self, snapshot: PlacementSnapshot) -> None:
-        """What a look at the whole queue has decided."""
+        """Takes over the decisions of a pass on the whole queue."""
         if self.has_event or self.snapshot is None or has_changed(self.snapshot, snapshot):
             self.version += 1
             self.is_changed, self.has_event = True, False

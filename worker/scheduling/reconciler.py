@@ -87,9 +87,9 @@ class Reconciler:
         """The same ones, as the watch over the disks needs them."""
         self.disk_watch = DiskWatch(cluster, self.executor, steady)
         self.ended_count = 0
-        """How many attempts have ended under our eyes."""
+        """The number of attempts that have ended since this scheduler began."""
         self.found_ends: list[tuple[LiveAttempt, attempts.AttemptEnd]] = []
-        """What this look has found to be over; recorded together."""
+        """The ends that this pass has found; they are recorded together."""
         self.start_problems: dict[int, NotStarted] = {}
         self.with_leftovers: set[int] = set()
         """Attempts of which something still runs, whatever was done about it."""
@@ -97,9 +97,10 @@ class Reconciler:
     def reconcile(
         self, held: HeldLease, renew: Callable[[], object] = lambda: None, requeue: bool = False
     ) -> int:
-        """How many attempts live. `renew_lease` is called before each, for starting many takes a while.
+        """Reconciles all live attempts and returns their number. It calls `renew_lease` before each, because starting
+        many takes a while.
 
-        Executors are asked for several starts at once, and what they answered is written afterwards.
+        Executors are asked for several starts at once, and their answers are written afterwards.
         """
         living = live_attempts.list_live_attempts(self.cluster)
         now, ids = self.steady(), [attempt.attempt_id for attempt in living]
@@ -114,7 +115,7 @@ class Reconciler:
     def reconcile_placed(
         self, held: HeldLease, attempt_ids: Collection[int], renew: Callable[[], object]
     ) -> int:
-        """How many of these live, which were made a moment ago; nobody else is looked at again."""
+        """Reconciles these attempts, which were made a moment ago, and no others. Returns how many of them are live."""
         living = live_attempts.list_live_attempts(self.cluster, attempt_ids)
         self.placed_at |= {attempt.attempt_id: self.steady() for attempt in living}
         self.reconcile_each(held, living, renew)

@@ -89,7 +89,9 @@ def with_local_devices(
 
 
 def map_telemetry(settings: Settings, attempt: Attempt, view: PathMapping) -> Path | None:
-    """What the node's agent measures of its GPUs. Its folder is shown, for each file there replaces the last."""
+    """The measurements of its GPUs by the node's agent. The program sees the folder and not a file, because each new
+    file replaces the last.
+    """
     folder = settings.state_dir / "telemetry"
     return view.map_path(folder, "telemetry") / f"{attempt.node.name}.json" if folder.is_dir() else None
 

@@ -37,7 +37,7 @@ class StartRows:
     attempts: Mapping[int, Attempt]
     environment: Path
     support: EnvironmentOrImage = EnvironmentOrImage("", GpuSupport.UNKNOWN)
-    """What programs run in: whether it computes on GPUs may have changed since the attempt was placed."""
+    """The environment or image in which programs run. Its GPU support may have changed since the attempt was placed."""
     images: Mapping[UnitKind, str] = field(default_factory=dict)
     """Kind of unit → the image from which containers are made; empty if there is none."""
 

@@ -29,7 +29,9 @@ class WorkspaceFolders:
         self.ensured_at: dict[int, float] = {}
 
     def ensure_all(self) -> int:
-        """How many were seen to. One that cannot be made is logged, and keeps no other from its folder."""
+        """Returns the number of folders that it looked after. A folder that cannot be made is logged, and the others
+        are made all the same.
+        """
         if not (folders.IS_ROOT and self.cluster.settings.service_user):
             return 0  # Where all services are one user, each makes what it needs.
         now, ids = self.steady(), list_workspace_ids(self.cluster)

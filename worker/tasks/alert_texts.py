@@ -12,7 +12,7 @@ from worker.tasks.personal_messages import LANGUAGES, redact_secrets, sentence_w
 
 
 def webhook_body(cluster: Cluster, number: int, occurrence: AlertOccurrence) -> dict[str, Any]:
-    """What a program reads, and the sentences for a person."""
+    """The data for programs, and the sentences for a person."""
     alert = occurrence.alert
     return {
         "id": number,

@@ -77,7 +77,7 @@ def run_backup(cluster: Cluster, operation: Operation) -> None:
 
 
 def back_up_etcd(cluster: Cluster) -> Unavailable | None:
-    """What went wrong with it: the database is backed up and copied all the same."""
+    """The problem of the backup. The database is backed up and copied all the same."""
     try:
         with external_call("backups.etcd"):
             etcd.back_up_etcd_snapshot(cluster.settings, cluster.clock())
@@ -87,7 +87,7 @@ def back_up_etcd(cluster: Cluster) -> Unavailable | None:
 
 
 def copy_offsite(cluster: Cluster) -> Unavailable | None:
-    """What went wrong with it, for it waits until worse things have been said."""
+    """The problem of the backup, which is reported after worse ones."""
     try:
         with external_call("backups.copy"):
             offsite_copies.copy_backups_offsite(cluster.settings, cluster.clock)

@@ -41,7 +41,7 @@ UNREADABLE = (
     zlib.error,
     DeserializationError,
 )
-"""What a forged entry can make RQ's reader raise."""
+"""The errors that a forged entry can make RQ's reader raise."""
 
 
 class EntryRefused(NoSuchJobError):

@@ -38,7 +38,9 @@ def main(arguments: list[str]) -> int:
 
 
 def import_offline_repairs(cluster: Cluster) -> None:
-    """What the console did without the database becomes rows; the scheduler's user may not read that folder here."""
+    """Makes rows of the runs that the console made without the database. On servers the scheduler's user may not read
+    that folder.
+    """
     try:
         for run_id in import_offline_records(cluster):
             log.info("read in what the console did", run=run_id)

@@ -114,6 +114,6 @@ def read_operation_kind(cluster: Cluster, operation_id: int) -> str:
 
 
 def as_json_values(data: dict[str, Any]) -> dict[str, Any]:
-    """What a row can keep: paths and other values as text."""
+    """Converts the values to those that a row can keep: paths and others become text."""
     found: dict[str, Any] = json.loads(json.dumps(data, default=str))
     return found

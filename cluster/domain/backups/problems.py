@@ -1,4 +1,4 @@
-"""What is wrong with a backup or with its copy, as a code with data."""
+"""The faults of a backup or of its copy, as codes with data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

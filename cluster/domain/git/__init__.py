@@ -1,1 +1,1 @@
-"""What a training's git source may be, what of a commit becomes code, and why a fetch failed."""
+"""The rules of code from git: valid sources, the part of a commit that becomes code, and why a fetch failed."""

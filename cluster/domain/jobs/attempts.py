@@ -36,7 +36,7 @@ MAX_LOST_SHIMS = 3
 
 
 class ObservedState(StrEnum):
-    """What the executor sees of an attempt."""
+    """The state of an attempt as its executor sees it."""
 
     UNKNOWN = "unknown"
     """The node does not answer, so the state cannot be known. The units stay booked."""
@@ -53,7 +53,7 @@ class ObservedState(StrEnum):
 
 
 class NodeFate(StrEnum):
-    """What became of the node since the attempt was placed there."""
+    """The fate of the node since the attempt was placed there."""
 
     SAME_BOOT = "same_boot"
     REBOOTED = "rebooted"
@@ -95,7 +95,7 @@ class AttemptFacts:
 
 @dataclass(frozen=True)
 class DoNothing:
-    """Everything is as it should be, or the state is unknown."""
+    """Nothing is to be done: everything is as it should be, or the state is unknown."""
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ MAX_RANKS = 4096
 
 @dataclass(frozen=True)
 class RankExit:
-    """How one rank's program ended. Both are None if it never began or its end is unknown."""
+    """The end of one rank's program. Both fields are None if it never began or its end is unknown."""
 
     rank: int
     exit_code: int | None = None
@@ -143,7 +143,7 @@ class ExitRecord:
 
 @dataclass(frozen=True)
 class AttemptOutcome:
-    """What the rows keep of an end: the job's last state and the code of the reason with its data."""
+    """The end as rows keep it: the job's last state, and the code of the reason with its data."""
 
     state: JobState
     code: str

@@ -22,7 +22,7 @@ class GpuSupport(StrEnum):
 
 @dataclass(frozen=True)
 class EnvironmentOrImage:
-    """What programs run in: the environment `name`, or an image. `name` is empty if there is no environment yet."""
+    """The environment `name`, or an image, in which programs run. `name` is empty if there is no environment yet."""
 
     name: str
     support: GpuSupport

@@ -40,7 +40,7 @@ class HeadlineMetric:
 
 
 def check_objective(metric: str, lower_is_better: bool) -> Objective | None:
-    """What a person wrote into a form; None without a metric. Raises Refused on `objective_metric`."""
+    """Parses the objective from a form. None without a metric. Raises Refused on `objective_metric`."""
     name = check_text(metric, "objective_metric", LONGEST_METRIC)
     return Objective(name, lower_is_better) if name else None
 

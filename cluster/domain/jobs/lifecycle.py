@@ -7,7 +7,7 @@ from cluster.domain.states import ENDED_JOB_STATES, JobState
 
 
 class JobEventKind(StrEnum):
-    """What happens to a job. `cluster.domain.jobs.exits` decides how it ended."""
+    """The events of a job's life. `cluster.domain.jobs.exits` decides how it ended."""
 
     PLACED = "placed"
     STARTED = "started"

@@ -1,4 +1,4 @@
-"""What the name of a metric says: which data it was measured on, and whether it is an accuracy or a loss."""
+"""The meaning of a metric's name: the data that it was measured on, and whether it is an accuracy or a loss."""
 
 import re
 
@@ -12,7 +12,7 @@ SPLITS = {
     "eval": "validation",
     "test": "test",
 }
-"""What programs write before or behind a metric's name, and the part of the data that it means."""
+"""The words that programs write before or after a metric's name, and the part of the data that each means."""
 ACCURACY_WORDS = frozenset({"acc", "accuracy", "top1"})
 SCORE_WORDS = ACCURACY_WORDS | {
     "score", "f1", "auc", "auroc", "map", "iou", "miou", "dice", "bleu", "rouge", "precision", "recall", "r2",

@@ -23,7 +23,7 @@ RETRIES = range(11)
 
 @dataclass(frozen=True)
 class JobRequest:
-    """What a form or a REST body requests. `command` is [script, argument, …], empty for a built-in model."""
+    """The request of a form or a REST body. `command` is [script, argument, …], empty for a built-in model."""
 
     name: str
     units: int
@@ -36,7 +36,7 @@ class JobRequest:
     grace_seconds: int = 30
     """Seconds between SIGTERM and SIGKILL at the time limit, and when the services stop."""
     retries: int = 0
-    """How many attempts may follow failed ones."""
+    """The number of attempts that may follow failed ones."""
     memory_bytes: int | None = None
     """The bytes for all units together. None: their share of the node."""
     code_version: int | None = None
@@ -56,7 +56,7 @@ class SubmissionWarning:
 
 @dataclass(frozen=True)
 class SubmissionPreview:
-    """What would happen to the request now. `explanation` is None if it would start now, on `node`."""
+    """The outcome if the request were submitted now. `explanation` is None if it would start at once, on `node`."""
 
     units: int
     kind: UnitKind

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from cluster.domain.errors import Refused
 
 IDS_PER_BASE = 2**20
-"""How many ids follow each base. The base itself belongs to no job, because rows are counted from 1."""
+"""The number of ids after each base. The base itself belongs to no job, because rows are counted from 1."""
 MIN_BASE = 1000
 """Smaller ids belong to root and to services of the machine."""
 LARGEST_BASE = 2**32 - 2 - IDS_PER_BASE

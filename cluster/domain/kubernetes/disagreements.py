@@ -34,8 +34,8 @@ ENDED_PHASES = frozenset({"Succeeded", "Failed"})
 
 @dataclass(frozen=True)
 class OwnershipMarks:
-    """How objects of an attempt are recognised: by labels, or by the name of the owner for
-    objects that others make.
+    """The marks by which objects of an attempt are recognised: labels, or the owner's name for objects that others
+    make.
     """
 
     installation: str

@@ -1,4 +1,4 @@
-"""What follows from the facts that a node's agent reports."""
+"""The conclusions from the facts that a node's agent reports."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ LARGEST_DISK = 2**63
 
 
 def disk_used_share(facts: Mapping[str, Any]) -> float | None:
-    """How full the node's disk is, 0 to 1; None if the agent reported nothing that can be so."""
+    """The used share of the node's disk, 0 to 1; None if the agent reported no possible values."""
     whole, free = facts.get("disk_bytes"), facts.get("disk_free_bytes")
     if not isinstance(whole, int | float) or not isinstance(free, int | float):
         return None

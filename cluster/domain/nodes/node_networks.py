@@ -10,7 +10,7 @@ PURPOSES_FACT = "interface_purposes"
 """The fact of a node's agent: interfaces by purpose, as the installer wrote them from `groundcrew_interfaces`."""
 PURPOSES = ("management", "training", "infiniband")
 INTERFACE_NAME = re.compile(r"[A-Za-z0-9_.@-]{1,15}", re.ASCII)
-"""What Linux accepts, without what a list of interfaces means otherwise."""
+"""The names that Linux accepts for an interface, without characters that have a meaning in a list of interfaces."""
 
 
 def interfaces_for(facts: Mapping[str, Any], purpose: str) -> tuple[str, ...]:
@@ -23,7 +23,7 @@ def interfaces_for(facts: Mapping[str, Any], purpose: str) -> tuple[str, ...]:
 
 
 def purposes_of(facts: Mapping[str, Any], interface: str) -> tuple[str, ...]:
-    """What the interface is for."""
+    """The use of the interface."""
     return tuple(purpose for purpose in PURPOSES if interface in interfaces_for(facts, purpose))
 
 

@@ -16,7 +16,7 @@ LONGEST_REASON = 200
 
 
 class HasNodeSignals(Protocol):
-    """What a node's row offers."""
+    """The columns of a node that decide its state."""
 
     @property
     def heartbeat_at(self) -> datetime | None: ...

@@ -1,4 +1,4 @@
-"""What a person chose to be told of, and by which webhook."""
+"""The events that a person chose to be told of, and the webhook for them."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

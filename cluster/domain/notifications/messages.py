@@ -32,5 +32,5 @@ def plan_messages(
 
 
 def free_messages(sent_at: Sequence[datetime], now: datetime) -> int:
-    """How many messages the person may still get. `sent_at` are the times of the last ones."""
+    """The number of messages that the person may still get. `sent_at` are the times of the last ones."""
     return max(0, MOST_PER_HOUR - sum(now - at < HOUR for at in sent_at))

@@ -9,7 +9,7 @@ from cluster.domain.states import Visibility
 
 
 class Relation(StrEnum):
-    """How a person is related to a thing. The strongest relation counts."""
+    """The relation of a person to a thing. The strongest relation counts."""
 
     ADMINISTRATOR = "administrator"
     MANAGER = "manager"

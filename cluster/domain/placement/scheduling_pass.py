@@ -190,7 +190,7 @@ def place_jobs(
 
 @dataclass(frozen=True)
 class PlacementInput:
-    """Everything that placement looks at, at one moment."""
+    """The input of placement at one moment."""
 
     jobs_to_place: Sequence[JobToPlace]
     nodes: Sequence[NodeUnits]

@@ -18,7 +18,7 @@ MAX_OTHER_WORKSPACES = 20
 
 
 class DurationCase(Enum):
-    """How long runs take."""
+    """The expected durations of runs."""
 
     EXPECTED = "expected"
     SHORTEST = "shortest"

@@ -20,7 +20,7 @@ class NotEnoughUnits:
     node: str
     kind: UnitKind
     nodes: int = 1
-    """How many nodes were looked at: with one, the sentence needs no "emptiest"."""
+    """The number of nodes that were examined. If there is one, the sentence needs no "emptiest"."""
 
 
 @dataclass(frozen=True)
@@ -310,9 +310,8 @@ REASONS: dict[str, type[WaitingReason]] = {kind.code: kind for kind in WaitingRe
 
 
 def to_waiting_data(reason: WaitingReason, outlook: StartEstimate = UNKNOWN_START) -> dict[str, Any]:
-    """What a job's row keeps beside the code: plain JSON, times as ISO text, nothing that is not known.
-
-    The sentence is made when it is read.
+    """Returns the data that a job's row keeps beside the code: plain JSON, times as ISO text, without unknown values.
+    The sentence is made when the row is read.
     """
     # Both are flat, so that their own dictionaries do; asdict() would copy each value deeply, for every row.
     known = {key: value for key, value in vars(outlook).items() if value not in (None, 0, False)}

@@ -33,7 +33,7 @@ class EffectOnJobs(StrEnum):
 
 
 class CheckKind(StrEnum):
-    """What a verification can check. The task worker knows how to read the facts for each."""
+    """The kinds of checks in a verification. The task worker knows how to read the facts for each."""
 
     BACKUP_MADE = "backup_made"
     BACKUP_RESTORED = "backup_restored"
@@ -82,7 +82,7 @@ OF_SERVERS = {InstallationKind.SERVERS, InstallationKind.KUBERNETES}
 
 
 class RepairTargets(StrEnum):
-    """Where a repair works: on the master, or on nodes that a person chooses."""
+    """The targets of a repair: the master, or nodes that a person chooses."""
 
     MASTER = "master"
     NODES = "nodes"
@@ -132,7 +132,7 @@ class Repair:
     restarts_operations: bool = False
     """Whether operations that task workers carry out start again."""
     lists: str = ""
-    """What the preview lists before it is deleted: `leftovers`, or nothing."""
+    """The deletions that the preview lists before: `leftovers`, or nothing."""
     targets: RepairTargets = RepairTargets.MASTER
     needs_drained_nodes: bool = False
     """Whether each node has to be drained and empty before."""

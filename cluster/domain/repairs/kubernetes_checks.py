@@ -79,6 +79,6 @@ def pods_networked(check: RepairCheck, facts: CheckFacts, since: datetime) -> Ch
 
 
 def kubernetes_facts_of(seen: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the module kubernetes_state has read on the host."""
+    """The state that the module kubernetes_state has read on the host."""
     found: Mapping[str, Any] = seen["kubernetes"]
     return found

@@ -23,7 +23,7 @@ FAILED_STATES = (HostTaskState.FAILED, HostTaskState.UNREACHABLE)
 
 
 class RepairVerdict(StrEnum):
-    """How a run ended. The checks decide it, never a playbook's exit code alone."""
+    """The outcome of a run. The checks decide it, never a playbook's exit code alone."""
 
     VERIFIED = "verified"
     NOT_VERIFIED = "not_verified"

@@ -16,7 +16,7 @@ EXIT_DISK_FILLED = "exit.disk_filled"
 
 
 class DiskLevel(StrEnum):
-    """How far the free space of a disk has fallen below its reserve."""
+    """The levels to which the free space of a disk may have fallen."""
 
     ROOM = "room"
     SHORT = "short"

@@ -16,7 +16,7 @@ REPLACEABLE = frozenset(
 )
 BAD_NAMES = "archive.bad_names"
 MOST_BAD_NAMES, SHOWN_BAD_NAMES = 200, 10
-"""How many are kept for the page, and how many stand in the sentence."""
+"""The number of names that are kept for the page, and the number that stand in the sentence."""
 
 
 class ArchiveEntryKind(StrEnum):

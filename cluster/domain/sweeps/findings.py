@@ -1,4 +1,4 @@
-"""What the results of a sweep say: a value that always wins, one that is faster and nearly as good, NaN losses."""
+"""The findings in a sweep's results: a value that always wins, one that is faster and nearly as good, NaN losses."""
 
 from collections import defaultdict
 from collections.abc import Sequence

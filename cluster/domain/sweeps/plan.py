@@ -38,9 +38,8 @@ class SweepKind(StrEnum):
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """What a form or a REST body requests: a job, and the values that differ from one job to the next.
-
-    A text among `values` is split as people type it; a list is used unchanged.
+    """The request of a form or a REST body: a job, and the values that differ from one job to the next. A text among
+    `values` is split as people type it; a list is used unchanged.
     """
 
     job: JobRequest

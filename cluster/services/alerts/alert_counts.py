@@ -45,6 +45,6 @@ class AlertCounts:
 
 
 def capped_count(query: Select[*tuple[Any, ...]]) -> ColumnElement[int]:
-    """How many rows the query has, at most 1,001."""
+    """Counts the rows of the query, at most 1,001."""
     some = query.limit(MAX_COUNTED + 1).subquery()
     return select(func.count()).select_from(some).scalar_subquery()

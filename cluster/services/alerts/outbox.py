@@ -25,7 +25,7 @@ from cluster.store.users import User
 MAX_PER_DELIVERY = 200
 LONGEST_ERROR = 300
 ERROR_SHOWN_FOR = timedelta(hours=24)
-"""How long a notification that was given up still counts as an error of its channel."""
+"""The time for which a notification that was given up still counts as an error of its channel."""
 
 
 def can_receive_mail(user: User) -> bool:

@@ -51,7 +51,7 @@ SEALED_COUNT_FACT = "audit_sealed"
 
 @dataclass(frozen=True)
 class AuditStatus:
-    """How far the audit is sealed, and how its last check ended."""
+    """The newest seal of the audit, and how its last check ended."""
 
     entries: int
     sealed: int

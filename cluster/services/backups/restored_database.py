@@ -39,7 +39,7 @@ from cluster.store.users import OneTimeSecret, SignInSession, User
 from cluster.store.workspaces import Workspace
 
 ID_GAP = 1000
-"""How many ids are skipped, because ids given out between backup and restore name folders and pages."""
+"""The number of ids that are skipped, because ids given out between backup and restore name folders and pages."""
 ROWS_WITH_PUBLIC_IDS = (Job, Sweep, User, Workspace, Dataset, Training, Operation, RepairRun)
 """Rows whose ids name folders. On servers a client of the repair broker may not delete folders from before the
 restore.

@@ -27,7 +27,7 @@ class GitCommit:
 
 @dataclass(frozen=True)
 class FetchOrder:
-    """What a task is to fetch. `secret` is the token or the private key and is never shown."""
+    """The order that a task carries out. `secret` is the token or the private key and is never shown."""
 
     training: Training
     url: str

@@ -28,8 +28,8 @@ OPEN_STATES = (OperationState.REQUESTED, OperationState.RUNNING)
 
 @dataclass(frozen=True)
 class GitSourceChoice:
-    """What a person enters. An empty `token` or `private_key` keeps the one that is there for the same server; without
-    one a key is made here.
+    """The source as a person enters it. An empty `token` or `private_key` keeps the stored one for the same server.
+    If there is none, a key is made here.
     """
 
     url: str
@@ -43,7 +43,7 @@ class GitSourceChoice:
 
 
 def secret_purpose(training_id: int) -> str:
-    """What a sealed secret is bound to, so that it opens for no other training."""
+    """The name to which a sealed secret is bound, so that it opens for no other training."""
     return f"git source of training {training_id}"
 
 

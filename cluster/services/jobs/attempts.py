@@ -133,7 +133,7 @@ def record_stop_cause(cluster: Cluster, held: HeldLease, attempt_id: int, cause:
 
 @dataclass(frozen=True)
 class AttemptEnd:
-    """How an attempt has ended; a job with tries left goes on from `resume`."""
+    """Records the end of an attempt. A job with retries left continues from `resume`."""
 
     attempt_id: int
     outcome: AttemptOutcome
@@ -180,7 +180,7 @@ def end_attempt_and_job(session: Session, attempt: Attempt, end: AttemptEnd, now
 
 
 def record_headline(job: Job, headline: HeadlineMetric | None) -> None:
-    """What was measured before stays if the record has nothing."""
+    """Keeps the earlier measurements if the record has none."""
     if headline is not None:
         for column, value in headline_columns(headline).items():
             setattr(job, column, value)

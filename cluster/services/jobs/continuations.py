@@ -21,7 +21,7 @@ SUFFIX = "-continued"
 
 @dataclass(frozen=True)
 class Continuation:
-    """What the new job would be: the request and the checkpoint with which it begins."""
+    """The new job as the form proposes it: the request, and the checkpoint with which it begins."""
 
     job: Job
     point: ResumePoint

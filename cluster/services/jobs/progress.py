@@ -35,7 +35,7 @@ MOVED_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class AttemptReport:
-    """What a running program has reported. None: nothing of the kind."""
+    """The progress that a running program has reported; None if it has reported none."""
 
     progress: ProgressEstimate | None = None
     headline: HeadlineMetric | None = None

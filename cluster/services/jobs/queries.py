@@ -27,7 +27,7 @@ from cluster.store.workspaces import Workspace
 
 @dataclass(frozen=True)
 class JobAttempt:
-    """What names the folder of an attempt's files; `number` is 0 before the first."""
+    """The ids that name the folder of an attempt's files. `number` is 0 before the first attempt."""
 
     job_id: int
     workspace_id: int
@@ -45,7 +45,9 @@ JOB_LOADS = (
 
 
 class JobLine(NamedTuple):
-    """What a list says of a job: columns alone, for fifty objects with what belongs to them cost more than the page."""
+    """A job as lists show it. It has columns alone, because fifty objects with their relations cost more than the
+    page.
+    """
 
     id: int
     name: str
@@ -286,14 +288,14 @@ PAGE_OF_LINES = ReaderStatement(select_page_of_lines)
 
 
 class NamedRow(NamedTuple):
-    """What a job belongs to, as far as an answer names it."""
+    """The training, workspace or person of a job, as far as an answer names it."""
 
     id: int
     name: str
 
 
 class JobRecord(NamedTuple):
-    """What REST says of a job in a list, with the attributes of a `Job`."""
+    """A job as the lists of REST have it, with the attributes of a `Job`."""
 
     id: int
     name: str

@@ -92,7 +92,7 @@ def read_rows(
     after_id: int | None,
     limit: int,
 ) -> Sequence[Row[*tuple[Any, ...]]]:
-    """What somebody searches for, and names of tags and metrics, stand in the statement itself."""
+    """Reads one page. Only the statement of a plain list is kept; searched words, tags and metrics stand in one of their own."""
     with cluster.store.read_columns() as connection:
         if wanted.tag or wanted.metric or wanted.search:
             query = columns.of_page(page_of_runs(actor, wanted, order, after_id).limit(limit), order)

@@ -13,7 +13,7 @@ from cluster.store.jobs import SavedView
 from cluster.store.sql.reader_statement import ReaderStatement
 
 PARAMETERS = ("q", "state", "workspace", "training", "user", "sweep", "tag", "metric", "order")
-"""What an address of the list of jobs may keep; the place in the list is not kept."""
+"""The parts of an address that a saved view keeps. It does not keep the place in the list."""
 LONGEST_QUERY = 500
 
 

@@ -20,7 +20,7 @@ UNIT_HOLDING_STATES = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
 
 
 def count_live_jobs(cluster: Cluster, actor: Actor) -> dict[str, int]:
-    """How many jobs that the person may see are in each living state: at most MAX_AHEAD_COUNTED and one are counted."""
+    """Counts the jobs in each live state that the person may see, each up to MAX_AHEAD_COUNTED and one."""
     with cluster.store.read() as session:
         row = LIVE_JOB_COUNTS.execute(session, actor).one()
     found: Counter[str] = Counter()

@@ -30,7 +30,7 @@ class JobOnNode:
     job_id: int
     job: Job | None
     units: int
-    """How many it holds on this node."""
+    """The number of units that it holds on this node."""
     ends_at: datetime | None
 
 

@@ -100,7 +100,9 @@ class NodeSummary:
     kubernetes_problem: Mapping[str, Any] | None
     """Why Kubernetes starts nothing there although its agent is well, as {code, data}."""
     confinement_features: Mapping[str, Any] | None
-    """What confines its jobs (cluster/domain/nodes/confinement.py); None: they are no processes of this node."""
+    """The features that confine its jobs (cluster/domain/nodes/confinement.py); None if jobs are not processes of
+    this node.
+    """
     groups: Sequence[UnitGroup]
 
     @property

@@ -1,1 +1,1 @@
-"""What people chose to be told of, the events of their jobs and workspaces, and the messages about them."""
+"""The choices of people, the events of their jobs and workspaces, and the messages about them."""

@@ -1,4 +1,4 @@
-"""What each person chose to be told of: read and changed by that person alone."""
+"""The events that each person chose to be told of. Only that person reads and changes the choice."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from cluster.store.users import User, load_user
 
 @dataclass(frozen=True)
 class LastDelivery:
-    """What became of the newest message over one channel."""
+    """The fate of the newest message over one channel."""
 
     channel: NotificationChannel
     state: NotificationState

@@ -27,7 +27,9 @@ PEOPLE = select(NotificationEvent.user_id).where(IS_READY).distinct()
 
 
 def write_messages(cluster: Cluster, held: HeldLease) -> int:
-    """How many were written. The scheduler calls it each minute. Raises LeaseLost."""
+    """Writes the messages that are due and returns their number. The scheduler calls it each minute. Raises
+    LeaseLost.
+    """
     with cluster.store.read() as session:
         new = without_known_events(session, find_periodic_events(cluster, session))
         if not new and session.scalar(PEOPLE.limit(1)) is None:

@@ -1,4 +1,4 @@
-"""What operations are about, set back to its in-progress state when one is requested again."""
+"""The subjects of operations, which return to their in-progress state when an operation is requested again."""
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session

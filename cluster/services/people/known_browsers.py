@@ -41,5 +41,5 @@ def sign(cluster: Cluster, user: User, issued: str) -> str:
 
 
 def browser_place(token: str) -> str:
-    """What failed tries in this browser are counted by, in place of their address."""
+    """The name under which failed tries in this browser are counted, in place of their address."""
     return f"browser:{secret_digest(token)[:48]}"

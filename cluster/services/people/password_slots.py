@@ -1,6 +1,5 @@
-"""How many passwords are hashed at a time, and how tries from a suspicious address are held back.
-
-Each portal process counts for itself; portal/gunicorn.py starts at most two.
+"""The limit of passwords that are hashed at a time, and the delay of tries from a suspicious address. Each portal
+process counts for itself; portal/gunicorn.py starts at most two.
 """
 
 import threading

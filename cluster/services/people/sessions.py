@@ -28,7 +28,7 @@ IDLE_LIMIT = timedelta(hours=12)
 ABSOLUTE_LIMIT = timedelta(days=7)
 TOUCH_EVERY = timedelta(minutes=1)
 ROWS_KEPT_FOR = sign_in_throttle.ADDRESS_KNOWN_FOR
-"""How long the row of an ended session is kept."""
+"""The time for which the row of an ended session is kept."""
 
 
 @dataclass(frozen=True)

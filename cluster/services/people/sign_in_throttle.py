@@ -18,7 +18,7 @@ from cluster.services.people.password_slots import SLOW_LANE
 from cluster.store.users import FailedSignIn, SignInSession, User, find_user
 
 ADDRESS_KNOWN_FOR = timedelta(days=30)
-"""How long an address counts as the person's own after a sign-in from there."""
+"""The time for which an address counts as the person's own after a sign-in from there."""
 KEPT_FOR = WINDOW * 4
 
 

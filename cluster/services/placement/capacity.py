@@ -209,7 +209,7 @@ def duration_from_progress(row: Columns, begun: datetime) -> DurationRange | Non
 
 @dataclass(frozen=True)
 class PlacementContext:
-    """What all jobs of a snapshot are placed against: nodes, quotas and running jobs at one moment."""
+    """The capacity on which all jobs of a snapshot are placed: nodes, quotas and running jobs at one moment."""
 
     now: datetime
     can_span_nodes: bool

@@ -153,7 +153,7 @@ def read_line_snapshot(
 
 
 def choose_depths(ground: PlacementContext, at_least: int) -> dict[int, int]:
-    """How many jobs of each workspace's line are read."""
+    """The number of jobs that are read of each workspace's line."""
     free = min(
         count_free_units(ground.nodes), MAX_UNITS_PER_PASS, MAX_HEADS // max(1, len(ground.workspaces))
     )

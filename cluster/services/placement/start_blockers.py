@@ -132,7 +132,7 @@ def environment_reason(session: Session, environment: Environment | None) -> Wai
 
 
 def read_interruptions_in_a_row(session: Session, job_id: int) -> int:
-    """How many of its last attempts were interrupted as soon as they began; no more than matter."""
+    """Counts how many of its last attempts were interrupted as soon as they began, up to the number that matters."""
     query = (
         select(Attempt.end_code, Attempt.created_at, Attempt.ended_at)
         .where(Attempt.job_id == job_id, Attempt.ended_at.is_not(None))

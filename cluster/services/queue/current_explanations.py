@@ -78,7 +78,7 @@ class NewJobs:
 
 @dataclass(frozen=True)
 class CurrentLine:
-    """What placement decides now on the jobs of one workspace."""
+    """The current decisions of placement on the jobs of one workspace."""
 
     snapshot: PlacementSnapshot
     queue: WrittenQueue

@@ -19,7 +19,7 @@ from cluster.store.audit import add_audit_entry
 from cluster.store.jobs import POSITION_STEP, Job
 
 WINDOW = 64
-"""How many neighbours get new positions if no number is free between two of them."""
+"""The number of neighbours that get new positions if no number is free between two of them."""
 
 
 class MoveDirection(StrEnum):

@@ -36,7 +36,7 @@ from cluster.store.sql.visibility import can_see_job
 
 RUNNING_SHOWN = 25
 STATES = ("waiting", "held", "running")
-"""What the queue can be asked for: who stands in line, who is held, who runs. Without a wish: all of them."""
+"""The states that a list of the queue can be narrowed to: in line, held, running. Without a filter it has all."""
 QueueCursor = tuple[int, int]
 """Position and id of the last job of a page: the next page begins behind it."""
 

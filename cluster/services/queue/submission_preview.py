@@ -27,7 +27,7 @@ class SweepPreview:
     plan: SweepPlan
     names: list[str]
     jobs: list[SubmissionPreview]
-    """What would happen to the first jobs, MAX_PREVIEWED at most."""
+    """The outcomes for the first jobs, MAX_PREVIEWED at most."""
     command: list[str]
     """The command of the first job with its values; empty for a built-in model."""
     seconds: float | None

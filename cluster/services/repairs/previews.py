@@ -53,7 +53,7 @@ class RepairSummary:
 
 @dataclass(frozen=True)
 class RepairPreview:
-    """What the repair would do, read at `read_at`. `etag` changes if anything changes on which a person's decision
+    """The effects of the repair, read at `read_at`. `etag` changes if anything changes on which a person's decision
     depends.
     """
 
@@ -82,7 +82,7 @@ class RepairPreview:
 
     @property
     def host(self) -> str:
-        """What people call the targets, all in one line."""
+        """The targets by the names that people use, all in one line."""
         return ", ".join(target.host for target in self.targets)
 
 

@@ -99,6 +99,6 @@ def read_sweep(cluster: Cluster, actor: Actor, sweep_id: int) -> Sweep:
 
 
 def count_job_states(session: Session, sweep_id: int) -> dict[JobState, int]:
-    """How many of its jobs are in each state; read from an index alone."""
+    """Counts the jobs of the sweep in each state. It reads an index alone."""
     query = select(Job.state, func.count()).where(Job.sweep_id == sweep_id).group_by(Job.state)
     return {row[0]: row[1] for row in session.execute(query)}

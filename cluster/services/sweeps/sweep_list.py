@@ -20,7 +20,7 @@ from cluster.store.workspaces import Workspace
 
 
 class SweepLine(NamedTuple):
-    """What a list says of a sweep: columns alone."""
+    """A sweep as lists show it, from columns alone."""
 
     id: int
     name: str

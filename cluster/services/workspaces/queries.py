@@ -107,7 +107,7 @@ def read_workspace(cluster: Cluster, actor: Actor, workspace_id: int) -> Workspa
 
 
 def list_changes_since(cluster: Cluster, actor: Actor, workspace_id: int, version: int) -> list[FieldChange]:
-    """What others have changed since the person read this version; each version has one entry in the audit."""
+    """Lists the changes by others since the person read this version. Each version has one entry in the audit."""
     with cluster.store.read() as session:
         workspace = load_workspace(session, actor, workspace_id)
         entries = session.scalars(

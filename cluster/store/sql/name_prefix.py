@@ -12,7 +12,7 @@ from sqlalchemy.types import NullType
 from cluster.domain.search import SearchQuery
 
 BY_CHARACTER = {"name": "varchar_pattern_ops"}
-"""How PostgreSQL's index sorts names: character by character, whatever the database's language."""
+"""The order of PostgreSQL's index of names: character by character, whatever the database's language."""
 
 
 class name_between(FunctionElement[Any]):

@@ -12,7 +12,7 @@ PRIVILEGES = {
     "audit_seals": "SELECT",
     "alembic_version": "SELECT",
 }
-"""What the services may do with these tables. With every other one they may READ_AND_WRITE."""
+"""The rights of the services on these tables. On every other table they have READ_AND_WRITE."""
 
 
 @dataclass(frozen=True)

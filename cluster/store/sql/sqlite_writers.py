@@ -151,9 +151,9 @@ class SqliteWriters:
             raise copy_of(group.error) from group.error
 
     def _leave_undone(self, turn: Turn, group: WriteGroup, error: BaseException) -> None:
-        """What the others of the group have written is committed all the same, if SQLite still has it.
+        """Leaves this writer's rows out. The rows of the others in the group are committed if SQLite still has them.
 
-        Waits for that commit: the error may be about rows of the others, which whoever gets it then looks for.
+        It waits for that commit, because the error may be about rows of the others, which the caller looks for next.
         """
         if turn.is_first or not group.is_whole:
             self._end(group, error)
@@ -244,7 +244,7 @@ class ProcessTurns:
 
 
 def locked() -> OperationalError:
-    """What SQLite says after as long a wait."""
+    """The error that SQLite itself would raise after such a long wait."""
     reason = sqlite3.OperationalError("database is locked")
     reason.sqlite_errorcode, reason.sqlite_errorname = sqlite3.SQLITE_BUSY, "SQLITE_BUSY"
     return OperationalError("BEGIN IMMEDIATE", None, reason)

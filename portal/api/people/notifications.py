@@ -1,4 +1,4 @@
-"""What the caller is told of, over REST: by which events, and by which webhook."""
+"""The caller's notifications over REST: the events that are told, and the webhook."""
 
 from typing import Any
 

@@ -145,5 +145,5 @@ def last_used_training(own_jobs: Sequence[JobLine], active: Sequence[WorkspaceSu
 
 
 def happened(sentence: str, href: str, label: str) -> Markup:
-    """What just happened and the link to what comes next, for `flash`."""
+    """The message for `flash`: the thing that was made, and a link to the next step."""
     return Markup('{} {} <a href="{}">{}</a>').format(sentence, _("Next:"), href, label)

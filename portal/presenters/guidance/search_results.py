@@ -1,4 +1,4 @@
-"""What a search has found, as groups of links."""
+"""The results of a search as groups of links."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -49,8 +49,8 @@ class FailedAttempt:
 
 
 def failure_hint(failure: FailedAttempt | None, end_code: str, end_data: Mapping[str, Any] | None) -> str:
-    """What to do about a failed job. Empty if only the quoted lines say more than that the program ended with an
-    error.
+    """The advice for a failed job. It is empty if the quoted lines are all that is known beyond the end of the
+    program.
     """
     symptom = failure.cause.symptom if failure else None
     if symptom is not None:

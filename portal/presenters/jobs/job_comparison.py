@@ -55,7 +55,7 @@ class JobComparison:
         return {job.id: self.results_of(job) for job in self.jobs}
 
     def results_of(self, job: Job) -> MetricResults:
-        """What a running job has measured so far stands in a file."""
+        """Returns the results from the row; those of a running job from its files, because its row has none yet."""
         if job.state in RUNNING_STATES:
             return self.files_of(job).results
         return {name: (low, high, last) for name, (low, high, last) in (job.results or {}).items()}
@@ -117,7 +117,7 @@ class JobComparison:
 
     @property
     def label_parameters(self) -> dict[int, str]:
-        """What differs, for the legend of the graphs."""
+        """The parameters that differ, for the legend of the graphs."""
         names = differing_names(list(self.parameters.values()))
         return {
             job_id: " · ".join(f"{name} {values[name]}" for name in names if name in values)

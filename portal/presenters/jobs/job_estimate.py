@@ -47,8 +47,9 @@ def estimate_values(training: Training) -> dict[str, Any]:
 
 
 def read_request(training: Training) -> JobRequest | SweepRequest:
-    """What the form asks for. Raises Refused if a field has not even the right shape; the refusal also speaks for what
-    the service refuses in the other fields."""
+    """Reads the request from the form. Raises Refused if a field has not even the right shape; the refusal then also
+    names the faults that the service finds in the other fields.
+    """
     refusals = Refusals()
     requested = job_form.read_job_fields(training, refusals)
     if refusals.by_field:
@@ -81,7 +82,7 @@ def sweep_estimate_values(
 
 
 def command_line(command: Sequence[str]) -> str:
-    """What the node executes for each process; empty for a built-in model."""
+    """The program that the node executes for each process; empty for a built-in model."""
     return shlex.join(custom_program("python", command)) if command else ""
 
 

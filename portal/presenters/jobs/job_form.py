@@ -36,7 +36,7 @@ SWEEP_KINDS = tuple(kind.value for kind in SweepKind)
 DURATION = re.compile(r"([0-9]{1,7})\s*(s|m|h|d|)")
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 DEFAULT_REQUEST = JobRequest("", 1)
-"""What stands in the fields before anybody touches them."""
+"""The values of the fields before anybody changes them."""
 FORM_FIELD = {
     "time_limit_seconds": "time_limit",
     "grace_seconds": "grace",

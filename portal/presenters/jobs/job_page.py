@@ -97,7 +97,7 @@ class JobView:
 
     @unlocked_cached_property
     def failure(self) -> FailedAttempt | None:
-        """What the logs of this attempt say about its failure; None if it did not fail by itself."""
+        """The cause of the failure according to the attempt's logs; None if the attempt did not fail by itself."""
         if self.attempt is None or self.attempt.end_code is None or self.files_deletion:
             return None
         return read_failed_attempt(self.files, self.attempt.end_code, self.attempt.end_data)
@@ -109,7 +109,7 @@ class JobView:
 
     @property
     def failure_hint(self) -> str:
-        """What to do about the job's end; may be empty."""
+        """The advice for the job's end; may be empty."""
         return failure_hint(self.job_failure, self.job.end_code or "", self.job.end_data)
 
     @unlocked_cached_property

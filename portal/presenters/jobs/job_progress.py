@@ -1,4 +1,4 @@
-"""How far a job's program is, and its best result, from the metrics that it has written."""
+"""The progress of a job's program and its best result, from the metrics that it has written."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What the form of a new job offers of own code: its versions, the files of one of them, and the launchers."""
+"""The choices of the form for own code: its versions, the files of one of them, and the launchers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from portal.web.request_context import current_cluster
 
 @dataclass(frozen=True)
 class ScriptChoice:
-    """What stands in the fields of the script: one of `scripts`, or another command."""
+    """The values of the script's fields: one of `scripts`, or another command."""
 
     version: int
     versions: list[int]

@@ -1,4 +1,4 @@
-"""How long a job waited and ran, and the unit hours that it held, from its rows."""
+"""The times of a job from its rows: how long it waited and ran, and the unit hours that it held."""
 
 from collections.abc import Sequence
 from datetime import datetime

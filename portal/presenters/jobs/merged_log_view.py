@@ -9,7 +9,7 @@ from portal.presenters.jobs.shown_log_lines import ShownLogLine, lines_of_level,
 from portal.web import query_params
 
 BOTH_STREAMS, ALL_RANKS = "both", "all"
-"""What the address names instead of one stream or one rank: the lines are merged by their times."""
+"""The word in the address in place of one stream or one rank: all lines are merged by their times."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from portal.job_files.metrics import MetricSeries
 
 COLOURS = {"train": 1, "validation": 2, "test": 3, "": 4}
 FIRST = ("loss", "accuracy", "learning_rate", "images_per_second")
-"""What our own models write; their graphs stand first."""
+"""The metrics of the built-in models. Their graphs stand first."""
 HIDDEN = ("epochs",)
 """A number of the whole job and no curve."""
 SHARES = re.compile(r"(^|[/_ -])acc(uracy)?($|[/_ -])", re.ASCII | re.IGNORECASE)
@@ -26,7 +26,7 @@ class MetricChart:
 
     @property
     def group(self) -> str:
-        """What stands before the first slash: graphs of one group stand together."""
+        """The part before the first slash. Graphs of one group stand together."""
         return self.name.partition("/")[0] if "/" in self.name else ""
 
 

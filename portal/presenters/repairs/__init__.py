@@ -1,1 +1,1 @@
-"""What the pages of repairs show."""
+"""The values of the pages about repairs."""

@@ -15,7 +15,7 @@ from portal.web.request_context import current_cluster
 
 LOG_BYTES = 64 * 1024
 LONGEST_LINE = 1000
-"""What Ansible says of a failure can be 20 kB in one line; the file that can be downloaded has all of it."""
+"""The limit for one line of a failure, which Ansible can write with 20 kB. The file for download has all of it."""
 
 
 @dataclass(frozen=True)

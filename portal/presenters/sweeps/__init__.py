@@ -1,1 +1,1 @@
-"""What the pages of sweeps show."""
+"""The values of the pages about sweeps."""

@@ -134,7 +134,7 @@ def read_sweep_view(
 
 
 def with_live_results(cluster: Cluster, sweep: Sweep, entries: list[SweepJobResult]) -> list[SweepJobResult]:
-    """What running jobs have measured so far, as their shims write it every two seconds."""
+    """The measurements of running jobs so far, which their shims write every two seconds."""
     running = [entry for entry in entries if entry.state in RUNNING_STATES][:MAX_LIVE_JOBS]
     live = {entry.job_id: files_of_result(cluster, sweep, entry).results for entry in running}
     return [

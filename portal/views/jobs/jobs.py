@@ -210,7 +210,7 @@ def render_delete_files(job_id: int, problem: str = "") -> str:
 
 
 def render_stop_job(job_id: int, problem: str = "") -> str:
-    """What ends and what stays, in numbers read at this moment."""
+    """The counts of what ends and what stays, read at this moment."""
     cluster, actor = current_cluster(), current_actor()
     job = job_queries.read_job(cluster, actor, job_id)
     return render_template(

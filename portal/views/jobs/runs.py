@@ -122,7 +122,7 @@ def delete_files() -> Response:
 
 
 def render_chosen(template: str, **values: Mapping[str, object]) -> str:
-    """What each of them is now, and which of them the person may change."""
+    """The current state of each of the jobs, and which of them the person may change."""
     chosen = chosen_jobs.read_chosen_jobs(current_cluster(), current_actor(), chosen_ids())
     return render_template(
         template, chosen=chosen, ids=",".join(str(each.job.id) for each in chosen), **values

@@ -104,7 +104,7 @@ def change_password() -> ResponseReturnValue:
 
 @blueprint.post("/profile/notifications")
 def set_notifications() -> ResponseReturnValue:
-    """What the person is told of, and where; an empty address stops its messages."""
+    """Changes the events that the person is told of, and the addresses. An empty address stops its messages."""
     try:
         forms.require_known_fields("email", "wait_hours", "webhook_url", *NotificationKind)
         choices.set_choices(

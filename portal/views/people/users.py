@@ -181,7 +181,7 @@ def confirm_disable(user_id: int) -> ResponseReturnValue:
 
 
 def render_disable(user_id: int, errors: dict[str, str]) -> str:
-    """What disabling touches, read at this moment."""
+    """The things that disabling the person touches, read at this moment."""
     cluster, actor = current_cluster(), current_actor()
     user = users.read_user(cluster, actor, user_id)
     living = [job for job in queries.list_jobs(cluster, actor, user_id=user_id) if job.ended_at is None]

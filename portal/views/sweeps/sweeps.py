@@ -140,7 +140,7 @@ def stop(sweep_id: int) -> Response:
 
 
 def render_stop_sweep(sweep_id: int, problem: str = "") -> str:
-    """What ends and what stays, in numbers read at this moment."""
+    """The counts of what ends and what stays, read at this moment."""
     view = read_sweep_view(current_cluster(), current_actor(), sweep_id)
     may_stop = stops.can_stop_sweep(current_actor(), view.sweep)
     return render_template(

@@ -104,7 +104,7 @@ def confirm_delete(training_id: int) -> str:
 
 
 def render_delete(training_id: int, errors: dict[str, str]) -> str:
-    """What goes and what stays, in numbers; while a job is live there is no button."""
+    """The counts of what goes and what stays. While a job is live there is no button."""
     cluster, actor = current_cluster(), current_actor()
     training = trainings.read_training(cluster, actor, training_id)
     return render_template(

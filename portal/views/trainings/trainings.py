@@ -23,7 +23,7 @@ HIGHER, LOWER = "higher", "lower"
 OBJECTIVE_FIELDS = ("objective_metric", "objective_order")
 JOBS_SHOWN = 50
 TO_THE_JOB = "job"
-"""What the second button of the form sends: its answer leads to the form of the first job."""
+"""The value of the form's second button, whose answer leads to the form of the first job."""
 
 PAGE_LENGTH = 50
 

@@ -23,7 +23,7 @@ CONSEQUENCES = (
     "mpirun noticed that process",
     "Primary job  terminated normally",
 )
-"""What a launcher writes after a rank has failed. It says that, but not why."""
+"""Lines that a launcher writes after a rank has failed. They say that it failed, but not why."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class LogTail:
 
 
 class CauseStrength(IntEnum):
-    """How much the last lines of a log say about a failure."""
+    """The value of a log's last lines for explaining a failure."""
 
     NOTHING = 0
     OUTPUT = 1

@@ -10,9 +10,9 @@ CHAINED = (
     "During handling of the above exception, another exception occurred:",
     "The above exception was the direct cause of the following exception:",
 )
-"""What Python writes between two tracebacks of one failure."""
+"""The lines that Python writes between two tracebacks of one failure."""
 RANK_PREFIX = re.compile(r"\[rank\d{1,5}\]:\s?")
-"""What PyTorch writes before each line of a traceback."""
+"""The text that PyTorch writes before each line of a traceback."""
 ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 EXCEPTION = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Exit)(?::|$)")
 """`ValueError: …` or `torch.cuda.OutOfMemoryError: …` at the beginning of a line. Each repetition has a bound."""
