@@ -16,6 +16,7 @@ from cluster.services.alerts.current_alerts import (
     start_outage_alerts,
 )
 from portal.i18n.messages import N_, localized_sentence
+from portal.i18n.sentence_times import with_times
 from portal.i18n.translate import _, ngettext
 from portal.web.request_context import current_actor, current_cluster, read_once
 
@@ -69,7 +70,7 @@ class AlertLine:
 
     kind: str
     sentence: Markup
-    detail: str = ""
+    detail: Markup = Markup()
     href: str | None = None
     button_label: str = ""
     state_word: str | None = None
@@ -143,8 +144,10 @@ def alert_line(alert: Alert) -> AlertLine:
     path = alert_path(alert, is_administrator)
     return AlertLine(
         alert.urgency.value,
-        embolden_names(localized_sentence(alert.code, alert.data), alert),
-        " · ".join(localized_sentence(detail.code, detail.data) for detail in alert.details),
+        with_times(embolden_names(localized_sentence(alert.code, alert.data), alert), alert.data),
+        Markup(" · ").join(
+            with_times(localized_sentence(detail.code, detail.data), detail.data) for detail in alert.details
+        ),
         path or None,
         (_("Extend") if extends else _(BUTTON_LABELS[alert.topic])) if path else "",
         dismissal=Dismissal(alert.topic.value, str(alert.subject), _("Dismiss"))

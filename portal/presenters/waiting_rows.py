@@ -8,6 +8,7 @@ from markupsafe import Markup
 from cluster.domain.queue.explanations import WaitingExplanation
 from cluster.domain.queue.reasons import JobOnHold
 from cluster.services.jobs.queries import JobLine
+from portal.i18n.sentence_times import with_times
 from portal.i18n.translate import _, localized_duration, now, template_gettext, time_of_clock
 from portal.presenters.queue_page import QueueRow
 from portal.presenters.unit_words import localized_unit_word
@@ -37,8 +38,8 @@ class ShownWaitingJob(NamedTuple):
     workspace_name: str
     units: int
     unit_word: str
-    reason: str
-    rest: str
+    reason: Markup | str
+    rest: Markup | str
     """The sentences about who is ahead, when it starts and what would help."""
     waited: str
     link: str
@@ -83,7 +84,7 @@ def shown_waiting_job(
         return ShownWaitingJob(
             line.id, False, False, False, False, start, "", "", line.units, unit_word, "", "", "", ""
         )
-    text = localized_waiting_text(line.explanation)
+    text, data = localized_waiting_text(line.explanation), line.explanation.data
     return ShownWaitingJob(
         line.id,
         True,
@@ -95,8 +96,8 @@ def shown_waiting_job(
         job.workspace_name,
         line.units,
         unit_word,
-        text.reason,
-        text.rest,
+        with_times(text.reason, data),
+        with_times(text.rest, data),
         localized_duration(line.waited),
         links.folded if is_open else links.opened(line.id),
     )

@@ -92,7 +92,7 @@ def read_rows(
     after_id: int | None,
     limit: int,
 ) -> Sequence[Row[*tuple[Any, ...]]]:
-    """Reads one page. Only the statement of a plain list is kept; searched words, tags and metrics stand in one of their own."""
+    """Reads one page. The statement of a plain list is kept; searched words, tags and metrics make one of their own."""
     with cluster.store.read_columns() as connection:
         if wanted.tag or wanted.metric or wanted.search:
             query = columns.of_page(page_of_runs(actor, wanted, order, after_id).limit(limit), order)

@@ -41,3 +41,12 @@ def test_of_many_nodes_that_are_silent_the_first_are_named_and_all_are_counted(h
     sign = page.split('class="sign-lines"')[1].split("</ul>")[0]
     assert sign.count("does not answer") == LINES_PER_CODE
     assert f"and {len(silent) + 1 - LINES_PER_CODE} more" in sign and 'href="/nodes">See all' in sign
+
+
+def test_times_in_an_alert_are_for_programs_too(house: House) -> None:
+    silent_since = house.cluster.clock() - timedelta(minutes=4)
+    with house.cluster.store.write() as session:
+        session.execute(update(Node).values(heartbeat_at=silent_since))
+    page = house.visitor("administrator").get("/").text
+    sign = page.split('class="sign-lines"')[1].split("</ul>")[0]
+    assert f'<time datetime="{silent_since.isoformat()}"' in sign
