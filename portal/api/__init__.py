@@ -15,6 +15,7 @@ from portal.api import (
     heartbeats,
     images,
     job_files,
+    job_metrics,
     jobs,
     nodes,
     queue,
@@ -30,6 +31,7 @@ from portal.api.sweeps import sweeps
 FEATURES = (
     jobs,
     job_files,
+    job_metrics,
     runs,
     queue,
     sweeps,

@@ -10,6 +10,7 @@ import click
 
 from .client import EXIT_FAILED, EXIT_TIMED_OUT, EXIT_USAGE, RestClient, exit_with
 from .job_files import files, pull
+from .job_metrics import metrics
 from .messages import message
 from .output import Table, local_datetime, output_option, readable_size, show_document, show_facts, show_table
 from .submission import (
@@ -38,6 +39,7 @@ def job() -> None:
 
 job.add_command(files)
 job.add_command(pull)
+job.add_command(metrics)
 
 
 @job.command()

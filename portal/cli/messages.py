@@ -117,6 +117,10 @@ KOREAN = {
     "Attempts": "시도",
     "Kind": "종류",
     "Owner": "소유자",
+    "Metric": "지표",
+    "Lowest": "최솟값",
+    "Highest": "최댓값",
+    "Last value": "마지막 값",
     "Written": "쓴 때",
     "The folder has more entries than these.": "폴더에 항목이 더 있습니다.",
     "{count} files with {size} fetched into {folder}, {kept} were here already.": (

@@ -256,6 +256,8 @@ ROUTE_RULES: dict[str, RouteRule] = {
     "api_jobs.Log": RouteRule.SEES_JOB,
     "api_jobs.FileList": RouteRule.SEES_JOB,
     "api_jobs.FileContent": RouteRule.SEES_JOB,
+    "api_jobs.Metrics": RouteRule.SEES_JOB,
+    "api_jobs.MetricRows": RouteRule.SEES_JOB,
     "api_jobs.Stop": RouteRule.STOPS_JOB,
     "api_jobs.Files": RouteRule.DELETES_FILES,
     "api_jobs.DeleteFiles": RouteRule.SIGNED_IN,

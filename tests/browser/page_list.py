@@ -180,6 +180,8 @@ NO_PAGES = {
     "api_datasets.OneDataset",
     "api_jobs.FileList",
     "api_jobs.FileContent",
+    "api_jobs.Metrics",
+    "api_jobs.MetricRows",
     "command.program",
     "command.authority",
     "operations.log",

@@ -29,7 +29,7 @@ def run(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[R
 
     def invoke(*arguments: str, expected: int = 0) -> Result:
         result = CliRunner().invoke(main, list(arguments))
-        assert result.exit_code == expected, result.output
+        assert result.exit_code == expected, (result.output, result.exception)
         return result
 
     # The portal's log would land in what the command has written: both share this process.

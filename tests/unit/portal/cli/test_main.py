@@ -19,6 +19,7 @@ NEEDED = (
     "config",
     "http_request",
     "job_files",
+    "job_metrics",
     "jobs",
     "main",
     "messages",

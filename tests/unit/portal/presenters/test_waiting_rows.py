@@ -1,4 +1,4 @@
-"""When a waiting job starts, in words."""
+"""Rows of waiting jobs: when one starts in words, and times in its sentences as elements."""
 
 from datetime import timedelta
 
@@ -8,8 +8,12 @@ from markupsafe import Markup
 
 from cluster.domain.queue.explanations import WaitingExplanation
 from cluster.domain.queue.reasons import JobOnHold, QuotaInUse
+from cluster.domain.queue.start_estimate import StartEstimate
+from cluster.domain.states import UnitKind
+from cluster.services.jobs.queries import JobLine
 from portal.i18n.translate import now
-from portal.presenters.waiting_rows import ExpectedStart, expected_start
+from portal.presenters.queue_page import QueueRow
+from portal.presenters.waiting_rows import ExpectedStart, QueueLinks, expected_start, shown_waiting_job
 
 QUOTA = QuotaInUse.code
 
@@ -49,3 +53,19 @@ def test_a_start_is_a_time_a_range_or_unknown(
     }
     explanation = WaitingExplanation(code, data) if code else None
     assert expected_start(explanation) == expected
+
+
+def links() -> QueueLinks:
+    """Without a route: the addresses do not matter here."""
+    links = QueueLinks.__new__(QueueLinks)
+    links.folded = links._open = "/queue"
+    return links
+
+
+def test_times_in_the_sentences_of_a_row_are_elements(in_request: Flask) -> None:
+    estimate = StartEstimate(freed_by=4, starts_at=now() + timedelta(minutes=10))
+    explanation = WaitingExplanation.of(QuotaInUse(2, 2, 1, UnitKind.GPU), estimate)
+    job = JobLine._make([None] * len(JobLine._fields))._replace(id=7, user_id=1)
+    row = shown_waiting_job(QueueRow(7, job, 1, explanation, 60.0), False, links(), "GPUs", 1)
+    assert shown_at("14:16") in row.rest
+    assert isinstance(row.rest, Markup) and isinstance(row.reason, Markup)
