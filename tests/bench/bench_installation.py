@@ -18,7 +18,7 @@ from cluster.services.people import api_tokens
 from cluster.settings import Settings
 from cluster.store.jobs import Job
 from tests.bench.bulk_rows import a_line_of_workspaces
-from tests.bench.programs import PROGRAMS
+from tests.bench.programs import TRAINING_CODE
 from tests.builders import a_workspace, actor_of, an_administrator
 from tests.databases import DURABLE, PostgresqlServer, postgresql_server
 from tests.installation import Installation, an_installation
@@ -111,7 +111,7 @@ def furnish(
         TrainingKind.ADVANCED,
         None,
         Visibility.PUBLIC,
-        [(name, text.encode()) for name, text in PROGRAMS.items()],
+        TRAINING_CODE,
     )
     _, token = api_tokens.create_api_token(cluster, actor, "benchmark", ["write"], 1)
     elsewhere = a_line_of_workspaces(cluster, person, WORKSPACES)

@@ -25,7 +25,7 @@ from cluster.services.people import api_tokens
 from cluster.settings import Settings
 from cluster.store.workspaces import Workspace
 from tests.bench.bench_installation import is_environment_ready, wait_until
-from tests.bench.programs import PROGRAMS
+from tests.bench.programs import TRAINING_CODE
 from tests.bench.rest_clients import Client
 from tests.builders import a_workspace, actor_of, an_administrator
 from tests.databases import DURABLE, postgresql_server
@@ -143,10 +143,9 @@ def furnish(
     person = an_administrator(cluster, "benchmark")
     actor = actor_of(person)
     made = [a_workspace(cluster, person, units=units // places, name=f"lab-{n}") for n in range(places)]
-    files = [(name, text.encode()) for name, text in PROGRAMS.items()]
     submitted = [
         trainings.create_training(
-            cluster, actor, each.id, "stamps", "", TrainingKind.ADVANCED, None, Visibility.PUBLIC, files
+            cluster, actor, each.id, "stamps", "", TrainingKind.ADVANCED, None, Visibility.PUBLIC, TRAINING_CODE
         ).id
         for each in made
     ]

@@ -20,7 +20,7 @@ from tests.bench.full_size.database_file import copy_full_size, keep_nodes_ready
 from tests.bench.full_size.postgresql_template import full_size_database
 from tests.bench.full_size.rows import administrator_ids, member_ids, user_name
 from tests.bench.full_size.sizes import SEAL_SECRET, InstallationSize
-from tests.bench.programs import PROGRAMS
+from tests.bench.programs import TRAINING_CODE
 from tests.databases import DURABLE, postgresql_server
 from tests.installation import Installation, an_installation
 from worker.composition import open_cluster
@@ -126,7 +126,6 @@ def full_installation(kind: str, size: InstallationSize) -> Iterator[FullInstall
         stack.callback(cluster.store.close)
         keep_nodes_ready(cluster)
         wait_until(lambda: is_environment_ready(cluster), 1800, "the training environment")
-        files = [(name, text.encode()) for name, text in PROGRAMS.items()]
         training = trainings.create_training(
             cluster,
             Actor(1, user_name(size, 1), True),
@@ -136,7 +135,7 @@ def full_installation(kind: str, size: InstallationSize) -> Iterator[FullInstall
             TrainingKind.ADVANCED,
             None,
             Visibility.PUBLIC,
-            files,
+            TRAINING_CODE,
         )
         simulated = SimulatedCluster(settings.state_dir / "simulated")
         yield FullInstallation(size, installation, cluster, simulated, training.id)
