@@ -166,7 +166,7 @@ async def upload(context: Context, file: Path, name: str) -> None:
     if form is None or found is None:
         return
     cookie = form.headers.get("set-cookie", "").partition(";")[0]
-    fields = {"csrf_token": found[1].decode(), "way": "upload", "name": name, "archive_name": file.name}
+    fields = {"csrf_token": found[1].decode(), "way": "upload", "name": name}
     start = b"".join(
         f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'.encode()
         for field, value in fields.items()
