@@ -7,7 +7,7 @@ from flask import Blueprint, Flask
 
 from cluster.services.context import Cluster
 from portal import api, app_configuration, recent_values, views
-from portal.i18n import messages, sentence_times, shown_moments, translate
+from portal.i18n import messages, reader, sentence_times, shown_moments, translate
 from portal.job_files import export_slots, metrics_cache
 from portal.layout import page_layout, theme
 from portal.presenters import (
@@ -56,6 +56,7 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     read_connection.init_app(app)
     security_headers.init_app(app)
     answer_marks.init_app(app)
+    reader.init_app(app)
     translate.init_app(app)
     shown_moments.init_app(app)
     sentence_times.init_app(app)

@@ -55,8 +55,12 @@ def open_sqlite(url: str, patience: int | None = None) -> Engine:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().get("writes", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        if connection.get_execution_options().get("writes", False):
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        else:
+            # The driver itself is asked, because a page reads a dozen times. This waits for nobody and cannot fail.
+            driver: Any = connection.connection.driver_connection
+            driver.execute("BEGIN")
 
     return engine
 

@@ -288,6 +288,8 @@ def fill_sentence(
     if english is None:
         return code
     text = in_language(english, language)
+    if "{" not in text and "}" not in text:
+        return text
     return _SentenceFormatter(dict(data or {}), language, zone, now).format(text)
 
 

@@ -7,6 +7,7 @@ from flask import g, has_request_context, request
 
 from cluster.domain.people.time_zones import find_time_zone, utc_offset
 from cluster.services.context import Cluster
+from portal.i18n.reader import noted_reader
 from portal.shared_objects import shared_object
 
 TIME_ZONE_COOKIE = "gc_time_zone"
@@ -20,6 +21,9 @@ def installation_zone() -> ZoneInfo:
 
 def request_zone() -> ZoneInfo:
     """The zone in which the reader sees times: the user's choice, the browser's, else the installation's."""
+    reader = noted_reader()
+    if reader is not None:
+        return reader.zone
     if not has_request_context():
         return installation_zone()
     chosen = find_time_zone(g.get("time_zone"))

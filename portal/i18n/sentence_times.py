@@ -30,7 +30,7 @@ def with_times(sentence: str, data: Mapping[str, Any] | None) -> Markup:
 
     def mark(found: re.Match[str]) -> str:
         moment = moments[found[0]]
-        return TIME.format(moment.isoformat(), localized_datetime(moment), found[0])
+        return TIME % (moment.isoformat(), localized_datetime(moment), found[0])
 
     # A Korean particle may follow without a space, digits and hyphens make another word of it.
     return Markup(re.sub(rf"(?<![\w:-])(?:{words_of_times})(?![\d:-])", mark, str(text)))

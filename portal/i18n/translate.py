@@ -19,6 +19,7 @@ from markupsafe import Markup
 from cluster import words
 from cluster.services.context import Cluster
 from cluster.words.translations import Translations, load_translations
+from portal.i18n.reader import Reader, note_reader, noted_reader
 from portal.i18n.reader_zone import request_zone, request_zone_name
 from portal.shared_objects import shared_object
 
@@ -39,16 +40,24 @@ def portal_translations(language: str) -> Translations:
 
 def request_language() -> str:
     """The language of this request: the user's choice, the cookie, the browser's wish, else English."""
+    reader = noted_reader()
+    if reader is not None:
+        return reader.language
     if not has_request_context():
         return "en"
     chosen = g.get("language")
     if chosen in LANGUAGES:
         return str(chosen)
-    # Asked for every word of a page, and the same for all of them: what a request wishes does not change.
+    # The same for all words: what a request wishes does not change.
     wished: str = request.environ.get(PREFERRED_LANGUAGE_KEY) or request.environ.setdefault(
         PREFERRED_LANGUAGE_KEY, preferred_language()
     )
     return wished
+
+
+def note_request_reader() -> None:
+    """Once the request is let in: then its language and zone are known."""
+    note_reader(Reader(request_language(), request_zone()))
 
 
 def language_and_zone() -> tuple[str, str]:
@@ -145,12 +154,12 @@ def as_time(write: Callable[[Any], str]) -> Callable[[Any], Markup | str]:
         if when is None or isinstance(when, Undefined):
             return MISSING
         moment = words.parse_moment(when)
-        return TIME.format(moment.isoformat(), localized_datetime(moment), write(moment))
+        return TIME % (moment.isoformat(), localized_datetime(moment), write(moment))
 
     return time_element
 
 
-TIME = Markup('<time datetime="{}" title="{}">{}</time>')
+TIME = Markup('<time datetime="%s" title="%s">%s</time>')
 time_of_clock = as_time(localized_clock)
 time_of_datetime = as_time(localized_datetime)
 time_of_age = as_time(localized_age)

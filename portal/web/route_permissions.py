@@ -15,6 +15,7 @@ from flask_login import current_user
 from cluster.domain.errors import Forbidden, GroundcrewError
 from cluster.services.nodes import node_tokens
 from cluster.services.people import api_tokens
+from portal.i18n.translate import note_request_reader
 from portal.web.request_context import (
     client_address,
     current_actor,
@@ -318,6 +319,7 @@ def authorize_request() -> None:
         authenticate_by_token()
     elif not current_user.is_authenticated:
         raise NotSignedIn
+    note_request_reader()
     actor = current_actor()
     if rule is RouteRule.ADMINISTRATOR and not actor.is_administrator:
         raise Forbidden("forbidden.administrators_only")

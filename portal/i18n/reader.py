@@ -1,0 +1,32 @@
+"""Who reads the answer of a request, as far as words are concerned: noted once the request is let in.
+
+Every word and every moment of a page is written for them, so that a look has to cost next to nothing.
+"""
+
+from contextvars import ContextVar
+from typing import NamedTuple
+from zoneinfo import ZoneInfo
+
+from flask import Flask
+
+
+class Reader(NamedTuple):
+    language: str
+    zone: ZoneInfo
+
+
+_noted: ContextVar[Reader | None] = ContextVar("reader", default=None)
+
+
+def init_app(app: Flask) -> None:
+    app.teardown_request(lambda _problem: _noted.set(None))
+
+
+def note_reader(reader: Reader) -> None:
+    """Until the request has ended: what decides over language and zone does not change meanwhile."""
+    _noted.set(reader)
+
+
+def noted_reader() -> Reader | None:
+    """None before a request is let in, for pages that everybody may see, and outside of requests."""
+    return _noted.get()
