@@ -15,6 +15,11 @@ from tests.machine.fork_chains import LENT, compile_burst
 SUITE = "tests/integration/worker/executors"
 OTHERS = "not docker and not simulated"
 """Executors that have their own place in this suite."""
+NOT_ON_THIS_HOST = (
+    "no memory cgroup to write to, or the kernel's log does not name our processes",
+    "nobody stands between us and this executor who could be silent",
+)
+"""Why a case is skipped: the kernel's log is not to be had in a container, and no network leads to this executor."""
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +50,8 @@ def test_the_contract_of_the_process_executor_holds_for_transient_units(bed: Tes
     counted = re.search(r"^(\d+) passed", done.stdout, re.M)
     assert done.returncode == 0 and counted, done.stdout[-6000:]
     assert int(counted[1]) > 90, done.stdout[-500:]
-    # In a container the kernel's word about a process that took too much memory is not to be had.
-    assert done.stdout.count("SKIPPED") <= 1, done.stdout[-2000:]
+    skipped = [line for line in done.stdout.splitlines() if line.startswith("SKIPPED")]
+    assert all(line.startswith("SKIPPED [1]") and line.endswith(NOT_ON_THIS_HOST) for line in skipped), skipped
     assert host.ask("systemctl list-units --all --no-legend --plain 'gc-*'") == ""
     began = host.ask("journalctl --output=cat --no-pager | grep -c 'Started gc-.*Groundcrew job' || true")
     assert int(began) >= 20
