@@ -145,7 +145,15 @@ def furnish(
     made = [a_workspace(cluster, person, units=units // places, name=f"lab-{n}") for n in range(places)]
     submitted = [
         trainings.create_training(
-            cluster, actor, each.id, "stamps", "", TrainingKind.ADVANCED, None, Visibility.PUBLIC, TRAINING_CODE
+            cluster,
+            actor,
+            each.id,
+            "stamps",
+            "",
+            TrainingKind.ADVANCED,
+            None,
+            Visibility.PUBLIC,
+            TRAINING_CODE,
         ).id
         for each in made
     ]

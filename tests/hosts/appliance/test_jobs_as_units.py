@@ -51,7 +51,9 @@ def test_the_contract_of_the_process_executor_holds_for_transient_units(bed: Tes
     assert done.returncode == 0 and counted, done.stdout[-6000:]
     assert int(counted[1]) > 90, done.stdout[-500:]
     skipped = [line for line in done.stdout.splitlines() if line.startswith("SKIPPED")]
-    assert all(line.startswith("SKIPPED [1]") and line.endswith(NOT_ON_THIS_HOST) for line in skipped), skipped
+    assert all(line.startswith("SKIPPED [1]") and line.endswith(NOT_ON_THIS_HOST) for line in skipped), (
+        skipped
+    )
     assert host.ask("systemctl list-units --all --no-legend --plain 'gc-*'") == ""
     began = host.ask("journalctl --output=cat --no-pager | grep -c 'Started gc-.*Groundcrew job' || true")
     assert int(began) >= 20
