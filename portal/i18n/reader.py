@@ -19,12 +19,16 @@ _noted: ContextVar[Reader | None] = ContextVar("reader", default=None)
 
 
 def init_app(app: Flask) -> None:
-    app.teardown_request(lambda _problem: _noted.set(None))
+    app.teardown_request(forget_reader)
 
 
 def note_reader(reader: Reader) -> None:
     """Until the request has ended: what decides over language and zone does not change meanwhile."""
     _noted.set(reader)
+
+
+def forget_reader(_problem: BaseException | None) -> None:
+    _noted.set(None)
 
 
 def noted_reader() -> Reader | None:
