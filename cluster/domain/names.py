@@ -7,7 +7,7 @@ from cluster.domain.errors import Refused
 RESERVED_USER_NAMES = frozenset(
     {"root", "groundcrew", "system", "service", "nobody", "anonymous", "everyone"}
 )
-"""Names that audit entries and the operating system use for somebody who is no person."""
+"""Names under which audit entries and the operating system mean somebody who is not a person."""
 
 LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 JOB_LETTERS = LETTERS | frozenset("._=")

@@ -146,7 +146,7 @@ class EnvironmentState(StrEnum):
 class NotificationChannel(StrEnum):
     MAIL = "mail"
     WEBHOOK = "webhook"
-    """The installation's own, for alerts."""
+    """The webhook of the installation, for alerts."""
     PERSONAL_WEBHOOK = "personal_webhook"
 
 

@@ -26,7 +26,7 @@ class ResponseSchema(CompiledSchema):
         unknown = EXCLUDE
 
 
-class VariableValue(fields.Field[Any]):
+class VariableValueField(fields.Field[Any]):
     """Text or a number; the model's own table checks the rest."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
@@ -63,7 +63,7 @@ class SubmissionBody(RequestSchema):
     units = fields.Integer(load_default=1, strict=True)
     launcher = fields.Enum(Launcher, by_value=True, load_default=None, allow_none=True)
     command = fields.List(fields.String(), load_default=list, validate=validate.Length(max=1000))
-    variables = fields.Dict(keys=fields.String(), values=VariableValue(), load_default=dict)
+    variables = fields.Dict(keys=fields.String(), values=VariableValueField(), load_default=dict)
     dataset_id = fields.Integer(load_default=None, allow_none=True, strict=True, validate=IS_ID)
     priority = fields.Integer(load_default=0, strict=True)
     time_limit_seconds = fields.Integer(load_default=None, allow_none=True, strict=True)

@@ -20,7 +20,9 @@ def current_cluster() -> Cluster:
 
 
 def current_actor() -> Actor:
-    """The person of the session, or of the token where the request came to /api. Only behind the guard."""
+    """The person of the session, or of the token if the request came to /api. Views call it after the guard has let
+    the request in.
+    """
     stored: Actor | None = g.get("actor")
     if stored is not None:
         return stored
@@ -74,5 +76,6 @@ def is_api_request() -> bool:
 
 
 def is_fragment_request() -> bool:
-    """htmx asks for a fragment of the page; going back in the browser's history wants the whole one."""
+    """Whether htmx asks for a fragment of the page. For a step back in the browser's history it needs the whole page.
+    """
     return "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers

@@ -192,7 +192,7 @@ def bounded_tar_headers() -> type[tarfile.TarInfo]:
     """A class of entries that refuses headers which tarfile would otherwise read into memory as a whole."""
     read = 0
 
-    class ShortHeaders(tarfile.TarInfo):
+    class BoundedTarInfo(tarfile.TarInfo):
         @classmethod
         def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
             nonlocal read
@@ -216,7 +216,7 @@ def bounded_tar_headers() -> type[tarfile.TarInfo]:
             """Without this check tarfile would collect as many numbers as the archive claims."""
             raise Refused("archive", "archive.sparse", entry=display_name(following.name))
 
-    return ShortHeaders
+    return BoundedTarInfo
 
 
 def display_name(name: str) -> str:

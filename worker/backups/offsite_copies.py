@@ -59,7 +59,7 @@ def list_due_copies(settings: Settings) -> list[Backup | EtcdBackup]:
 
 
 def copy_backup(settings: Settings, backup: Backup | EtcdBackup) -> BackupProblem | None:
-    """Returns None if the copy succeeded. To another machine nothing goes that is not encrypted."""
+    """Returns None if the copy succeeded. A backup that is not encrypted is not copied to another machine."""
     file, manifest = settings.backups / backup.name, manifest_path(settings.backups, backup.name)
     if not settings.backup_recipient:
         if ":" in settings.backup_copy:

@@ -213,7 +213,9 @@ def find_port_holder(port: int) -> psutil.Process | None:
 
 
 def code_fingerprint(places: InstallationPaths) -> str:
-    """Changes with any file of the code, the settings, and the environment; then services start anew."""
+    """Changes with any file of the code, the settings, and the environment. If it differs, services are started
+    again.
+    """
     digest = hashlib.sha256()
     for folder in CODE:
         for file in sorted((places.clone / folder).rglob("*")):

@@ -22,7 +22,7 @@ LONGEST_SOCKET = 107 - len(".1234567")
 
 
 def ensure_state_directory(places: InstallationPaths) -> None:
-    """Make what is missing and set the rights anew; safe to repeat."""
+    """Makes what is missing and sets the rights again; safe to repeat."""
     places.state_dir.mkdir(parents=True, exist_ok=True)
     places.state_dir.chmod(PASSABLE)
     for name, mode in FOLDERS.items():

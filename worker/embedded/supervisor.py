@@ -47,9 +47,9 @@ INHERITED_SUFFIXES = ("_proxy", "_PROXY")
 
 @dataclass(frozen=True)
 class ServiceDefinition:
-    """One program of the set; `patience` is how many seconds it has to stop before it is killed.
+    """One program of the set. `patience` is the number of seconds that it has to stop before it is killed.
 
-    `socket` is one that supervisord listens on for it: while the program starts anew, requests wait.
+    supervisord listens on `socket` for it, so that requests wait while the program restarts.
     """
 
     name: str
@@ -166,7 +166,7 @@ def render_supervisor_configuration(places: InstallationPaths) -> str:
 
 
 def render_section_header(service: ServiceDefinition) -> list[str]:
-    """The folder of a socket says who may connect."""
+    """Renders the head of a section. The folder of a socket decides who may connect."""
     if service.socket is None:
         return [f"[program:{service.name}]"]
     return [
@@ -243,9 +243,9 @@ class SupervisorClient:
         return stopped
 
     def restart_service(self, name: str) -> None:
-        """Ends its process, and supervisord, which restarts whatever ends, begins the next.
+        """Ends the process, and supervisord begins the next one, because it restarts whatever ends.
 
-        Whoever asks for it may be killed at any moment: nothing is left stopped. Raises TimeoutError.
+        The caller may be killed at any moment: nothing is left stopped. Raises TimeoutError.
         """
         (old,) = (each for each in self.list_services() if each.name == name)
         if old.state not in {"RUNNING", "STARTING"} or not old.pid:

@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class SocketHolder:
-    """supervisord closes a socket with the last of those that hold it; this one holds each to the end."""
+    """Holds each socket open until supervisord ends, because supervisord itself closes a socket with its last holder."""
 
     sockets: tuple[Any, ...]
 

@@ -55,7 +55,7 @@ class RepairRecorder(Protocol):
         """Records the result of each check while the verification waits."""
 
     def record_end(self, verdict: RepairVerdict, rc: int | None, checks: Data, code: str = "") -> None:
-        """Records the end. `code` is a reason that the verdict does not tell."""
+        """Records the end. `code` is a reason beyond the verdict."""
 
 
 @dataclass

@@ -24,7 +24,7 @@ PendingStart = Future[Handle | None]
 
 
 class AttemptStarts:
-    """Keeps nothing: whoever was asked for and has not begun is found again in the rows."""
+    """Keeps nothing in memory: starts that were requested and have not begun are found again in the rows."""
 
     def __init__(self, cluster: Cluster, executor: Executor, runtime: Path) -> None:
         self.cluster = cluster

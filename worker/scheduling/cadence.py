@@ -12,7 +12,9 @@ BACKOFF_SECONDS = 0.05
 """Between the beginnings of two passes that events caused, if the first one changed nothing: a thousand submissions do
 not make the loop spin."""
 BACKOFF_SHARE = 3.0
-"""So many times as long as that pass took, if this is longer: passes in vain use a quarter of a core at most."""
+"""The pause after a pass that changed nothing, as a multiple of its duration: such passes use a quarter of a core at
+most.
+"""
 NEVER = float("-inf")
 
 

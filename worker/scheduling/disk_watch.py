@@ -57,7 +57,9 @@ class AttemptDiskUse:
 
 
 class DiskWatch:
-    """Needs no database to end what fills the disk: the rows hear of it once they can be written again."""
+    """Ends the attempts that fill a disk, without needing the database. The rows are written once the database can
+    write again.
+    """
 
     def __init__(
         self, cluster: Cluster, executor: Executor, steady: Callable[[], float] = time.monotonic
@@ -77,7 +79,7 @@ class DiskWatch:
 
     @property
     def jobs_volume(self) -> MonitoredDisk | None:
-        """The one that jobs write to."""
+        """The disk to which jobs write."""
         return next((volume for volume in self.volumes if volume.holds_jobs), None)
 
     def check(self, runs: Mapping[int, LiveRun]) -> None:

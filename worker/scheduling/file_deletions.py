@@ -17,7 +17,11 @@ log = structlog.get_logger()
 
 
 class JobFileDeletions:
-    """One at a time beside the scheduler's loop: a folder may have millions of files. Killed, it is begun again."""
+    """Deletes the files of one job at a time beside the scheduler's loop, because a folder may have millions of
+    files.
+
+    A deletion that is killed begins again.
+    """
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster

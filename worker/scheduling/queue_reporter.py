@@ -26,7 +26,7 @@ from cluster.services.queue.written_queue import (
 CHANGE_SECONDS = 0.5
 """Between two writings while the queue changes."""
 REPEAT_SECONDS = 1.0
-"""Datasets and sweeps of jobs deep in a line change without the pass: they are looked at so often."""
+"""The interval for jobs deep in a line, whose datasets and sweeps change without a pass."""
 SLICE_SECONDS = 0.005
 """The time that a pass spends on forecasts before it waits for events again."""
 FORECAST_SHARE = 0.1
@@ -55,7 +55,7 @@ class QueueReporter:
         self.steady = steady
         self.snapshot: PlacementSnapshot | None = None
         self.version = 0
-        """Counts what was seen to change: forecasts of an earlier one are made again."""
+        """Counts the changes that were seen. Forecasts of an earlier version are made again."""
         self.reports: dict[int, TimedReport] = {}
         self.forecast: Generator[None, None, TimedReport] | None = None
         self.forecast_line = 0

@@ -27,7 +27,7 @@ def find_resume_point(settings: Settings, attempt: LiveAttempt, last: int) -> Re
 
 
 def find_recorded_resume_point(settings: Settings, attempt: LiveAttempt) -> ResumePoint | None:
-    """The one that the job's row names, where it is still there; else the newest that is."""
+    """Returns the resume point that the job's row names if it still exists, else the newest one."""
     if parse_resume_key(attempt.resume_from or "") is None:
         return None
     named = resume_points.find_named_resume_point(

@@ -95,13 +95,13 @@ def with_rank_usage(folder: Path, truth: ExitRecord | None) -> ExitRecord | None
 
 
 def parse_count(plan: dict[str, Any], name: str) -> int:
-    """0 where it is no number that a plan has."""
+    """Returns 0 if the value is no number that a plan has."""
     count = plan.get(name)
     return count if isinstance(count, int) and 0 < count <= MAX_RANKS else 0
 
 
 def limit_to_slot_time(truth: ExitRecord, units: int, cpu_seconds: float) -> float:
-    """Slots may lend what others leave: no more than the attempt's own time on its units."""
+    """Limits the time to that of the attempt's own slots, because slots may lend what others leave."""
     if not (truth.started_at and truth.ended_at and units):
         return round(cpu_seconds, 2)
     own = (truth.ended_at - truth.started_at).total_seconds() * units

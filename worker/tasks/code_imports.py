@@ -31,13 +31,15 @@ from worker.adapters.upload_archives import unpack_upload_archive
 from worker.tasks.step_progress import StepProgress
 
 LIMITS = ArchiveLimits(total_bytes=10 * LARGEST_CODE_BYTES, files=20_000, ratio_from=LARGEST_CODE_BYTES)
-"""More than a version may have: caches and folders of version control in the archive are left out afterwards."""
+"""The limits are larger than those of a version, because caches and folders of version control in the archive are
+left out afterwards.
+"""
 UNPACKED_PREFIX = "upload-code-"
-"""Deleted as other uploads are if this process is killed."""
+"""The prefix of a folder that is deleted with interrupted uploads if this process is killed."""
 
 
 def run_import(cluster: Cluster, operation: Operation) -> None:
-    """May run twice: nothing is in its place before the row says so."""
+    """Imports the archive. It may run twice: no file is in its final place before the row says so."""
     training, version = code_imports.read_import(cluster, operation)
     settings = cluster.settings
     reporter = StepProgress(cluster, operation, {"unpack": 9.0, "look_through": 1.0})
@@ -58,7 +60,7 @@ def run_import(cluster: Cluster, operation: Operation) -> None:
 def unpacked_archive(
     settings: Settings, archive: Path, version: CodeVersion, reporter: StepProgress
 ) -> Iterator[Path]:
-    """A folder beside the uploads, which only services may enter."""
+    """Yields a folder beside the uploads, which only services may enter."""
     name = f"{UNPACKED_PREFIX}{secrets.token_hex(8)}"
     incoming = folders.incoming_folder(settings)
     with safe_files.open_folder_path(incoming) as parent:
@@ -83,7 +85,9 @@ def unpacked_archive(
 def merge_files(
     cluster: Cluster, training: Training, version: CodeVersion, folder: Path
 ) -> Iterator[tuple[str, bytes]]:
-    """The archive's files, then those of the version before that stay. Raises Refused before the first one."""
+    """Yields the archive's files, then the files of the version before that stay. Raises Refused before the first
+    one.
+    """
     settings = cluster.settings
     found = {path: size for path, size in list_unpacked(folder) if not is_ignored(path)}
     wrapping = find_wrapping_folder(list(found), version.origin)

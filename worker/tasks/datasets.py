@@ -30,7 +30,7 @@ from worker.tasks.step_progress import StepProgress
 
 
 class DatasetStorageFull(Unavailable):
-    """The storage has no room for what is to be written."""
+    """The storage has no room for the files."""
 
 
 def run_import(cluster: Cluster, operation: Operation) -> None:

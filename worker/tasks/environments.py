@@ -52,6 +52,6 @@ def record_build_failure(cluster: Cluster, operation: Operation, code: str, data
 
 
 def find_uv() -> Path:
-    """The one that is installed beside this interpreter."""
+    """Finds the uv that is installed beside this interpreter."""
     beside = Path(sys.executable).parent / "uv"
     return beside if beside.exists() else Path(shutil.which("uv") or beside)

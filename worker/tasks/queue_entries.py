@@ -45,7 +45,7 @@ UNREADABLE = (
 
 
 class EntryRefused(NoSuchJobError):
-    """RQ goes on to the next entry when it hears that there is no such job."""
+    """Makes RQ go on to the next entry, as it does when there is no such job."""
 
 
 class OperationJob(Job):
@@ -80,7 +80,7 @@ class OperationJob(Job):
 
 
 def find_forbidden_field(raw_data: dict[bytes, bytes]) -> str | None:
-    """Looked for before RQ reads anything of it."""
+    """Finds a field that no entry of ours has, before RQ reads anything of the entry."""
     fields = {decode_entry_text(key): value for key, value in raw_data.items()}
     for name in FORBIDDEN_FIELDS:
         if fields.get(name, b"") not in EMPTY:

@@ -49,7 +49,9 @@ def import_offline_repairs(cluster: Cluster) -> None:
 
 
 def start_operation_thread(number: int) -> threading.Thread:
-    """A thread each, for repairs of different hosts; a daemon, because the row lets go of whoever is stopped."""
+    """Starts a thread for each operation, because repairs of different hosts run together. It is a daemon, because a
+    stopped worker loses its claim on the row.
+    """
     thread = threading.Thread(target=run_operation, args=(number,), name=f"operation-{number}", daemon=True)
     thread.start()
     return thread

@@ -1,4 +1,4 @@
-"""The RQ worker runs operations: it hears no commands over Redis, and ends what it has started when it is ended."""
+"""The RQ worker that runs operations. It obeys no commands over Redis, and ends what it has started when it is ended."""
 
 import signal
 import sys
@@ -16,7 +16,7 @@ from worker.tasks.worker_processes import WorkerProcesses, end_own_group, end_wi
 
 
 class OperationWorker(Worker):
-    """One queue; hears no commands over Redis; is back within seconds after Redis was away."""
+    """Serves one queue, obeys no commands over Redis, and continues within seconds after Redis was away."""
 
     max_connection_wait_time = 2.0
     log_result_lifespan = False

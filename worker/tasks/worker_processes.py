@@ -19,10 +19,12 @@ from cluster.domain.states import TaskQueue
 log = structlog.get_logger()
 
 LOW_PRIORITY_QUEUES = frozenset({TaskQueue.GENERAL, TaskQueue.BACKUPS})
-"""Backups, their drills and the unpacking of uploads compute for minutes: whoever waits for a page goes first."""
+"""Backups, their drills and the unpacking of uploads compute for minutes, so pages have priority over them."""
 LOW_PRIORITY = 10
 RESTART_SECONDS = 1.0
-"""Between two starts of the same worker: one that ends at once does not keep a processor busy."""
+"""The seconds between two starts of the same worker, so that a worker which ends at once does not keep a processor
+busy.
+"""
 SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGCHLD})
 PR_SET_PDEATHSIG = 1
 FORK = get_context("fork")
@@ -51,7 +53,7 @@ class WorkerProcesses:
         return 0
 
     def start_missing(self) -> float | None:
-        """Seconds until one that waits for its restart is due; None if all run."""
+        """Starts the workers that do not run. Returns the seconds until the next restart is due; None if all run."""
         now = time.monotonic()
         waits = []
         for queue in self.queues:

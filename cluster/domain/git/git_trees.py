@@ -10,7 +10,7 @@ from cluster.domain.errors import Refused
 LINK_MODE = "120000"
 SUBMODULE_MODE = "160000"
 LARGE_FILE_MARK = b"version https://git-lfs.github.com/spec/v1\n"
-"""A file in the place of one that Git LFS keeps elsewhere begins so."""
+"""The beginning of a file that stands in for one which Git LFS keeps elsewhere."""
 LONGEST_POINTER = 1024
 LONGEST_LINK = 4000
 

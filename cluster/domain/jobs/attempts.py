@@ -32,7 +32,7 @@ KILL_AFTER = timedelta(seconds=7)
 LONGEST_CHECKPOINT_GRACE = timedelta(seconds=60)
 """The greatest part of a job's grace time that it gets for a checkpoint when the services stop."""
 MAX_LOST_SHIMS = 3
-"""So many attempts may lose their shim; after that the job itself may be the cause."""
+"""The number of attempts that may lose their shim. After that the job itself may be the cause."""
 
 
 class ObservedState(StrEnum):

@@ -128,7 +128,7 @@ class ExitRecord:
     """The disruption that ended the attempt, which is not in the file."""
     results: MetricResults = field(default_factory=dict)
     objective: Objective | None = None
-    """The metric that the program named as what it is trained for."""
+    """The metric that the program named as its objective."""
     not_finite: str | None = None
     """The first loss that was NaN or infinite. Without root the program could have written it itself."""
     disk_full: bool = False

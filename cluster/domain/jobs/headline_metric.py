@@ -18,7 +18,7 @@ VISIBLE_DIGITS = 4
 
 @dataclass(frozen=True)
 class Objective:
-    """The metric that a program names as what it is trained for."""
+    """The metric that a program is trained for, as the program itself names it."""
 
     metric: str
     lower_is_better: bool = False
@@ -92,9 +92,10 @@ def parse_headline_metric(
 def value_by_headline(
     results: MetricResults, metric: str, headline: HeadlineMetric | None = None
 ) -> float | None:
-    """The value by which jobs are compared, so that comparisons and lists say the same number.
+    """Returns the value by which jobs are compared, so that comparisons and lists show the same number.
 
-    Of the headline's own metric it is the kind of value that the headline has, of all others the best one.
+    For the headline metric it is the best or the last value, as in the headline; for any other metric it is the best
+    one.
     """
     if metric not in results:
         return None

@@ -28,7 +28,7 @@ class ConfinementGap:
 
 
 def list_confinement_gaps(powers: Mapping[str, Any]) -> tuple[ConfinementGap, ...]:
-    """Empty: everything is enforced. What nobody reported counts as not enforced."""
+    """Lists the gaps; empty if everything is enforced. Features that nobody reported count as not enforced."""
     if "failed" in powers:
         return (ConfinementGap("confinement.unknown", {"why": str(powers["failed"])}),)
     stop = () if powers.get("stop") in CGROUP_STOPS else (ConfinementGap("confinement.no_stop"),)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 LARGEST_DISK = 2**63
-"""Bytes; what is larger is no size of a disk."""
+"""In bytes. A larger number cannot be the size of a disk."""
 
 
 def disk_used_share(facts: Mapping[str, Any]) -> float | None:

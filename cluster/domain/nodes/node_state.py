@@ -70,7 +70,9 @@ def is_silent(node: HasNodeSignals, now: datetime) -> bool:
 
 
 def is_due_to_be_lost(node: HasNodeSignals, now: datetime, grace: timedelta) -> bool:
-    """Silent for longer than the grace time. One that never spoke holds nothing and is not given up."""
+    """Whether the node was silent for longer than the grace time. A node that never reported holds nothing and is not
+    given up.
+    """
     return node.lost_at is None and node.heartbeat_at is not None and now - node.heartbeat_at >= grace
 
 

@@ -14,7 +14,7 @@ DEFAULT_WAIT_HOURS = 4
 
 @dataclass(frozen=True)
 class NotificationChoices:
-    """One person's. Without a kind nothing is told."""
+    """The choices of one person. Without a kind the person is told nothing."""
 
     kinds: frozenset[NotificationKind] = frozenset()
     wait_hours: int = DEFAULT_WAIT_HOURS

@@ -8,7 +8,7 @@ from cluster.domain.states import JobState, NotificationKind
 
 JOB_ENDS = frozenset({NotificationKind.JOB_ENDED, NotificationKind.JOB_FAILED})
 TERM_STEPS = (1, 7, 14)
-"""So many days before its last day the end of a term is told."""
+"""The days before the last day on which the end of a term is told."""
 
 
 def kind_of_job_end(state: JobState, user_id: int, stopped_by: int | None) -> NotificationKind | None:
@@ -23,7 +23,9 @@ def kind_of_job_end(state: JobState, user_id: int, stopped_by: int | None) -> No
 def is_sweep_told(
     kinds: Collection[NotificationKind], counts: Mapping[JobState, int], is_stopped_by_user: bool
 ) -> bool:
-    """A sweep is told once, when none of its jobs lives; to people who want failures alone if one job failed."""
+    """Whether a sweep is told now: once, when none of its jobs lives. People who chose failures alone are told if a
+    job failed.
+    """
     if is_stopped_by_user:
         return False
     has_failed = counts.get(JobState.FAILED, 0) > 0

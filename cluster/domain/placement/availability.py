@@ -16,7 +16,7 @@ NO_JOB = 0
 
 @dataclass(frozen=True)
 class Reservation:
-    """Units kept for a waiting job; `until` is infinite where it has no time limit."""
+    """Units that are kept for a waiting job. `until` is infinite if the job has no time limit."""
 
     job_id: int
     begin: float
@@ -37,7 +37,7 @@ class UnitAvailability:
 
     clock: PlacementClock
     free: int
-    """Below zero where a quota was cut under what is in use."""
+    """The free units. The number is negative if a quota was cut below what is in use."""
     ends: list[tuple[float, RunningOnNode]] = field(default_factory=list)
     """The ends at which units come back: soonest first, unknown ends last."""
     reservations: list[Reservation] = field(default_factory=list)
@@ -76,7 +76,7 @@ class UnitAvailability:
         return self.cached_levels
 
     def earliest_with(self, units: int) -> float:
-        """The first moment from which so many are free for ever; infinite where there is none."""
+        """Returns the first moment from which so many units stay free; infinite if there is none."""
         found = self.cached_earliest.get(units)
         if found is None:
             found = inf
@@ -147,7 +147,7 @@ def availability_of(
 
 
 def expected_end_of(run: RunningOnNode, now: float) -> float:
-    """Its expected end; one that has passed without being one is as good as unknown."""
+    """Returns the run's expected end. If that has passed and the run has not ended, the end counts as unknown."""
     end = run.ends_at.timestamp() if run.ends_at else UNKNOWN_END
     return end if end > now else UNKNOWN_END
 

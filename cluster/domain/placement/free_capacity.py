@@ -37,7 +37,7 @@ class FreeCapacity:
             for node_id, node in self.ready.items()
         }
         self.workspace_units: dict[int, UnitAvailability] = {}
-        """What each workspace may still take of its quota."""
+        """Workspace id → the units that it may still take of its quota."""
         self.reserved: list[UnitAvailability] = []
         self.earliest_fit: dict[int, list[tuple[float, int, int]]] = {}
         """Number of units → a heap of (first moment, size, node). Within a pass moments only get later.
@@ -59,7 +59,7 @@ class FreeCapacity:
         return share
 
     def node_offers(self, limit: float | None) -> list[NodeOffer]:
-        """The nodes that have something free for a job that is over by then."""
+        """Lists the nodes that have free units for a job that ends within `limit`."""
         return [
             NodeOffer(self.ready[node_id], self.node_units[node_id].most_units_for(limit), free)
             for node_id, free in self.free.items()
@@ -146,7 +146,9 @@ class FreeCapacity:
         return max(moment, earliest), [(self.ready[node_id], units)]
 
     def _freed_by_own_runs(self, units: int, earliest: float, workspace_id: int | None) -> NodeUnits | None:
-        """The node of a run of the workspace that is the last one to have so many units by then."""
+        """Finds, among the nodes with runs of the workspace, the one on which so many units become free last before
+        `earliest`.
+        """
         own = {run.node_id for run in self.running_by_workspace.get(workspace_id or 0, ())}
         moments = [
             self._soonest(units, node_id)

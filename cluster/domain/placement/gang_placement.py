@@ -35,7 +35,7 @@ def _rank(offer: NodeOffer, units: int) -> tuple[bool, int, int]:
 
 
 def has_island(offer: NodeOffer, units: int) -> bool:
-    """A node that tells no islands counts as one."""
+    """A node that reports no islands counts as one island."""
     return any(len(island) >= units for island in group_by_island(offer.free, offer.node.islands))
 
 
@@ -81,7 +81,9 @@ def fewest_nodes(offers: Sequence[NodeOffer], units: int) -> int | None:
 
 
 def fill_nodes(offers: Sequence[NodeOffer], units: int, count: int) -> tuple[int, list[NodeUnitCount]]:
-    """(units left over on the last node, the shares): whole nodes first, the rest where it fits best."""
+    """Returns the units left over on the last node, and the shares: whole nodes first, the rest on the node where it
+    fits best.
+    """
     largest = sorted(offers, key=lambda offer: (-offer.units, offer.node.node_id))
     whole = largest[: count - 1]
     rest = units - sum(offer.units for offer in whole)

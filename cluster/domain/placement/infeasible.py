@@ -43,7 +43,7 @@ def has_enough_units(head: JobToPlace, nodes: Sequence[NodeUnits], spread: bool)
 def too_few_units_reason(
     head: JobToPlace, nodes: Sequence[NodeUnits], ready: Sequence[NodeUnits], spread: bool
 ) -> WaitingReason:
-    """A node that is away is the reason where it could run the job, or where there is no other."""
+    """Names the nodes that are away if they could run the job, or if there are no others."""
     for away in group_away_nodes(nodes):
         if away and (has_enough_units(head, [*ready, *away], spread) or not ready):
             return away_reason(max(away, key=lambda node: (node.total >= head.units, -node.node_id)))

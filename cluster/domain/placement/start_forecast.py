@@ -12,7 +12,9 @@ from cluster.domain.placement.types import JobToPlace, RunningOnNode
 from cluster.domain.queue.start_estimate import EstimateSource, StartEstimate
 
 MAX_FORECAST_JOBS = 50
-"""Further on in a queue, small errors have added up: there a range from the totals is told."""
+"""The jobs at the front of a line whose start is forecast. Further back small errors have added up, and a range from
+the totals is told.
+"""
 MAX_OTHER_WORKSPACES = 20
 """Workspaces before this one in turn whose foremost job is played too; quotas keep the rest apart."""
 
@@ -36,7 +38,7 @@ class StartForecast:
     estimate_source: EstimateSource | None = None
 
     def added_to_estimate(self, outlook: StartEstimate) -> StartEstimate:
-        """A promise that stands already tells the start better."""
+        """Adds the forecast to the estimate. A reservation that exists already tells the start better."""
         if outlook.starts_at is not None:
             return outlook
         return replace(

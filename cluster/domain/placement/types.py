@@ -17,8 +17,9 @@ from cluster.domain.states import NodeState, UnitKind
 
 @dataclass(frozen=True)
 class JobToPlace:
-    """A waiting job. `blocked_by` is a reason that was found before units were looked at: such a job does not
-    start and stands in nobody's way."""
+    """A waiting job. `blocked_by` is a reason that was found before units were examined: such a job does not start
+    and delays no other job.
+    """
 
     job_id: int
     workspace_id: int
@@ -38,7 +39,7 @@ class JobToPlace:
     Only this limit lets it start before a job with a reservation: an expectation is not certain.
     """
     since: datetime | None = None
-    """When it joined the line: submitted, or came back into it. None: before all others."""
+    """The time at which it joined the line: it was submitted, or came back into it. None comes before all others."""
     estimate_source: EstimateSource | None = None
     """The origin of `seconds`."""
     shortest_seconds: float | None = None
@@ -80,8 +81,9 @@ class WorkspaceQuota:
     limit: int
     used: int
     last_turn_at: datetime | None = None
-    """When one of its jobs was given units last without `is_backfill`: it has had its turn, and goes behind
-    those who wait."""
+    """The time at which one of its jobs was last given units without `is_backfill`. That used up its turn: it goes
+    behind the workspaces that wait.
+    """
     last_turn_attempt_id: int = 0
     """The id of that attempt. It tells two turns of the same moment apart."""
 
@@ -99,9 +101,9 @@ class RunningOnNode:
     units: int
     ends_at: datetime | None = None
     earliest_at: datetime | None = None
-    """Earlier runs were as short as this."""
+    """The earliest expected end, from the length of its shortest earlier run."""
     latest_at: datetime | None = None
-    """Its time limit ends it then at the latest, or earlier runs were as long as this."""
+    """The latest expected end: its time limit, or the length of its longest earlier run."""
     source: EstimateSource | None = None
     """The origin of `ends_at`."""
 

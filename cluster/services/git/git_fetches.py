@@ -23,7 +23,7 @@ LONGEST_SUBJECT = 500
 
 
 def finish_unchanged(cluster: Cluster, operation: Operation, version: int, known_hosts: str) -> None:
-    """There is nothing new since this version. Stale: Conflict."""
+    """Records that nothing is new since this version. Raises Conflict if the task is stale."""
 
     def record(session: Session, source: GitSource) -> None:
         source.found_version, source.is_found_new = version, False
@@ -75,7 +75,9 @@ def record_fetch_end(
 
 
 def record_fetch_failure(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
-    """The source shows the failure of its newest operation. Stale: Conflict."""
+    """Records the failure, which the source shows as that of its newest operation. Raises Conflict if the task is
+    stale.
+    """
     with cluster.store.write() as session:
         lifecycle.fail_operation(session, operation.id, operation.fence, cluster.clock(), code, data)
     publish_fetch_end(cluster, operation)

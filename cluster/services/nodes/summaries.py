@@ -26,7 +26,9 @@ from cluster.store.workspaces import Workspace
 
 NODES_WITH_BROKEN_UNITS = select(Unit.node_id).where(IS_BROKEN)
 LIST_ORDER = (NodeState.LOST, NodeState.UNREACHABLE, NodeState.DRAINING, NodeState.NO_EXECUTOR)
-"""Then ready nodes with broken units or kept out by Kubernetes, then all other ready ones."""
+"""The states that come first in the list. Ready nodes with broken units or kept out by Kubernetes follow, then the
+other ready nodes.
+"""
 
 
 def list_node_summaries(cluster: Cluster) -> list[NodeSummary]:
@@ -47,7 +49,9 @@ def list_troubled_nodes(cluster: Cluster) -> list[NodeSummary]:
 
 
 def is_troubled(now: datetime) -> ColumnElement[bool]:
-    """Silent, lost, with a broken unit, a full disk, or a certificate that ends soon."""
+    """The condition for a node that is silent or lost, or has a broken unit, a full disk, or a certificate that ends
+    soon.
+    """
     return or_(
         Node.lost_at.is_not(None),
         is_silent(now),
@@ -107,7 +111,7 @@ def build_summaries(
     now: datetime,
     node_ids: Sequence[int] | Select[int],
 ) -> list[NodeSummary]:
-    """`node_ids` are those of the nodes."""
+    """Builds the summaries of the nodes with the ids `node_ids`."""
     if not nodes:
         return []
     groups = read_unit_groups(session, node_ids)
@@ -137,9 +141,10 @@ def read_unit_groups(
 
 
 def read_all_unit_groups(session: Session) -> defaultdict[int, list[UnitGroup]]:
-    """The same of all nodes: who holds each of thousands of units is not looked up, but what is held is taken off.
+    """Returns node id → its groups, for all nodes.
 
-    Of alike units of a node those that jobs hold come first.
+    It subtracts the held units from all units instead of finding the holder of each of thousands of units. Among
+    equal units of a node, held ones come first.
     """
     alike = (Unit.node_id, Unit.state, Unit.kind, Unit.model, Unit.simulated)
     held: Select[*tuple[Any, ...]] = (

@@ -47,7 +47,9 @@ def issue_password_link(cluster: Cluster, actor: Actor, user_id: int) -> str:
 
 
 def read_link_expiry(cluster: Cluster, actor: Actor, user_id: int) -> datetime | None:
-    """Until when the user's link works; None if it was used, replaced or has expired, or if there is none."""
+    """Returns the time at which the user's link expires; None if it was used, replaced or has expired, or if there is
+    none.
+    """
     require_administrator(actor)
     open_links = select(func.max(OneTimeSecret.expires_at)).where(
         OneTimeSecret.kind == PASSWORD_LINK,

@@ -1,7 +1,7 @@
 """Explains why jobs wait and when they are expected to start, from what the scheduler wrote last.
 
-Page, REST and command show the same object. What changes with every start is not written but counted here: how many
-jobs are ahead.
+Page, REST and command show the same object. The number of jobs ahead changes with every start, so it is not written
+but counted here.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -129,7 +129,7 @@ def explain_behind(
 
 
 def without_past_start(written: WaitingExplanation, now: datetime) -> WaitingExplanation:
-    """An expected start that has passed is none: the next pass finds another."""
+    """Removes an expected start that has passed; the next pass finds another."""
     if written.starts_at is None or written.starts_at > now:
         return written
     known = {name: value for name, value in written.data.items() if name not in START_NAMES}
@@ -157,10 +157,10 @@ WRITTEN = select(
 def count_ahead(
     session: Session, job_ids: Sequence[int], fronts: Collection[int] = ()
 ) -> dict[int, JobsAhead]:
-    """Jobs of the line before each, held ones left out.
+    """Counts the jobs of the line before each job, without held ones.
 
-    `fronts` are jobs that the scheduler has found to start next: who has started, is held or was overtaken since is
-    next no more, and the first of the line stands for it.
+    `fronts` are the jobs that the scheduler has found to start next. A front that has started, is held or was
+    overtaken since then is replaced by the first job of the line.
     """
     if not job_ids:
         return {}

@@ -22,7 +22,7 @@ EPOCHS_ARGUMENT = re.compile(r"(^|\s)(--?(?:num[_-])?epochs[= ]|(?:num_)?epochs=
 
 
 def read_sweep_values(training: Training, sweep_id: int) -> MultiDict[str, Any]:
-    """The whole form as that sweep was. Raises NotFound for a sweep of another training."""
+    """Reads the form that submitted the sweep, with all its values. Raises NotFound for a sweep of another training."""
     cluster, actor = current_cluster(), current_actor()
     sweep = read_sweep(cluster, actor, sweep_id)
     if sweep.training_id != training.id:
@@ -69,7 +69,7 @@ def quote(text: str) -> str:
 
 
 def make_longer(values: Mapping[str, Any], factor: int) -> dict[str, Any]:
-    """So many times as many epochs, as a variable or as an argument; the name says so."""
+    """Multiplies the epochs, which are a variable or an argument, by `factor` and changes the name accordingly."""
     factor = max(1, min(factor, LONGEST_FACTOR))
     longer = dict(values)
     variable = VARIABLE_PREFIX + EPOCHS

@@ -1,4 +1,6 @@
-"""Which graphs a job's metrics get: one for what belongs together, as the training and the validation of a loss."""
+"""Groups a job's metrics into graphs: metrics that belong together, such as the training and the validation of a
+loss, share one.
+"""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +14,7 @@ COLOURS = {"train": 1, "validation": 2, "test": 3, "": 4}
 FIRST = ("loss", "accuracy", "learning_rate", "images_per_second")
 """The metrics of the built-in models. Their graphs stand first."""
 HIDDEN = ("epochs",)
-"""A number of the whole job and no curve."""
+"""Numbers of the whole job, which have no curve."""
 SHARES = re.compile(r"(^|[/_ -])acc(uracy)?($|[/_ -])", re.ASCII | re.IGNORECASE)
 
 

@@ -1,1 +1,1 @@
-"""Help, search, the first steps and the description of REST: what leads people through the portal."""
+"""The pages that guide people: help, search, the first steps and the description of REST."""

@@ -61,7 +61,9 @@ def read_own_code(training_id: int) -> Training:
 
 @blueprint.post("/trainings/<int:training_id>/code")
 def upload(training_id: int) -> Response:
-    """A version beside the old ones: jobs keep the one they were made with. Files that are not uploaded again stay."""
+    """Makes a new version beside the old ones; jobs keep the version with which they were made. Files that are not
+    uploaded again stay.
+    """
     try:
         forms.require_known_fields("base")
         files = uploads.read_code_files()
@@ -77,7 +79,7 @@ def upload(training_id: int) -> Response:
 
 @blueprint.post("/trainings/<int:training_id>/code/remove")
 def remove(training_id: int) -> Response:
-    """A new version without the chosen files and folders; the version before keeps them."""
+    """Makes a new version without the chosen files and folders; the version before keeps them."""
     try:
         forms.require_known_fields("base", "removed")
         removed = forms.text_fields("removed")

@@ -10,11 +10,11 @@ from cluster.domain.jobs.failures.log_text import find_last_error, is_exception_
 QUOTED_LINES = 8
 LINES_BEFORE_ERROR = 5
 MOST_TAILS = 12
-"""So many files are read for one page."""
+"""The number of files that are read for one page."""
 ENDED_FROM_OUTSIDE = frozenset(
     {"exit.timed_out", "exit.disk_filled", "exit.restored", "exit.interrupted_each_time", "exit.not_started"}
 )
-"""Ends whose cause stands in no log of the program; what it wrote last would mislead."""
+"""Ends whose cause stands in no log of the program. Its last lines would mislead."""
 CONSEQUENCES = (
     "ChildFailedError",
     "Horovod detected that one or more processes exited",

@@ -65,8 +65,8 @@ class TracebackReader:
 
 
 def find_last_error(lines: Sequence[str]) -> int | None:
-    """The number of the line that says what went wrong: the exception of the last traceback, else the last line of an
-    exception, else the last line with a word for errors.
+    """Finds the line that names the error: the exception of the last traceback, else the last line of an exception,
+    else the last line with a word for errors.
     """
     heads = [number for number, line in enumerate(lines) if without_rank(line).startswith(TRACEBACK)]
     if heads:

@@ -71,6 +71,20 @@ def test_nobody_chooses_for_a_person_where_there_are_several_nodes(servers: Clus
         previews.preview_repair(servers, chief, "restart-worker-agent", [4711])
 
 
+def test_the_etag_changes_with_what_a_person_has_decided_on(servers: Cluster, chief: Actor) -> None:
+    ids = node_ids(servers, chief)
+
+    def etag(*hosts: str) -> str:
+        chosen = [ids[host] for host in hosts]
+        return previews.preview_repair(servers, chief, "restart-worker-agent", chosen).etag
+
+    before = etag("gpu02")
+    assert before == etag("gpu02")
+    assert len({before, etag("gpu03"), etag("gpu02", "gpu03")}) == 3
+    ask(servers, chief, "restart-worker", "gpu02")
+    assert etag("gpu02") != before and before
+
+
 def test_gpus_are_reset_on_drained_nodes_alone(servers: Cluster, chief: Actor) -> None:
     with pytest.raises(Refused, match="repair.not_drained") as refused:
         ask(servers, chief, "reset-gpu", "gpu02")
