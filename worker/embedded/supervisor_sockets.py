@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class SocketHolder:
-    """Holds each socket open until supervisord ends, because supervisord itself closes a socket with its last holder."""
+    """Holds each socket open until supervisord ends, because supervisord closes a socket with its last holder."""
 
     sockets: tuple[Any, ...]
 

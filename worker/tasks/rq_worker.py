@@ -1,4 +1,4 @@
-"""The RQ worker that runs operations. It obeys no commands over Redis, and ends what it has started when it is ended."""
+"""The RQ worker that runs operations. It obeys no commands over Redis, and when it is ended it ends what it started."""
 
 import signal
 import sys
