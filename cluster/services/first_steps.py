@@ -7,29 +7,33 @@ from datetime import datetime
 from sqlalchemy import select
 
 from cluster.domain.people.actor import Actor
-from cluster.domain.states import DatasetState, UserState
+from cluster.domain.states import DatasetState, JobState, UserState
 from cluster.services.backups.manifests import last_verified_backup, read_backups
 from cluster.services.context import Cluster
 from cluster.services.first_training import read_first_training
 from cluster.store.datasets import Dataset
+from cluster.store.jobs import Job
 from cluster.store.sql.visibility import can_see_training
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
 
+IN_ORDER_OF_INDEX = (Job.training_id, Job.units, Job.id)
+"""The columns of `ix_jobs_finished`, so that one entry of it is read."""
+
 
 @dataclass(frozen=True)
 class InstallationSteps:
-    """`first_training_job` is the job that showed that training works; both checks are None until they have passed."""
+    """`finished_job` is a job that showed that training works; both checks are None until they have passed."""
 
     has_people: bool
     has_workspace: bool
-    first_training_job: int | None
+    finished_job: int | None
     verified_backup_at: datetime | None
 
     @property
     def are_done(self) -> bool:
-        checks = (self.first_training_job, self.verified_backup_at)
+        checks = (self.finished_job, self.verified_backup_at)
         return self.has_people and self.has_workspace and None not in checks
 
 
@@ -49,10 +53,10 @@ def read_installation_steps(cluster: Cluster, actor: Actor) -> InstallationSteps
     with cluster.store.read() as session:
         has_people = session.scalar(others) is not None
         has_workspace = session.scalar(managed) is not None
+        finished = select(Job.id).where(Job.state == JobState.FINISHED).order_by(*IN_ORDER_OF_INDEX).limit(1)
+        finished_job = read_first_training(cluster) or session.scalar(finished)
     verified = last_verified_backup(read_backups(cluster.settings.backups))
-    return InstallationSteps(
-        has_people, has_workspace, read_first_training(cluster), verified.made_at if verified else None
-    )
+    return InstallationSteps(has_people, has_workspace, finished_job, verified.made_at if verified else None)
 
 
 def read_researcher_steps(cluster: Cluster, actor: Actor, workspace_ids: Collection[int]) -> ResearcherSteps:

@@ -76,6 +76,5 @@ def is_api_request() -> bool:
 
 
 def is_fragment_request() -> bool:
-    """Whether htmx asks for a fragment of the page. For a step back in the browser's history it needs the whole page.
-    """
+    """Whether htmx asks for a fragment of the page. A step back in the browser's history needs the whole page."""
     return "HX-Request" in request.headers and "HX-History-Restore-Request" not in request.headers

@@ -71,12 +71,12 @@ def installation_steps(steps: InstallationSteps) -> list[FirstStep]:
 
 
 def check_step(steps: InstallationSteps) -> FirstStep:
-    """The installation trains once and makes its backups by itself; people only look."""
-    job, at = steps.first_training_job, steps.verified_backup_at
+    """Any job that has finished shows that the machine trains. Backups are made by themselves; people only look."""
+    job, at = steps.finished_job, steps.verified_backup_at
     trained = (
         _("job-%(id)s has finished: this machine trains.", id=job)
         if job is not None
-        else _("The first training runs by itself, once.")
+        else _("No job has finished here yet.")
     )
     saved = (
         template_gettext("The backup of %(time)s was read back and compared.", time=time_of_short(at))

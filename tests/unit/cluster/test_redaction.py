@@ -2,7 +2,7 @@
 
 import pytest
 
-from cluster.redaction import redact_text
+from cluster.redaction import REDACTED, redact_settings, redact_text
 
 
 @pytest.mark.parametrize(
@@ -10,3 +10,12 @@ from cluster.redaction import redact_text
 )
 def test_what_is_no_secret_stays(text: str) -> None:
     assert redact_text(text, []) == text
+
+
+def test_a_setting_is_shown_only_if_it_is_known_to_be_public() -> None:
+    settings = {"GROUNDCREW_SECRET_KEY": "abc", "GROUNDCREW_PORT": "8470", "GROUNDCREW_FUTURE": "1"}
+    assert redact_settings(settings) == {
+        "GROUNDCREW_FUTURE": REDACTED,
+        "GROUNDCREW_PORT": "8470",
+        "GROUNDCREW_SECRET_KEY": REDACTED,
+    }

@@ -2,7 +2,7 @@
 
 import json
 
-from cluster.domain.states import DatasetState, UserState, Visibility
+from cluster.domain.states import DatasetState, JobState, UserState, Visibility
 from cluster.services.context import Cluster
 from cluster.services.first_steps import (
     InstallationSteps,
@@ -11,7 +11,7 @@ from cluster.services.first_steps import (
     read_researcher_steps,
 )
 from cluster.services.first_training import record_first_training
-from tests.builders import a_dataset, a_training, a_user, a_workspace, actor_of, an_administrator
+from tests.builders import a_dataset, a_job, a_training, a_user, a_workspace, actor_of, an_administrator
 
 
 def test_an_empty_installation_has_everything_before_it(cluster: Cluster) -> None:
@@ -28,8 +28,18 @@ def test_what_was_done_is_known(cluster: Cluster) -> None:
     record_first_training(cluster, 1)
     write_verified_backup(cluster)
     steps = read_installation_steps(cluster, actor_of(chief))
-    assert (steps.has_people, steps.has_workspace, steps.first_training_job) == (True, True, 1)
+    assert (steps.has_people, steps.has_workspace, steps.finished_job) == (True, True, 1)
     assert steps.verified_backup_at == cluster.clock() and steps.are_done
+
+
+def test_any_finished_job_shows_that_the_machine_trains(cluster: Cluster) -> None:
+    """A person may have told `make up` to begin without a training."""
+    chief = an_administrator(cluster)
+    training = a_training(cluster, a_workspace(cluster))
+    a_job(cluster, training, state=JobState.FAILED)
+    assert read_installation_steps(cluster, actor_of(chief)).finished_job is None
+    job = a_job(cluster, training, state=JobState.FINISHED)
+    assert read_installation_steps(cluster, actor_of(chief)).finished_job == job.id
 
 
 def write_verified_backup(cluster: Cluster) -> None:

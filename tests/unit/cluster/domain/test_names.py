@@ -21,6 +21,7 @@ def test_good_names_come_back_as_they_are(name: str) -> None:
     assert names.check_training_name(name) == name
     assert names.check_dataset_name(name) == name
     assert names.check_token_name(name) == name
+    assert names.check_key_name(name) == name
     assert names.check_job_name(name) == name
 
 

@@ -33,3 +33,24 @@ def test_packages_are_installed_from_the_wheelhouse_alone_and_by_their_hashes(
     assert call[1:3] == ["pip", "install"] and {"--offline", "--no-index", "--require-hashes"} <= set(call)
     assert call[-2 - len(target) : -2] == target
     assert call[-1].endswith("/image-cpu.txt")
+
+
+def test_a_wheel_is_linked_and_one_that_is_there_stays(tmp_path: Path) -> None:
+    wheel, place = tmp_path / "a.whl", tmp_path / "there.whl"
+    wheel.write_bytes(b"wheel")
+    python_environment.link_or_copy_path(str(wheel), str(place))
+    assert place.samefile(wheel)
+    other = tmp_path / "b.whl"
+    other.write_bytes(b"other")
+    python_environment.link_or_copy_path(str(other), str(place))
+    assert place.read_bytes() == b"wheel"
+
+
+def test_a_wheel_of_another_disk_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(18, "Invalid cross-device link")
+
+    monkeypatch.setattr(python_environment.os, "link", refuse)
+    (tmp_path / "a.whl").write_bytes(b"wheel")
+    python_environment.link_or_copy(tmp_path / "a.whl", tmp_path / "there.whl")
+    assert (tmp_path / "there.whl").read_bytes() == b"wheel"

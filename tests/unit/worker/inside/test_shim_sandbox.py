@@ -4,6 +4,8 @@ import ctypes
 import errno
 import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -18,6 +20,7 @@ from worker.inside.shim_sandbox import (
     read_mount_features,
     read_mounts,
     remount_read_only,
+    set_read_only_below,
     try_feature,
 )
 
@@ -113,3 +116,19 @@ def test_the_features_are_tried_in_a_child_of_which_nothing_stays() -> None:
 def test_a_mount_that_cannot_be_made_is_an_error() -> None:
     with pytest.raises(OSError, match="mount /no/such/folder"):
         call_mount("tmpfs", "/no/such/folder", "tmpfs", 0)
+
+
+def test_all_mounts_below_a_path_become_read_only_by_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[int, bytes | None, int]] = []
+
+    def syscall(number: Any, _at: int, path: Any, flags: int, _attributes: Any, _size: Any) -> int:
+        calls.append((number.value, path.value, flags))
+        return 0
+
+    monkeypatch.setattr(shim_sandbox, "libc", SimpleNamespace(syscall=syscall))
+    set_read_only_below("/data")
+    assert calls == [(shim_sandbox.MOUNT_SETATTR, b"/data", shim_sandbox.AT_RECURSIVE)]
+    monkeypatch.setattr(shim_sandbox, "libc", SimpleNamespace(syscall=lambda *_: -1))
+    ctypes.set_errno(errno.EPERM)
+    with pytest.raises(OSError, match="mount_setattr"):
+        set_read_only_below("/data")
