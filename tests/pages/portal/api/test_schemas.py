@@ -2,7 +2,7 @@
 
 import pytest
 
-from portal.api.schemas import VariableValue
+from portal.api.schemas import VariableValueField
 from tests.pages.portal.rest_lab import Lab
 
 
@@ -19,7 +19,7 @@ def test_more_values_than_anything_takes_are_refused_before_each_is_looked_at(
 ) -> None:
     looked_at: list[object] = []
     monkeypatch.setattr(
-        VariableValue, "_deserialize", lambda self, value, *rest, **more: looked_at.append(value)
+        VariableValueField, "_deserialize", lambda self, value, *rest, **more: looked_at.append(value)
     )
     answer = lab.client.post("/api/v1/jobs", json=body, headers=lab.headers())
     assert answer.status_code == 422

@@ -57,11 +57,12 @@ def test_what_was_made_is_said_with_what_comes_next(lab: Lab) -> None:
     assert f'<a href="{made.location}/jobs/new">Start a job</a>' in page
 
 
-def test_a_dataset_that_is_ready_ends_with_what_can_be_trained_with_it(lab: Lab) -> None:
+def test_a_dataset_that_is_ready_says_what_can_be_trained_with_it(lab: Lab) -> None:
     browser = lab.browser(lab.seoyeon)
     page = browser.get(f"/datasets/{lab.dataset.id}").text
     link = f"/trainings/{lab.lenet.id}/jobs/new?dataset={lab.dataset.id}"
-    assert "Train with it" in page and link in page
+    assert link in page
+    assert page.index("Train with it") < page.index("Who uses it"), "nobody has used it: that comes next"
     assert f'<option value="{lab.dataset.id}" selected>' in browser.get(link).text
 
 
