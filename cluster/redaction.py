@@ -15,7 +15,7 @@ PUBLIC_SETTINGS = frozenset(
         *("DOCKER_IMAGE", "DOCKER_SOCKET", "DOCKER_GPUS", "DOCKER_NETWORK", "UID_BASE", "GID_BASE"),
         *("PASSWORD_POLICY", "UNICODE_FILE_NAMES", "UPLOAD_LIMIT_BYTES", "CPU_SLOTS", "DATASET_ROOTS"),
         *("NODE_GRACE_SECONDS", "BEHIND_PROXY", "SERVICE_USER", "BACKUP_AT", "BACKUP_COPY", "MAIL_FROM"),
-        *("WEBHOOK_HOSTS", "CLUSTER_NETWORKS", "GIT_HOSTS"),
+        *("WEBHOOK_HOSTS", "CLUSTER_NETWORKS", "GIT_HOSTS", "PACKAGE_FOLDER"),
     )
 )
 """Settings whose value may be seen; a new one is hidden until it is named here."""

@@ -78,6 +78,22 @@ def read_notification_settings(reader: SettingsReader) -> NotificationSettings:
     }
 
 
+class SourceSettings(TypedDict):
+    """Where code and packages may come from."""
+
+    git_hosts: tuple[str, ...]
+    package_index: str
+    package_folder: Path | None
+
+
+def read_source_settings(reader: SettingsReader) -> SourceSettings:
+    return {
+        "git_hosts": reader.hosts("GIT_HOSTS"),
+        "package_index": reader.index("PACKAGE_INDEX"),
+        "package_folder": reader.folder("PACKAGE_FOLDER"),
+    }
+
+
 @dataclass(frozen=True)
 class Settings:
     """Sizes are bytes, times seconds. `state_dir` holds everything that `make reset` deletes."""
@@ -175,6 +191,10 @@ class Settings:
     among them."""
     git_hosts: tuple[str, ...] = ()
     """Hosts from which code may be fetched although they are this machine or in one of the cluster's networks."""
+    package_index: str = field(default="", repr=False)
+    """From which index packages of environments come; `none`: from `package_folder` alone; empty: this machine's."""
+    package_folder: Path | None = None
+    """A folder with wheels that are offered beside the index."""
     credential_key: str = field(default="", repr=False)
     """Seals tokens and keys of git sources; known to portal and task workers. Empty: the secret key does."""
     version: str = VERSION
@@ -286,7 +306,7 @@ class Settings:
             etcd_snapshots=told.folder("ETCD_SNAPSHOTS"),
             **read_notification_settings(told),
             cluster_networks=told.networks("CLUSTER_NETWORKS", CLUSTER_NETWORKS),
-            git_hosts=told.hosts("GIT_HOSTS"),
+            **read_source_settings(told),
             credential_key=told.text("CREDENTIAL_KEY"),
         )
         if told.invalid_names:

@@ -128,6 +128,10 @@ class SettingsReader:
             self.invalid_names.append(PREFIX + name)
         return value
 
+    def index(self, name: str) -> str:
+        """The address of a package index, or `none`; empty where it is empty."""
+        return value if (value := self.text(name)) == "none" else self.address(name, ("http", "https"))
+
     def hosts(self, name: str) -> tuple[str, ...]:
         """`host` or `host:port`, apart by commas."""
         values = self.words(name)

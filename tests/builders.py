@@ -15,6 +15,8 @@ from cluster.domain.states import (
     CodeState,
     DatasetKind,
     DatasetState,
+    EnvironmentSource,
+    EnvironmentState,
     JobState,
     Launcher,
     TrainingKind,
@@ -28,6 +30,7 @@ from cluster.services.context import Cluster
 from cluster.services.storage import folders, staged_code
 from cluster.store.base import BaseRow
 from cluster.store.datasets import Dataset
+from cluster.store.environments import Environment
 from cluster.store.jobs import POSITION_STEP, PRIORITY_STEP, Attempt, Job, first_position
 from cluster.store.nodes import Allocation, Node, Unit
 from cluster.store.repairs import RepairLock, RepairRun
@@ -145,6 +148,34 @@ def a_dataset(
     )
     add(cluster, dataset)
     return dataset
+
+
+def an_environment(
+    cluster: Cluster,
+    name: str,
+    workspaces: Sequence[Workspace] = (),
+    contents: Sequence[Sequence[str]] = (("python", "3.11.2", "purpose.language"), ("torch", "2.7.1", "")),
+    **columns: Any,
+) -> Environment:
+    """Ready, from requirements; global without workspaces."""
+    environment = Environment(
+        name=name,
+        digest=columns.pop("digest", hashlib.sha256(name.encode()).hexdigest()),
+        source=columns.pop("source", EnvironmentSource.REQUIREMENTS),
+        state=columns.pop("state", EnvironmentState.READY),
+        contents=[list(line) for line in contents],
+        python=columns.pop("python", "3.11.2"),
+        requirements=columns.pop("requirements", "torch==2.7.1"),
+        path=columns.pop("path", f"/nowhere/{name}"),
+        is_global=not workspaces,
+        created_at=cluster.clock(),
+        ready_at=cluster.clock(),
+        **columns,
+    )
+    with cluster.store.write() as session:
+        environment.workspaces = [session.get_one(Workspace, place.id) for place in workspaces]
+        session.add(environment)
+    return environment
 
 
 def a_training(

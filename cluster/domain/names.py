@@ -46,6 +46,14 @@ def check_dataset_name(value: str, field: str = "name") -> str:
     return _check_name(value, field, 1, 50)
 
 
+def check_environment_name(value: str, field: str = "name") -> str:
+    """2 to 40 of a–z 0–9 hyphen dot, but not `default`. Raises Refused."""
+    _check_name(value, field, 2, 40, LETTERS | {"."})
+    if value == "default":
+        raise Refused(field, "name.reserved", name=value)
+    return value
+
+
 def check_token_name(value: str, field: str = "name") -> str:
     """1 to 50 of a–z 0–9 hyphen. Raises Refused."""
     return _check_name(value, field, 1, 50)

@@ -118,6 +118,10 @@ class Launcher(StrEnum):
 
 class OperationKind(StrEnum):
     ENVIRONMENT_BUILD = "environment.build"
+    """Of the default environment."""
+    ENVIRONMENT_INSTALL = "environment.install"
+    """Of an environment from a requirements file."""
+    ENVIRONMENT_DELETE = "environment.delete"
     DATASET_IMPORT = "dataset.import"
     DATASET_SAMPLE = "dataset.sample"
     DATASET_DELETE = "dataset.delete"
@@ -141,6 +145,17 @@ class EnvironmentState(StrEnum):
     BUILDING = "building"
     READY = "ready"
     FAILED = "failed"
+
+
+class EnvironmentSource(StrEnum):
+    """How an environment came to be."""
+
+    DEFAULT = "default"
+    """From the description that comes with this version."""
+    REQUIREMENTS = "requirements"
+    """From a requirements file that a person has given."""
+    IMAGE = "image"
+    """A container image of the site."""
 
 
 class NotificationChannel(StrEnum):

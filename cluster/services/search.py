@@ -10,14 +10,16 @@ from sqlalchemy.orm import Session, aliased
 
 from cluster.domain.people.actor import Actor
 from cluster.domain.search import SearchQuery
-from cluster.domain.states import JobState, UserState
+from cluster.domain.states import EnvironmentSource, JobState, UserState
 from cluster.services.context import Cluster
 from cluster.store.datasets import Dataset
+from cluster.store.environments import Environment
 from cluster.store.jobs import Job
 from cluster.store.nodes import IS_NODE_KNOWN, Node
 from cluster.store.sql.name_prefix import name_begins_with
 from cluster.store.sql.visibility import (
     can_see_dataset,
+    can_see_environment,
     can_see_job,
     can_see_training,
     can_see_workspace,
@@ -51,12 +53,21 @@ class SearchResults:
     trainings: tuple[SearchHit, ...] = ()
     datasets: tuple[SearchHit, ...] = ()
     workspaces: tuple[SearchHit, ...] = ()
+    environments: tuple[SearchHit, ...] = ()
     nodes: tuple[SearchHit, ...] = ()
     people: tuple[SearchHit, ...] = ()
 
     @property
     def all_hits(self) -> tuple[SearchHit, ...]:
-        return (*self.jobs, *self.trainings, *self.datasets, *self.workspaces, *self.nodes, *self.people)
+        return (
+            *self.jobs,
+            *self.trainings,
+            *self.datasets,
+            *self.workspaces,
+            *self.environments,
+            *self.nodes,
+            *self.people,
+        )
 
 
 def search(cluster: Cluster, actor: Actor, query: SearchQuery) -> SearchResults:
@@ -72,6 +83,7 @@ def search(cluster: Cluster, actor: Actor, query: SearchQuery) -> SearchResults:
             tuple(read_hits(session, trainings_query(actor, query))),
             tuple(read_hits(session, datasets_query(actor, query))),
             tuple(read_hits(session, workspaces_query(actor, query))),
+            tuple(read_hits(session, environments_query(actor, query))),
             tuple(read_hits(session, nodes_query(query))),
             people,
         )
@@ -125,6 +137,19 @@ def workspaces_query(actor: Actor, query: SearchQuery) -> Select[*tuple[Any, ...
         select(Workspace.id, Workspace.name)
         .where(name_begins_with(Workspace.name, query), can_see_workspace(actor))
         .order_by(Workspace.name)
+    )
+
+
+def environments_query(actor: Actor, query: SearchQuery) -> Select[*tuple[Any, ...]]:
+    return (
+        select(Environment.id, Environment.name)
+        .where(
+            name_begins_with(Environment.name, query),
+            Environment.deleted_at.is_(None),
+            Environment.source != EnvironmentSource.DEFAULT,
+            can_see_environment(actor),
+        )
+        .order_by(Environment.name)
     )
 
 

@@ -15,6 +15,7 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import is_allowed, require_permission
 from cluster.domain.states import ENDED_JOB_STATES, LIVE_JOB_STATES, Visibility
 from cluster.services.context import Cluster
+from cluster.services.images.environment_choice import choose_environment
 from cluster.services.jobs.file_deletions import MAX_JOBS_PER_REQUEST, request_file_deletion
 from cluster.services.people.access import training_relation
 from cluster.services.storage.staged_code import delete_code
@@ -36,6 +37,8 @@ class TrainingChanges:
     member_names: Sequence[str] | None = None
     objective: tuple[str, bool] | None = None
     """A metric, empty for none, and whether lower is better."""
+    environment_id: int | None = None
+    """The environment of its new jobs, or `DEFAULT_ENVIRONMENT_ID`."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ def load_to_change(session: Session, actor: Actor, training_id: int, action: str
 
 
 def edit_training(cluster: Cluster, actor: Actor, training_id: int, changes: TrainingChanges) -> Training:
-    """Raises Refused on `name`, `description`, `objective_metric` and `members`."""
+    """Raises Refused on `name`, `description`, `objective_metric`, `environment` and `members`."""
     if changes.name is not None:
         names.check_training_name(changes.name)
     description = changes.description
@@ -77,11 +80,14 @@ def edit_training(cluster: Cluster, actor: Actor, training_id: int, changes: Tra
     if changes.objective is not None:
         objective = objective_columns(check_objective(*changes.objective))
     given = {"name": changes.name, "description": description, "visibility": changes.visibility}
-    wanted = {field: value for field, value in given.items() if value is not None} | objective
+    wanted: dict[str, Any] = {field: value for field, value in given.items() if value is not None} | objective
     now = cluster.clock()
     try:
         with cluster.store.write() as session:
             training = load_to_change(session, actor, training_id, "training.edit")
+            if changes.environment_id is not None:
+                chosen = choose_environment(cluster, session, training, changes.environment_id)
+                wanted |= {"environment_id": chosen.id if chosen else None}
             changed = {field: value for field, value in wanted.items() if value != getattr(training, field)}
             before = {field: str(getattr(training, field)) for field in changed}
             for field, value in changed.items():

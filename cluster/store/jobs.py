@@ -57,19 +57,26 @@ def first_position(job_id: int, priority: int) -> int:
 
 
 def job_shape(
-    units: int, time_limit_seconds: int | None, dataset_id: int | None, sweep_id: int | None
+    units: int,
+    time_limit_seconds: int | None,
+    dataset_id: int | None,
+    sweep_id: int | None,
+    environment_id: int | None = None,
 ) -> str:
-    """The key of jobs that placement treats alike: units, class of time limit, dataset and sweep. It sorts by units.
+    """The key of jobs that placement treats alike: units, class of time limit, dataset, sweep and environment. It sorts
+    by units.
 
     The classes of time limits are powers of two: if one job of a class fits before a reservation, the others do too.
     """
     limit = time_limit_seconds.bit_length() if time_limit_seconds else "-"
-    return f"{units:05}:{limit}:{dataset_id or '-'}:{sweep_id or '-'}"
+    chosen = f":{environment_id}" if environment_id else ""
+    return f"{units:05}:{limit}:{dataset_id or '-'}:{sweep_id or '-'}{chosen}"
 
 
 def _shape_of_row(context: DefaultExecutionContext) -> str:
     row = context.get_current_parameters()  # type: ignore[no-untyped-call]
-    return job_shape(row["units"], row.get("time_limit_seconds"), row.get("dataset_id"), row.get("sweep_id"))
+    ids = (row.get(name) for name in ("dataset_id", "sweep_id", "environment_id"))
+    return job_shape(row["units"], row.get("time_limit_seconds"), *ids)
 
 
 class Job(BaseRow):
@@ -184,6 +191,10 @@ class Job(BaseRow):
     """The checked values of a built-in model's variables, by name."""
     code_version: Mapped[int] = mapped_column(default=0)
     dataset_id: Mapped[int | None] = mapped_column(ForeignKey("datasets.id"), index=True)
+    environment_id: Mapped[int | None]
+    """The environment that was chosen. None: the default one, whichever that is when it starts. As for
+    `continues_job_id`, a foreign key would add nothing.
+    """
     priority: Mapped[int] = mapped_column(default=0)
     """A higher priority goes first within the workspace."""
     position: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
@@ -328,6 +339,8 @@ class Attempt(BaseRow):
     state: Mapped[AttemptState] = mapped_column(enum_column(AttemptState), default=AttemptState.PLACED)
     node_id: Mapped[int] = mapped_column(ForeignKey("nodes.id"))
     """The node on which it runs. For a gang it is the first node; the allocations name the others."""
+    environment_id: Mapped[int | None]
+    """The environment in which its program runs, written before it starts. None if none of ours is known."""
     handle: Mapped[dict[str, Any] | None]
     """The data with which the executor finds it again: boot id, pid and start ticks of the shim."""
     created_at: Mapped[datetime]

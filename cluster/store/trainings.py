@@ -43,6 +43,10 @@ class Training(BaseRow):
     """The number of the newest code that is ready; 0 if there is none. Each version keeps its own folder, and a job
     names the one that it runs.
     """
+    environment_id: Mapped[int | None]
+    """The environment of its jobs, unless they name another one. None: the default. Rows of environments are never
+    deleted, so that a foreign key, for which SQLite would copy the table, would add nothing.
+    """
     objective_metric: Mapped[str | None] = mapped_column(String(100))
     """The metric by which its jobs are compared, unless their program names another one. None: it is chosen by name."""
     objective_is_lower_better: Mapped[bool | None]

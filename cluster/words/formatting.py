@@ -33,6 +33,7 @@ COUNTED_NOUNS: dict[str, tuple[str, str, str]] = {
     "classes": ("class", "classes", "클래스 {}개"),
     "processes": ("process", "processes", "프로세스 {}개"),
     "ranks": ("rank", "ranks", "랭크 {}개"),
+    "trainings": ("training", "trainings", "학습 {}개"),
     "tries": ("try", "tries", "{}번"),
     "times": ("time", "times", "{}번"),
     "operations": ("operation", "operations", "{}건"),

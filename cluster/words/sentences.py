@@ -33,6 +33,16 @@ from cluster.words.formatting import (
 from cluster.words.translations import Translations, load_translations
 
 VARIANTS: dict[str, tuple[tuple[str, str, bool], ...]] = {
+    **{
+        f"environment.{code}": (("text", ".indirect", False),)
+        for code in (
+            "package_missing",
+            "version_missing",
+            "needs_source",
+            "no_wheel_here",
+            "source_build_failed",
+        )
+    },
     "waiting.disk_short": (("fillers", ".unknown", False),),
     "disk.database_full": (("mount", ".unknown", False),),
     "interrupted.disk_full": (("mount", ".mount", True),),

@@ -13,7 +13,6 @@ from portal.api import (
     dataset_uploads,
     datasets,
     heartbeats,
-    images,
     job_files,
     job_metrics,
     jobs,
@@ -25,6 +24,7 @@ from portal.api import (
     workspaces,
 )
 from portal.api.code import code_archives, git_source, training_code
+from portal.api.environments import environments, images
 from portal.api.people import notifications, ssh_keys
 from portal.api.sweeps import sweeps
 
@@ -45,6 +45,7 @@ FEATURES = (
     code_archives,
     datasets,
     dataset_uploads,
+    environments,
     images,
     notifications,
     ssh_keys,

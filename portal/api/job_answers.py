@@ -8,6 +8,7 @@ from cluster.domain.jobs.submission import SubmissionPreview
 from cluster.domain.queue.explanations import WaitingExplanation
 from cluster.domain.queue.reasons import NotYetExamined
 from cluster.domain.states import JobState
+from cluster.services.images.environment_list import read_ran_in
 from cluster.services.jobs import file_deletions
 from cluster.services.jobs.queries import JobRecord
 from cluster.services.jobs.start_delays import read_start_delay
@@ -51,6 +52,7 @@ def describe_job(
         "resumes_from": job.resume_from,
         "continues_job_id": job.continues_job_id,
         "code_version": job.code_version or None,
+        "environment_id": job.environment_id,
         "submitted_at": job.submitted_at,
         "dispatched_at": job.dispatched_at,
         "started_at": job.started_at,
@@ -73,7 +75,12 @@ def describe_job(
 
 def describe_one_job(job: Job) -> dict[str, Any]:
     """Describes one job with the fields that take a query of their own, which lists leave out."""
-    return describe_job(job) | {"commit": describe_job_commit(job)}
+    return describe_job(job) | {"commit": describe_job_commit(job), "ran_in": describe_ran_in(job)}
+
+
+def describe_ran_in(job: Job) -> dict[str, Any] | None:
+    found = read_ran_in(current_cluster(), [job]).get(job.id)
+    return {"id": found.id, "name": found.name, "digest": found.digest} if found else None
 
 
 def describe_reason(

@@ -21,6 +21,7 @@ def parse_job_body(body: dict[str, Any]) -> JobRequest:
         retries=body["retries"],
         memory_bytes=body["memory_bytes"],
         code_version=body["code_version"],
+        environment_id=body["environment_id"],
     )
 
 

@@ -65,6 +65,13 @@ class SubmissionBody(RequestSchema):
     command = fields.List(fields.String(), load_default=list, validate=validate.Length(max=1000))
     variables = fields.Dict(keys=fields.String(), values=VariableValueField(), load_default=dict)
     dataset_id = fields.Integer(load_default=None, allow_none=True, strict=True, validate=IS_ID)
+    environment_id = fields.Integer(
+        load_default=None,
+        allow_none=True,
+        strict=True,
+        validate=validate.Range(0, LARGEST_ID),
+        metadata={"description": "Null: the one that the training names; 0: the default one"},
+    )
     priority = fields.Integer(load_default=0, strict=True)
     time_limit_seconds = fields.Integer(load_default=None, allow_none=True, strict=True)
     grace_seconds = fields.Integer(load_default=30, strict=True)
@@ -112,6 +119,14 @@ class CommitAnswer(ResponseSchema):
     subject = fields.String(required=True)
 
 
+class RanInAnswer(ResponseSchema):
+    """The environment in which an attempt ran."""
+
+    id = fields.Integer(required=True)
+    name = fields.String(required=True)
+    digest = fields.String(required=True)
+
+
 class HeadlineAnswer(ResponseSchema):
     metric = fields.String(required=True)
     value = fields.Float(required=True)
@@ -147,6 +162,14 @@ class JobAnswer(ResponseSchema):
         allow_none=True, metadata={"description": "The job with whose checkpoint it began"}
     )
     code_version = fields.Integer(allow_none=True, metadata={"description": "Null for a built-in model"})
+    environment_id = fields.Integer(
+        allow_none=True, metadata={"description": "The environment that was chosen; null: the default one"}
+    )
+    ran_in = fields.Nested(
+        RanInAnswer,
+        allow_none=True,
+        metadata={"description": "The environment of its newest attempt; lists leave it out"},
+    )
     commit = fields.Nested(
         CommitAnswer, allow_none=True, metadata={"description": "Of code from git; lists leave it out"}
     )
@@ -319,6 +342,9 @@ class TrainingAnswer(ResponseSchema):
     owner = fields.String(required=True)
     visibility = fields.String()
     code_version = fields.Integer(allow_none=True)
+    environment_id = fields.Integer(
+        allow_none=True, metadata={"description": "The environment of its jobs; null: the default one"}
+    )
     created_at = fields.AwareDateTime()
     archived_at = fields.AwareDateTime(allow_none=True)
 

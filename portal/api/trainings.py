@@ -14,6 +14,7 @@ from cluster.domain.jobs.results import LONGEST_METRIC
 from cluster.domain.states import TrainingKind, Visibility
 from cluster.services import training_changes, trainings
 from cluster.services.training_changes import TrainingChanges
+from cluster.store.base import LARGEST_ID
 from cluster.store.trainings import Training
 from portal.api.blueprint import ApiBlueprint, describe_named
 from portal.api.schemas import IS_ID, NameQuery, RequestSchema, ResponseSchema, TrainingAnswer
@@ -87,6 +88,12 @@ class TrainingChangesBody(RequestSchema):
     owner = fields.String(load_default=None, validate=validate.Length(max=100))
     archived = fields.Boolean(load_default=None)
     objective = fields.Nested(ObjectiveBody, allow_none=True, metadata={"description": "Null removes it"})
+    environment_id = fields.Integer(
+        load_default=None,
+        strict=True,
+        validate=validate.Range(0, LARGEST_ID),
+        metadata={"description": "The environment of its new jobs; 0: the default one"},
+    )
 
 
 class DeleteTrainingQuery(RequestSchema):
@@ -115,6 +122,7 @@ def describe_training(row: Training) -> dict[str, Any]:
         "owner": row.owner.name,
         "visibility": row.visibility.value,
         "code_version": row.code_version or None,
+        "environment_id": row.environment_id,
         "created_at": row.created_at,
         "archived_at": row.archived_at,
         "objective": {
@@ -181,7 +189,12 @@ class ChangeTraining(MethodView):
         cluster, actor = current_cluster(), current_actor()
         objective = parse_objective_body(body["objective"]) if "objective" in body else None
         changes = TrainingChanges(
-            body["name"], body["description"], body["visibility"], body["members"], objective
+            body["name"],
+            body["description"],
+            body["visibility"],
+            body["members"],
+            objective,
+            body["environment_id"],
         )
         if changes != TrainingChanges() or (body["owner"] is None and body["archived"] is None):
             training_changes.edit_training(cluster, actor, training_id, changes)

@@ -1,6 +1,7 @@
-"""`groundcrew job files` and `job pull`: lists and fetches what a job's program wrote."""
+"""`groundcrew job files`, `job pull` and `job metrics`: lists and fetches what a job's program wrote and logged."""
 
 import os
+import sys
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -10,7 +11,15 @@ import click
 
 from .client import EXIT_FAILED, RestClient, exit_with
 from .messages import message
-from .output import Table, local_datetime, output_option, readable_size, show_table
+from .output import (
+    FORMATS,
+    Table,
+    local_datetime,
+    output_option,
+    readable_metric,
+    readable_size,
+    show_table,
+)
 from .submission import id_argument
 
 job_argument = id_argument("job")
@@ -122,3 +131,28 @@ def fetch_file(
     os.utime(part, (written, written))
     part.replace(target)
     return True
+
+
+METRICS = Table(
+    lambda row: row["name"],
+    {
+        "Metric": lambda row: row["name"],
+        "Lowest": lambda row: readable_metric(row["name"], row["lowest"]),
+        "Highest": lambda row: readable_metric(row["name"], row["highest"]),
+        "Last value": lambda row: readable_metric(row["name"], row["last"]),
+    },
+)
+
+
+@click.command()
+@job_argument
+@attempt_option
+@click.option("-o", "--output", type=click.Choice([*FORMATS, "csv"]))
+@click.pass_obj
+def metrics(client: RestClient, job_id: int, attempt: int | None, output: str | None) -> None:
+    """The lowest, highest and last value of each metric; with -o csv every row that the program logged."""
+    if output == "csv":
+        client.download(f"/jobs/{job_id}/metrics/csv", {"attempt": attempt}, sys.stdout.buffer)
+        return
+    answer = client.get(f"/jobs/{job_id}/metrics", attempt=attempt)
+    show_table(answer["items"], METRICS, output, answer)

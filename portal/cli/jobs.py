@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from .client import EXIT_FAILED, EXIT_TIMED_OUT, EXIT_USAGE, RestClient, exit_with
-from .job_files import files, pull
-from .job_metrics import metrics
+from .job_files import files, metrics, pull
 from .messages import message
 from .output import Table, local_datetime, output_option, readable_size, show_document, show_facts, show_table
 from .submission import (
@@ -200,6 +199,7 @@ def job_facts(row: dict[str, Any]) -> dict[str, Any]:
         "Workspace": row["workspace"]["name"],
         "Training": row["training"]["name"],
         "Code version": row.get("code_version"),
+        "Ran in": (row.get("ran_in") or {}).get("name"),
         "Commit": describe_commit(row.get("commit")),
         "User": row["user"]["name"],
         "Units": row["units"],

@@ -18,6 +18,7 @@ COMMANDS = {
     "accounting": ("accounting", "accounting"),
     "code": ("code", "code"),
     "dataset": ("datasets", "dataset"),
+    "environment": ("environments", "environment"),
     "hosts": ("nodes", "print_nodes"),
     "job": ("jobs", "job"),
     "node": ("nodes", "node"),

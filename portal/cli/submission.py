@@ -99,6 +99,7 @@ def submission_options(units: str, dry_run: str) -> Callable[[Command], Command]
         click.option("-n", "--name", default=""),
         click.option("-u", "--units", default=1, help=units),
         click.option("-d", "--dataset", metavar="NAME"),
+        click.option("-e", "--environment", metavar="NAME", help="Without it the one of the training."),
         click.option("--launcher", type=click.Choice(["horovod", "torchrun", "plain"])),
         click.option("--priority", default=0),
         click.option(
@@ -138,6 +139,7 @@ def submit_request(
     dry_run: bool,
     training: str,
     dataset: str | None,
+    environment: str | None,
     time_limit: int | None,
     grace: int | None,
     memory: int | None,
@@ -157,6 +159,8 @@ def submit_request(
         body["grace_seconds"] = grace
     if dataset:
         body["dataset_id"] = find_dataset(client, dataset, training_row["workspace"]["id"])
+    if environment:
+        body["environment_id"] = find_environment(client, environment)
     answer: dict[str, Any] = client.post(path, body, dry_run=str(dry_run).lower())
     for warning in answer.get("warnings") or []:
         click.echo(warning["sentence"], err=True)
@@ -178,6 +182,15 @@ def find_training(client: RestClient, name: str, archived: bool = False) -> dict
         )
     training: dict[str, Any] = rows[0]
     return training
+
+
+def find_environment(client: RestClient, name: str) -> int:
+    if name == "default":
+        return 0
+    rows = client.get("/environments", name=name)["items"]
+    if not rows:
+        exit_with(message("No environment is called {name}.", name=name), EXIT_NOT_FOUND)
+    return int(rows[0]["id"])
 
 
 def find_dataset(client: RestClient, name: str, workspace_id: int) -> int:

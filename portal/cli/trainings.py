@@ -10,7 +10,7 @@ from .client import EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
 from .code import list_local_files
 from .messages import message
 from .output import Table, output_option, readable_size, show_table
-from .submission import find_training
+from .submission import find_environment, find_training
 
 training_argument = click.argument("name", metavar="[WORKSPACE/]NAME")
 visibility_option = click.option("--visibility", type=click.Choice(["public", "private"]))
@@ -121,6 +121,7 @@ def find_workspace(client: RestClient, name: str) -> int:
 @click.option("--owner", metavar="USER", help="Hand it over.")
 @objective_option
 @lower_option
+@click.option("-e", "--environment", metavar="NAME", help="Of its new jobs; default for the default one.")
 @click.pass_obj
 def edit(
     client: RestClient,
@@ -130,14 +131,17 @@ def edit(
     members: tuple[str, ...],
     objective: str | None,
     lower_is_better: bool,
+    environment: str | None,
     **changes: Any,
 ) -> None:
-    """Change a training's name, description, visibility, named people, objective or owner."""
+    """Change a training's name, description, visibility, named people, objective, environment or owner."""
     found = find_training(client, name)
     body = {field: value for field, value in (changes | {"name": new_name}).items() if value is not None}
     body |= objective_body(objective, lower_is_better)
     if members:
         body["members"] = list(members)
+    if environment is not None:
+        body["environment_id"] = find_environment(client, environment)
     if not body:
         raise click.UsageError(message("Say what is to change."))
     change(client, found, body)

@@ -25,7 +25,7 @@ TOPICS = {
     "sweeps": "sweeps",
     "sweep_list": "sweeps",
     "datasets": "datasets",
-    "images": "nodes",
+    "environments": "environments",
     "operations": "nodes",
     "repairs": "repairs",
     "backups": "backups",

@@ -104,7 +104,7 @@ def administrator_navigation(
                     NavigationItem("school", _("Trainings"), "/trainings"),
                     NavigationItem("player-play", _("Jobs"), "/jobs", also=("/sweeps",)),
                     NavigationItem("database", _("Datasets"), "/datasets"),
-                    NavigationItem("box", _("Images"), "/images"),
+                    NavigationItem("box", _("Environments"), "/environments"),
                 ),
             ),
             NavigationGroup(
@@ -135,7 +135,7 @@ def workspace_navigation(
             NavigationItem("home", _("Home"), "/"),
             NavigationItem("list-numbers", _("Queue"), "/queue"),
             NavigationItem("briefcase", _("Workspaces"), "/workspaces"),
-            NavigationItem("box", _("Images"), "/images"),
+            NavigationItem("box", _("Environments"), "/environments"),
             NavigationItem("clock", _("Accounting"), "/accounting"),
         ),
     )

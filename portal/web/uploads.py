@@ -129,6 +129,16 @@ def read_code_files() -> list[tuple[str, bytes]]:
     return read_files("code") + chosen
 
 
+def read_text(file: FileStorage, most: int) -> str | None:
+    """The text of a small file; None for what is larger than `most` bytes or no UTF-8."""
+    with file.stream as stream:
+        content = stream.read(most + 1)
+    try:
+        return content.decode("utf-8-sig") if len(content) <= most else None
+    except UnicodeDecodeError:
+        return None
+
+
 def file_name(file: FileStorage) -> str:
     """The last part of the name: some browsers send a path."""
     return PurePosixPath((file.filename or "").replace("\\", "/")).name

@@ -18,6 +18,8 @@ class BuildStep(StrEnum):
     WAIT = "wait"
     """Another build is running on this machine. The step is left out if there is none."""
     CHECK_TOOLS = "check_tools"
+    RESOLVE = "resolve"
+    """Chooses the version of every package. Only environments from requirements have this step."""
     DOWNLOAD = "download"
     INSTALL = "install"
     COMPILE = "compile_horovod"

@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 import psutil
 
+from cluster.redaction import redact_text
 from worker.environments.errors import (
     BuildFailed,
     BuildStepFailed,
@@ -68,6 +69,8 @@ class CommandRunner:
 
     log: Path
     mark: str
+    secrets: tuple[str, ...] = ()
+    """Texts that are written into no log."""
 
     def run(
         self,
@@ -78,6 +81,7 @@ class CommandRunner:
         on_tick: Callable[[], None] = ignore_tick,
         user: int | None = None,
         folder: Path = Path("/"),
+        logged: Sequence[str | Path] = (),
     ) -> list[str]:
         """Runs the command and returns the last lines of its output. `on_tick` is called about every second.
 
@@ -85,7 +89,7 @@ class CommandRunner:
         """
         drop = {"user": user, "group": user, "extra_groups": []} if user is not None else {}
         with self.log.open("ab") as log:
-            log.write(f"$ {' '.join(map(str, command))}\n".encode())
+            log.write(f"$ {' '.join(map(str, logged or command))}\n".encode())
             process = subprocess.Popen(
                 # The portal and the trainings have priority: a build uses only cores that are otherwise idle.
                 ["nice", "-n", "10", *command],
@@ -99,7 +103,7 @@ class CommandRunner:
                 **drop,  # type: ignore[call-overload]
             )
             try:
-                lines = _follow(process, log, on_line, on_tick)
+                lines = _follow(process, log, on_line, on_tick, self.secrets)
             finally:
                 _end(process)
         if process.returncode != 0:
@@ -146,6 +150,7 @@ def _follow(
     log: BinaryIO,
     on_line: Callable[[str], None] | None,
     on_tick: Callable[[], None],
+    secrets: Sequence[str],
 ) -> list[str]:
     assert process.stdout is not None
     last: deque[str] = deque(maxlen=LAST_LINES)
@@ -161,7 +166,7 @@ def _follow(
                 *whole, rest = (rest + chunk).replace(b"\r", b"\n").split(b"\n")
                 for raw in whole:
                     line = raw.decode("utf-8", "replace")
-                    log.write(raw + b"\n")
+                    log.write(redact_text(line, secrets).encode() + b"\n" if secrets else raw + b"\n")
                     last.append(line)
                     if on_line:
                         on_line(line)
@@ -170,7 +175,7 @@ def _follow(
                 on_tick()
                 ticked = time.monotonic()
     if rest:
-        log.write(rest + b"\n")
+        log.write(redact_text(rest.decode("utf-8", "replace"), secrets).encode() + b"\n")
         last.append(rest.decode("utf-8", "replace"))
     process.wait()
     return list(last)

@@ -52,7 +52,8 @@ class AttemptStarts:
             resume = find_start_point(self.cluster.settings, attempt)
             resumes[attempt.attempt_id] = resume
             calls.append((attempt, self.prepare_call(attempt, resume, loaded)))
-        attempts.record_starting(self.cluster, held, resumes)
+        chosen = {attempt.attempt_id: loaded.environment_id_of(attempt.attempt_id) for attempt in some}
+        attempts.record_starting(self.cluster, held, resumes, chosen)
         return [(attempt, self.pool.submit(call)) for attempt, call in calls]
 
     def prepare_call(

@@ -38,10 +38,12 @@ def build_start_plan(
     attempt = loaded.attempts[attempt_id]
     check_gpus_used(loaded, attempt)
     view = path_mapping_of(settings.executor.capabilities)
-    paths = program_plan.map_program_paths(settings, attempt, view, runtime, loaded.environment, resume)
+    environment = loaded.environment_of(attempt_id)
+    check_environment_files(settings, loaded, attempt_id)
+    paths = program_plan.map_program_paths(settings, attempt, view, runtime, environment.path, resume)
     program, gang = program_plan.plan_program(settings, attempt, paths)
     placement = plan_placement(settings, attempt, gang, view)
-    image = loaded.images.get(start_rows.allocated_kind(attempt)) or None
+    image = loaded.image_of(attempt_id)
     return StartPlan(
         attempt.job_id,
         attempt.number,
@@ -57,9 +59,20 @@ def check_gpus_used(loaded: start_rows.StartRows, attempt: Attempt) -> None:
     """Raises NotStarted."""
     job, kind = attempt.job, start_rows.allocated_kind(attempt)
     try:
-        check_gpu_support(loaded.support, kind, job.training.kind, [str(word) for word in job.command])
+        support = loaded.environment_of(attempt.id).support
+        check_gpu_support(support, kind, job.training.kind, [str(word) for word in job.command])
     except Refused as refused:
         raise NotStarted("start.no_gpu_environment", **refused.data) from refused
+
+
+def check_environment_files(settings: Settings, loaded: start_rows.StartRows, attempt_id: int) -> None:
+    """Raises NotStarted if a chosen environment was built on this machine and its files are gone: the launcher would
+    only say that there is no such program. The default environment is built again by itself.
+    """
+    environment = loaded.environment_of(attempt_id)
+    is_ours = environment.is_chosen and not environment.image and settings.executor.capabilities.is_local
+    if is_ours and not settings.executor.capabilities.is_simulated and not environment.path.is_dir():
+        raise NotStarted("start.environment_gone", name=environment.name)
 
 
 def plan_placement(settings: Settings, attempt: Attempt, gang: str, view: PathMapping) -> PlacementPlan:

@@ -3,16 +3,19 @@
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from sqlalchemy import bindparam, select
-from sqlalchemy.orm import Session, joinedload, selectinload
+from sqlalchemy.orm import joinedload, selectinload
 
-from cluster.domain.jobs.gpu_support import EnvironmentOrImage, GpuSupport
 from cluster.domain.nodes import node_networks
 from cluster.domain.states import UnitKind
 from cluster.services.context import Cluster
-from cluster.services.images import default_images, environments, gpu_support
+from cluster.services.images.start_environments import (
+    StartEnvironment,
+    read_container_images,
+    read_image_rows,
+    read_start_environments,
+)
 from cluster.settings import Settings
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
@@ -32,14 +35,26 @@ ATTEMPTS_TO_START = (
 
 @dataclass(frozen=True)
 class StartRows:
-    """Attempts by id with all that their plans are made of, and the folder of the default environment."""
+    """Attempts by id with all that their plans are made of."""
 
     attempts: Mapping[int, Attempt]
-    environment: Path
-    support: EnvironmentOrImage = EnvironmentOrImage("", GpuSupport.UNKNOWN)
-    """The environment or image in which programs run. Its GPU support may have changed since the attempt was placed."""
+    environments: Mapping[int | None, StartEnvironment]
+    """By the id that a job has chosen; the default one by None."""
     images: Mapping[UnitKind, str] = field(default_factory=dict)
     """Kind of unit → the image from which containers are made; empty if there is none."""
+    image_rows: Mapping[str, int] = field(default_factory=dict)
+    """Reference → id, of the images that are environments."""
+
+    def environment_of(self, attempt_id: int) -> StartEnvironment:
+        return self.environments[self.attempts[attempt_id].job.environment_id]
+
+    def image_of(self, attempt_id: int) -> str | None:
+        image = self.environment_of(attempt_id).image
+        return image or self.images.get(allocated_kind(self.attempts[attempt_id])) or None
+
+    def environment_id_of(self, attempt_id: int) -> int | None:
+        """Returns the row that the attempt keeps as what it ran in."""
+        return self.environment_of(attempt_id).id or self.image_rows.get(self.image_of(attempt_id) or "")
 
 
 def read_start_rows(cluster: Cluster, attempt_ids: Collection[int]) -> StartRows:
@@ -47,19 +62,10 @@ def read_start_rows(cluster: Cluster, attempt_ids: Collection[int]) -> StartRows
     with cluster.store.read() as session:
         found = session.scalars(ATTEMPTS_TO_START, {"ids": list(attempt_ids)})
         attempts = {attempt.id: attempt for attempt in found}
-        environment = environments.load_default_environment(session)
-        path = Path(environment.path) if environment else Path("/nonexistent")
-        support = gpu_support.read_job_environment(cluster, session, environment)
-        return StartRows(attempts, path, support, read_images(cluster.settings, session))
-
-
-def read_images(settings: Settings, session: Session) -> dict[UnitKind, str]:
-    if not settings.executor.capabilities.has_environment_in_image:
-        return dict.fromkeys(UnitKind, settings.docker_image)
-    return {
-        kind: settings.kubernetes_image or default_images.read_default_image(session, kind)
-        for kind in UnitKind
-    }
+        chosen = {attempt.job.environment_id for attempt in attempts.values()}
+        known = read_start_environments(cluster, session, chosen)
+        images = read_container_images(cluster.settings, session)
+        return StartRows(attempts, known, images, read_image_rows(cluster.settings, session))
 
 
 def allocated_units(attempt: Attempt) -> list[Unit]:

@@ -17,7 +17,16 @@ from cluster.services.operations.lifecycle import claim_operation, fail_claimed_
 from cluster.settings import Settings
 from cluster.store.operations import Operation
 from worker.composition import open_cluster
-from worker.tasks import backups, code_imports, datasets, environments, git_fetches, notices, repairs
+from worker.tasks import (
+    backups,
+    code_imports,
+    datasets,
+    environment_installs,
+    environments,
+    git_fetches,
+    notices,
+    repairs,
+)
 from worker.tasks.operation_lease import lease_kept
 
 log = structlog.get_logger()
@@ -27,6 +36,11 @@ FailureRecorder = Callable[[Cluster, Operation, str, dict[str, Any]], None]
 
 BODIES: dict[str, tuple[TaskBody, FailureRecorder]] = {
     OperationKind.ENVIRONMENT_BUILD: (environments.run_environment_build, environments.record_build_failure),
+    OperationKind.ENVIRONMENT_INSTALL: (
+        environment_installs.run_environment_install,
+        environments.record_build_failure,
+    ),
+    OperationKind.ENVIRONMENT_DELETE: (environment_installs.run_environment_delete, fail_claimed_operation),
     OperationKind.DATASET_IMPORT: (datasets.run_import, datasets.record_dataset_failure),
     OperationKind.DATASET_SAMPLE: (datasets.run_sample, datasets.record_dataset_failure),
     OperationKind.DATASET_DELETE: (datasets.run_delete, datasets.record_dataset_failure),

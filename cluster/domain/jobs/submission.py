@@ -19,6 +19,8 @@ MAX_COMMAND_BYTES = 64 * 1024
 PRIORITIES = range(-100, 101)
 GRACES = range(1, 601)
 RETRIES = range(11)
+DEFAULT_ENVIRONMENT_ID = 0
+"""The id by which a request names the default environment, whichever that is."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class JobRequest:
     """The bytes for all units together. None: their share of the node."""
     code_version: int | None = None
     """The version of own code that it runs. None: the newest."""
+    environment_id: int | None = None
+    """The environment in which it runs, or `DEFAULT_ENVIRONMENT_ID`. None: the one that the training names."""
     continues: ResumePoint | None = None
     """The checkpoint of another job with which it begins."""
 

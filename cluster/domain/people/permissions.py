@@ -56,6 +56,10 @@ ALLOWED_RELATIONS: dict[str, frozenset[Relation]] = {
     "job.arrange": _CHIEFS,
     "sweep.see": _ALL,
     "sweep.stop": _OWNERS,
+    "environment.see": _ALL,
+    "environment.create": _CHIEFS,
+    "environment.edit": _CHIEFS,
+    "environment.delete": _CHIEFS,
     "operation.see": _ALL,
     "operation.retry": _OWNERS,
 }

@@ -1,10 +1,13 @@
 """The default training environment: which one it is, whether it is ready, and its build."""
 
-from sqlalchemy import Select, select
-from sqlalchemy.orm import Session
+from dataclasses import dataclass
 
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session, undefer
+
+from cluster.domain.errors import NotFound
 from cluster.domain.people.actor import Actor
-from cluster.domain.states import EnvironmentState, OperationKind, OperationState
+from cluster.domain.states import EnvironmentSource, EnvironmentState, OperationKind, OperationState
 from cluster.services.context import Cluster
 from cluster.services.operations.lifecycle import (
     enqueue_operation,
@@ -20,7 +23,10 @@ DEFAULT_ENVIRONMENT_FACT = "default_environment"
 DEFAULT_ENVIRONMENT: Select[Environment] = (
     select(Environment)
     .join(InstallationFact, InstallationFact.value["digest"].as_string() == Environment.digest)
-    .where(InstallationFact.name == DEFAULT_ENVIRONMENT_FACT)
+    .where(
+        InstallationFact.name == DEFAULT_ENVIRONMENT_FACT,
+        Environment.source == EnvironmentSource.DEFAULT.value,
+    )
 )
 """Built once: every submission and every decision of the scheduler asks for it."""
 
@@ -35,7 +41,9 @@ def ensure_default_environment(cluster: Cluster, actor: Actor, digest: str, path
     with cluster.store.write() as session:
         session.merge(InstallationFact(name=DEFAULT_ENVIRONMENT_FACT, value={"digest": digest}))
         environment = session.scalar(
-            select(Environment).where(Environment.digest == digest).with_for_update()
+            select(Environment)
+            .where(Environment.digest == digest, Environment.source == EnvironmentSource.DEFAULT)
+            .with_for_update()
         )
         if environment is None:
             environment = Environment(name="default", digest=digest, path=path, created_at=now)
@@ -87,7 +95,37 @@ def finish_build(cluster: Cluster, operation_id: int, fence: int, contents: list
         environment.state = EnvironmentState.READY
         environment.contents = list(contents)
         environment.ready_at = now
-    cluster.events.publish("operations", operation_id)
+    publish_build_end(cluster, operation)
+
+
+@dataclass(frozen=True)
+class BuiltFromRequirements:
+    """What the task has built. `contents` is [[library, version, purpose], …], `size` is in bytes."""
+
+    digest: str
+    pins: str
+    python: str
+    size: int
+    contents: list[list[str]]
+
+
+def finish_install(cluster: Cluster, operation_id: int, fence: int, built: BuiltFromRequirements) -> None:
+    """Records the end of a build from requirements. Raises Conflict if the fence is stale."""
+    now = cluster.clock()
+    with cluster.store.write() as session:
+        operation = finish_operation(session, operation_id, fence, now)
+        environment = session.get_one(Environment, operation.subject_id)
+        environment.state = EnvironmentState.READY
+        environment.digest, environment.pins = built.digest, built.pins
+        environment.python, environment.size_bytes = built.python, built.size
+        environment.contents = built.contents
+        environment.ready_at = now
+    publish_build_end(cluster, operation)
+
+
+def publish_build_end(cluster: Cluster, operation: Operation) -> None:
+    cluster.events.publish("environments", operation.subject_id or 0)
+    cluster.events.publish("operations", operation.id)
     cluster.events.publish("queue", 0)
 
 
@@ -96,5 +134,18 @@ def fail_build(cluster: Cluster, operation_id: int, fence: int, code: str, data:
     with cluster.store.write() as session:
         operation = fail_operation(session, operation_id, fence, cluster.clock(), code, data)
         session.get_one(Environment, operation.subject_id).state = EnvironmentState.FAILED
-    cluster.events.publish("operations", operation_id)
-    cluster.events.publish("queue", 0)
+    publish_build_end(cluster, operation)
+
+
+def read_environment_order(cluster: Cluster, operation: Operation) -> Environment:
+    """The row with its requirements and pins. Raises NotFound if it was deleted since."""
+    query = (
+        select(Environment)
+        .where(Environment.id == operation.subject_id, Environment.deleted_at.is_(None))
+        .options(undefer(Environment.requirements), undefer(Environment.pins))
+    )
+    with cluster.store.read() as session:
+        environment = session.scalar(query)
+    if environment is None:
+        raise NotFound("environment", operation.subject_id)
+    return environment

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 from cluster.domain.images import parse_default_image
 from cluster.domain.jobs.gpu_support import EnvironmentOrImage, GpuSupport, gpu_support_of, no_gpu_reason
 from cluster.domain.queue.reasons import NoGpuEnvironment
-from cluster.domain.states import EnvironmentState
+from cluster.domain.states import EnvironmentSource, EnvironmentState
 from cluster.services.context import Cluster
 from cluster.services.images.default_images import DEFAULT_IMAGES_FACT
 from cluster.settings import Settings
@@ -34,6 +34,8 @@ def job_environment_of(
     settings: Settings, session: Session, environment: Environment | None
 ) -> EnvironmentOrImage:
     executor = settings.executor.capabilities
+    if environment is not None and environment.source == EnvironmentSource.IMAGE:
+        return EnvironmentOrImage(environment.reference, support_of(environment), is_image=True)
     if executor.has_environment_in_image:
         return job_environment_of_images(settings, session)
     if environment is None or environment.state is not EnvironmentState.READY or not environment.contents:
@@ -42,6 +44,13 @@ def job_environment_of(
     return EnvironmentOrImage(
         environment.name, gpu_support_of(environment.contents), container_image=container
     )
+
+
+def support_of(environment: Environment) -> GpuSupport:
+    """Whether the environment computes on GPUs: as it was recorded with an image, else according to its contents."""
+    if environment.gpu_support:
+        return GpuSupport(environment.gpu_support)
+    return gpu_support_of(environment.contents)
 
 
 def job_environment_of_images(settings: Settings, session: Session) -> EnvironmentOrImage:

@@ -6,7 +6,7 @@ its answer does not name has been changed by another process first: the caller r
 Several attempts are recorded together, because a commit costs as much for one as for many.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -59,7 +59,7 @@ CLAIM_STARTS = (
         Attempt.ended_at.is_(None),
         Attempt.number == select(Job.fence).where(Job.id == Attempt.job_id).scalar_subquery(),
     )
-    .values(state=AttemptState.STARTING)
+    .values(state=AttemptState.STARTING, environment_id=bindparam("environment"))
     .returning(Attempt.id)
     .execution_options(synchronize_session=False)
 )
@@ -67,19 +67,34 @@ CLAIM_STARTS = (
 
 
 def record_starting(
-    cluster: Cluster, held: HeldLease, resumes: Mapping[int, ResumePoint | None]
+    cluster: Cluster,
+    held: HeldLease,
+    resumes: Mapping[int, ResumePoint | None],
+    environments: Mapping[int, int | None] | None = None,
 ) -> list[int]:
-    """Written before the executor is asked; `resumes` has the checkpoint that each attempt begins with.
+    """Written before the executor is asked; `resumes` has the checkpoint that each attempt begins with, `environments`
+    the id of the environment in which it runs.
 
     The attempts that were placed, and are no longer."""
     now = cluster.clock()
     with cluster.store.write() as session:
         check_lease(session, held)
-        starting = list(session.scalars(CLAIM_STARTS, {"ids": list(resumes)}))
+        starting: list[int] = []
+        for environment, ids in group_by_environment(resumes, environments or {}).items():
+            starting += session.scalars(CLAIM_STARTS, {"ids": ids, "environment": environment})
         for attempt_id in starting:
             if (resume := resumes[attempt_id]) is not None:
                 record_resume_point(session, attempt_id, resume, now)
     return starting
+
+
+def group_by_environment(
+    ids: Iterable[int], environments: Mapping[int, int | None]
+) -> dict[int | None, list[int]]:
+    groups: dict[int | None, list[int]] = {}
+    for attempt_id in ids:
+        groups.setdefault(environments.get(attempt_id), []).append(attempt_id)
+    return groups
 
 
 def record_resume_point(session: Session, attempt_id: int, resume: ResumePoint, now: datetime) -> None:

@@ -12,6 +12,7 @@ from cluster.services.context import Cluster
 from cluster.services.jobs import resume_points
 from cluster.services.jobs.file_deletions import require_files
 from cluster.services.jobs.queries import read_job
+from cluster.services.jobs.reruns import environment_id_of
 from cluster.services.jobs.submission import submit_job
 from cluster.store.jobs import Job
 
@@ -73,6 +74,7 @@ def continued_request(job: Job, point: ResumePoint, name: str) -> JobRequest:
         retries=job.retries,
         memory_bytes=job.memory_bytes,
         code_version=job.code_version if is_own_code else None,
+        environment_id=environment_id_of(job),
         continues=point,
     )
 

@@ -323,6 +323,7 @@ class JobRecord(NamedTuple):
     resume_from: str | None
     continues_job_id: int | None
     code_version: int
+    environment_id: int | None
     submitted_at: datetime
     dispatched_at: datetime | None
     started_at: datetime | None
@@ -376,7 +377,8 @@ JOB_RECORD_COLUMNS = (
     Job.id, Job.name, Job.state, Job.units, Job.fence, Job.workspace_id, Workspace.name, Job.training_id,
     Training.name, Job.user_id, User.name, Job.dataset_id, Dataset.name, Job.sweep_id, Job.launcher, Job.command,
     Job.variables, Job.priority, Job.time_limit_seconds, Job.grace_seconds, Job.retries, Job.retries_used,
-    Job.memory_bytes, Job.resume_from, Job.continues_job_id, Job.code_version, Job.submitted_at,
+    Job.memory_bytes, Job.resume_from, Job.continues_job_id, Job.code_version,
+    Job.environment_id, Job.submitted_at,
     Job.dispatched_at, Job.started_at, Job.ended_at,
     Job.exit_code, Job.end_code, Job.end_data, Job.storage_bytes, Job.files_unwanted_at, Job.files_unwanted_by,
     Job.files_deleted_at, Job.held_at, Job.held_by, Job.waiting_code, Job.waiting_data, *HEADLINE_COLUMNS,

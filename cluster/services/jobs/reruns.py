@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from cluster.domain.jobs.submission import JobRequest
+from cluster.domain.jobs.submission import DEFAULT_ENVIRONMENT_ID, JobRequest
 from cluster.domain.people.actor import Actor
 from cluster.services.context import Cluster
 from cluster.services.jobs.chosen_jobs import load_chosen
@@ -24,7 +24,7 @@ def rerun_jobs(cluster: Cluster, actor: Actor, job_ids: Collection[int]) -> list
     with cluster.store.write() as session:
         for job in load_chosen(session, actor, job_ids):
             asked = check_submission(cluster, session, actor, job.training_id, request_like(job))
-            columns = job_columns(asked.training, asked.request, actor, now)
+            columns = job_columns(asked, actor, now)
             (job_id,) = reserve_ids(session, 1)
             row = new_job_row(job_id, columns)
             about = {"name": row["name"], "units": row["units"], "like": job.id}
@@ -53,4 +53,12 @@ def request_like(job: Job) -> JobRequest:
         retries=job.retries,
         memory_bytes=job.memory_bytes,
         code_version=job.code_version or None,
+        environment_id=environment_id_of(job),
     )
+
+
+def environment_id_of(job: Job) -> int:
+    """What a job like this one asks for: the same environment, although its training may name another one by now. If it
+    was deleted, the request is refused.
+    """
+    return DEFAULT_ENVIRONMENT_ID if job.environment_id is None else job.environment_id

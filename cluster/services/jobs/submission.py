@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session, joinedload
 from sqlalchemy.orm.attributes import set_committed_value
 
 from cluster.domain.built_in_models import BUILT_IN_MODELS, check_variables
+from cluster.domain.environments.choices import DEFAULT_NAME, check_built_in_model, launcher_warnings
 from cluster.domain.errors import NotFound, Refused
 from cluster.domain.jobs.gpu_support import check_gpu_support
 from cluster.domain.jobs.memory import NodeMemory, check_memory
@@ -22,7 +23,6 @@ from cluster.domain.states import (
     DatasetState,
     DesiredState,
     JobState,
-    Launcher,
     TrainingKind,
     UnitKind,
     UnitState,
@@ -30,14 +30,16 @@ from cluster.domain.states import (
 from cluster.services import trainings
 from cluster.services.code_versions import has_code_version
 from cluster.services.context import Cluster
+from cluster.services.images.environment_choice import choose_environment
 from cluster.services.images.environments import load_default_environment
 from cluster.services.images.gpu_support import read_job_environment
-from cluster.services.images.libraries import lacks_torch
+from cluster.services.images.libraries import read_libraries
 from cluster.services.jobs.queries import load_job
 from cluster.services.people.access import require_active_workspace
 from cluster.services.storage.workspace_storage import require_storage_room
 from cluster.store.audit import AuditEntry, audit_entry_columns
 from cluster.store.datasets import Dataset
+from cluster.store.environments import Environment
 from cluster.store.jobs import Job, JobEvent, first_position, job_shape
 from cluster.store.leases import IdempotentAnswer
 from cluster.store.nodes import Node, Unit, count_offered_units
@@ -83,6 +85,8 @@ class CheckedSubmission:
     dataset: Dataset | None
     request: JobRequest
     warnings: tuple[SubmissionWarning, ...]
+    environment_id: int | None = None
+    """The environment that was chosen. None: the default one."""
 
 
 def submit_job(
@@ -102,7 +106,7 @@ def submit_job(
             return load_job(session, actor, answered)
         asked = check_submission(cluster, session, actor, training_id, request)
         (job_id,) = reserve_ids(session, 1)
-        row = new_job_row(job_id, job_columns(asked.training, asked.request, actor, now))
+        row = new_job_row(job_id, job_columns(asked, actor, now))
         if idempotency:
             store_idempotent_answer(session, actor, *idempotency, job_id, now)
         about = {"name": row["name"], "units": row["units"]}
@@ -131,7 +135,7 @@ def new_job_row(job_id: int, columns: dict[str, Any]) -> dict[str, Any]:
         "desired": DesiredState.RUN,
         "fence": 0,
         "position": first_position(job_id, columns["priority"]),
-        "shape": job_shape(*limits, None),
+        "shape": job_shape(*limits, None, columns["environment_id"]),
         "retries_used": 0,
     }
 
@@ -150,8 +154,9 @@ def job_from_row(row: dict[str, Any], asked: CheckedSubmission) -> Job:
     return job
 
 
-def job_columns(training: Training, checked: JobRequest, actor: Actor, now: datetime) -> dict[str, Any]:
+def job_columns(asked: CheckedSubmission, actor: Actor, now: datetime) -> dict[str, Any]:
     """A new job's row, but for its place in the queue; the jobs of a sweep share all but a few of these."""
+    training, checked = asked.training, asked.request
     return {
         "workspace_id": training.workspace_id,
         "training_id": training.id,
@@ -165,6 +170,7 @@ def job_columns(training: Training, checked: JobRequest, actor: Actor, now: date
         "continues_job_id": checked.continues.job if checked.continues else None,
         "continues_from": checked.continues.key if checked.continues else None,
         "dataset_id": checked.dataset_id,
+        "environment_id": asked.environment_id,
         "priority": checked.priority,
         "time_limit_seconds": checked.time_limit_seconds,
         "grace_seconds": checked.grace_seconds,
@@ -216,12 +222,16 @@ def check_submission(
         warnings = check_job_request(request, training.kind, training.workspace.units, largest, kind)
     if "command" not in refusals.by_field:
         refusals.check(check_code, cluster, training, request)
-    warnings += torchrun_warnings(cluster, session, request.launcher)
+    environment = refusals.check(choose_environment, cluster, session, training, request.environment_id)
+    if "environment" not in refusals.by_field:
+        warnings += (
+            refusals.check(environment_warnings, cluster, session, training, request, environment) or ()
+        )
     if request.memory_bytes is not None:
         nodes, overcommit = read_node_memories(session, kind), cluster.settings.memory_overcommit
         refusals.check(check_memory, request.memory_bytes, request.units, kind, nodes, overcommit)
     if kind is UnitKind.GPU and largest is not None:
-        ground = read_job_environment(cluster, session, load_default_environment(session))
+        ground = read_job_environment(cluster, session, environment or load_default_environment(session))
         warnings += refusals.check(check_gpu_support, ground, kind, training.kind, request.command) or ()
     dataset = refusals.check(check_dataset, session, training, request.dataset_id)
     if training.kind is TrainingKind.BUILT_IN:
@@ -233,7 +243,8 @@ def check_submission(
     elif request.variables:
         refusals.add(Refused("variables", "job.variables_without_model", name=training.name))
     refusals.raise_all()
-    return CheckedSubmission(training, person, dataset, request, warnings)
+    chosen = environment.id if environment else None
+    return CheckedSubmission(training, person, dataset, request, warnings, chosen)
 
 
 def check_training(session: Session, training: Training, request: JobRequest) -> None:
@@ -265,13 +276,21 @@ def check_code(cluster: Cluster, training: Training, request: JobRequest) -> Non
     check_script(request.command, files, version)
 
 
-def torchrun_warnings(
-    cluster: Cluster, session: Session, launcher: Launcher
+def environment_warnings(
+    cluster: Cluster,
+    session: Session,
+    training: Training,
+    request: JobRequest,
+    environment: Environment | None,
 ) -> tuple[SubmissionWarning, ...]:
-    """A program may bring torch along; the environment then starts it all the same."""
-    if launcher is not Launcher.TORCHRUN or not lacks_torch(cluster, session):
+    """Raises Refused on `environment` for a built-in model where its libraries are not."""
+    libraries = read_libraries(cluster, session, environment)
+    name = environment.name if environment else DEFAULT_NAME
+    if training.kind is TrainingKind.BUILT_IN:
+        if environment is not None:
+            check_built_in_model(training.model or "", libraries, name)
         return ()
-    return (SubmissionWarning("launcher", "job.torch_missing", {}),)
+    return launcher_warnings(request.launcher, libraries, name)
 
 
 def submitter_relation(actor: Actor, training: Training, is_member: bool, is_named: bool) -> Relation:

@@ -15,6 +15,8 @@ from cluster.store.operations import Operation
 
 QUEUE_OF_KIND = {
     OperationKind.ENVIRONMENT_BUILD: TaskQueue.IMAGES,
+    OperationKind.ENVIRONMENT_INSTALL: TaskQueue.IMAGES,
+    OperationKind.ENVIRONMENT_DELETE: TaskQueue.GENERAL,
     OperationKind.DATASET_IMPORT: TaskQueue.GENERAL,
     OperationKind.DATASET_SAMPLE: TaskQueue.GENERAL,
     OperationKind.DATASET_DELETE: TaskQueue.GENERAL,

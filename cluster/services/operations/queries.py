@@ -9,9 +9,10 @@ from cluster.domain.errors import NotFound
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
+from cluster.store.environments import Environment
 from cluster.store.operations import IS_OPEN, Operation
 from cluster.store.sql.reader_statement import ReaderStatement, id_parameter
-from cluster.store.sql.visibility import member_workspace_ids
+from cluster.store.sql.visibility import can_see_environment, member_workspace_ids
 from cluster.store.workspaces import Workspace
 
 
@@ -55,13 +56,15 @@ def list_interrupted_operations(cluster: Cluster, actor: Actor, limit: int) -> l
 
 
 def can_see_operation(viewer: Actor) -> Any:
-    """Everybody may see the build of an environment, because their jobs wait for it."""
+    """Everybody may see the build of an environment that they may choose, because their jobs wait for it."""
     if viewer.is_administrator:
         return Operation.id.is_not(None)
     return or_(
         Operation.requested_by == viewer.user_id,
         Operation.workspace_id.in_(member_workspace_ids(viewer)),
         Operation.kind == OperationKind.ENVIRONMENT_BUILD,
+        (Operation.kind == OperationKind.ENVIRONMENT_INSTALL)
+        & Operation.subject_id.in_(select(Environment.id).where(can_see_environment(viewer))),
     )
 
 

@@ -15,6 +15,8 @@ def restart_subject(session: Session, operation: Operation) -> None:
     """Sets the dataset or environment of the operation back to its in-progress state."""
     if operation.kind == OperationKind.ENVIRONMENT_BUILD:
         session.get_one(Environment, operation.subject_id).state = EnvironmentState.BUILDING
+    elif operation.kind == OperationKind.ENVIRONMENT_INSTALL:
+        restart_environment(session, operation)
     elif operation.kind in (OperationKind.DATASET_IMPORT, OperationKind.DATASET_SAMPLE):
         dataset = session.get_one(Dataset, operation.subject_id)
         require_unused_name(session, dataset)
@@ -24,6 +26,15 @@ def restart_subject(session: Session, operation: Operation) -> None:
         restart_code_import(session, operation)
     elif operation.kind == OperationKind.REPAIR:
         raise Conflict("repair.ask_again")
+
+
+def restart_environment(session: Session, operation: Operation) -> None:
+    """Raises Conflict if it was deleted."""
+    environment = session.get_one(Environment, operation.subject_id)
+    if environment.deleted_at is not None:
+        raise Conflict("environment.was_deleted", name=environment.name)
+    environment.state = EnvironmentState.BUILDING
+    environment.operation_id = operation.id
 
 
 def require_unused_name(session: Session, dataset: Dataset) -> None:

@@ -48,6 +48,7 @@ class QueuedJobRow(NamedTuple):
     submitted_at: datetime
     training_id: int
     waiting_code: str | None
+    environment_id: int | None
 
 
 def is_queued(jobs: FromClause) -> ColumnElement[bool]:
@@ -170,5 +171,6 @@ def queued_job_columns(jobs: FromClause) -> tuple[ColumnElement[Any], ...]:
     plain = (
         "id", "workspace_id", "units", "priority", "position", "shape", "dataset_id", "sweep_id", "fence",
         "time_limit_seconds", "grace_seconds", "submitted_at", "training_id", "waiting_code",
+        "environment_id",
     )  # fmt: skip
     return tuple(jobs.c[name] for name in plain)

@@ -193,8 +193,9 @@ def build_snapshot(
     """`durations` and `sweep_limits` are of jobs and sweeps that are only thought of."""
     places = {job.workspace_id for job in jobs}
     datasets = {job.dataset_id for job in jobs if job.dataset_id is not None}
+    chosen = {job.environment_id for job in jobs if job.environment_id is not None}
     obstacles = read_start_blockers(
-        cluster, session, [ground.workspaces[place] for place in places], datasets
+        cluster, session, [ground.workspaces[place] for place in places], datasets, chosen
     )
     one_of_each = {(job.training_id, job.units): job.id for job in jobs}
     known = {**ground.durations, **(durations or {})}
@@ -234,7 +235,9 @@ def build_job_to_place(
         job.units,
         job.priority,
         job.position,
-        paused.get(job.id) or obstacles.reason_for(job.workspace_id, job.dataset_id) or limited.get(job.id),
+        paused.get(job.id)
+        or obstacles.reason_for(job.workspace_id, job.dataset_id, job.environment_id)
+        or limited.get(job.id),
         expected.seconds,
         limit + job.grace_seconds if limit else None,
         job.submitted_at,

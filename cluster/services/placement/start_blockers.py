@@ -2,7 +2,7 @@
 disk, the retry backoff after interruptions, and the limit of a sweep."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -24,6 +24,7 @@ from cluster.domain.queue.reasons import (
 from cluster.domain.states import DatasetState, EnvironmentState, JobState, WorkspaceState
 from cluster.domain.workspace_terms import starts_at, workspace_state
 from cluster.services.context import Cluster
+from cluster.services.images.environment_choice import load_environments
 from cluster.services.images.environments import load_default_environment
 from cluster.services.images.gpu_support import read_no_gpu_reason
 from cluster.services.placement.queue_heads import QueuedJobRow
@@ -55,13 +56,20 @@ class StartBlockers:
     """Workspace id → the reason of its term."""
     datasets: dict[int, WaitingReason]
     environment: WaitingReason | None
+    """Of the default environment."""
     disk: WaitingReason | None = None
+    environments: Mapping[int, WaitingReason] = field(default_factory=dict)
+    """Of chosen environments, by id."""
 
-    def reason_for(self, workspace_id: int, dataset_id: int | None) -> WaitingReason | None:
+    def reason_for(
+        self, workspace_id: int, dataset_id: int | None, environment_id: int | None = None
+    ) -> WaitingReason | None:
         found = self.terms.get(workspace_id)
         if found is None and dataset_id is not None:
             found = self.datasets.get(dataset_id)
-        return found or self.environment or self.disk
+        if environment_id is None:
+            return found or self.environment or self.disk
+        return found or self.environments.get(environment_id) or self.disk
 
 
 def read_start_blockers(
@@ -69,16 +77,27 @@ def read_start_blockers(
     session: Session,
     workspaces: Iterable[Workspace | Row[*tuple[Any, ...]]],
     dataset_ids: Collection[int],
+    environment_ids: Collection[int] = (),
 ) -> StartBlockers:
     """Reads the blockers. Each workspace needs at least the columns of the term and the name."""
     terms = {place.id: term_reason(cluster, place) for place in workspaces}
-    environment = load_default_environment(session)
+    chosen = {
+        key: environment_blocker(cluster, session, row)
+        for key, row in load_environments(session, environment_ids).items()
+    }
     return StartBlockers(
         {place: reason for place, reason in terms.items() if reason},
         read_dataset_reasons(session, dataset_ids),
-        environment_reason(session, environment) or read_no_gpu_reason(cluster, session, environment),
+        environment_blocker(cluster, session, load_default_environment(session)),
         disk_reason(session),
+        {key: reason for key, reason in chosen.items() if reason},
     )
+
+
+def environment_blocker(
+    cluster: Cluster, session: Session, environment: Environment | None
+) -> WaitingReason | None:
+    return environment_reason(session, environment) or read_no_gpu_reason(cluster, session, environment)
 
 
 def disk_reason(session: Session) -> WaitingReason | None:
@@ -117,7 +136,7 @@ def dataset_reason(session: Session, dataset: Dataset | None) -> WaitingReason |
 
 
 def environment_reason(session: Session, environment: Environment | None) -> WaitingReason | None:
-    """Every job of the process executor runs in the default environment."""
+    """Jobs that choose none run in the default environment."""
     if environment is None:
         return EnvironmentNotReady("default")
     if environment.state is EnvironmentState.READY:

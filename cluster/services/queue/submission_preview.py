@@ -123,7 +123,13 @@ def new_job_rows(
             checked.units,
             checked.priority,
             first_position(job_id, checked.priority),
-            job_shape(checked.units, checked.time_limit_seconds, checked.dataset_id, sweep_id),
+            job_shape(
+                checked.units,
+                checked.time_limit_seconds,
+                checked.dataset_id,
+                sweep_id,
+                asked.environment_id,
+            ),
             checked.dataset_id,
             sweep_id,
             0,
@@ -132,6 +138,7 @@ def new_job_rows(
             cluster.clock(),
             asked.training.id,
             None,
+            asked.environment_id,
         )
         for job_id in range(first, first + shown)
     ]

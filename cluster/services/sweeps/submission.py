@@ -71,7 +71,7 @@ def submit_sweep(
         )
         session.add(sweep)
         session.flush()
-        shared = submission.job_columns(training, asked.request, actor, now) | {"sweep_id": sweep.id}
+        shared = submission.job_columns(asked, actor, now) | {"sweep_id": sweep.id}
         insert_jobs(session, shared, checked.own_columns)
         add_job_events_by_query(
             session, select(Job.id).where(Job.sweep_id == sweep.id), now, JobState.WAITING, "job.submitted"

@@ -44,7 +44,8 @@ def insert_jobs(session: Session, shared: Mapping[str, Any], own: Sequence[Mappi
         {"id": job_id, "position": first_position(job_id, shared["priority"]), **row}
         for job_id, row in zip(ids, own, strict=True)
     ]
-    shape = job_shape(shared["units"], shared["time_limit_seconds"], shared["dataset_id"], shared["sweep_id"])
+    alike = ("units", "time_limit_seconds", "dataset_id", "sweep_id", "environment_id")
+    shape = job_shape(*(shared.get(name) for name in alike))  # type: ignore[arg-type]
     same = {**shared, "shape": shape}
     for name in (*OWN_COLUMNS, *OWN_JSON_COLUMNS):
         same.pop(name, None)

@@ -5,6 +5,7 @@ from sqlalchemy import ColumnElement, exists, or_, select, true
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import Visibility
 from cluster.store.datasets import Dataset
+from cluster.store.environments import Environment, EnvironmentWorkspace
 from cluster.store.jobs import Job
 from cluster.store.trainings import Training, TrainingMember
 from cluster.store.workspaces import Workspace, WorkspaceMember
@@ -50,3 +51,13 @@ def can_see_job(viewer: Actor, is_found_otherwise: bool = False) -> ColumnElemen
         return true()
     training_id = Job.training_id + 0 if is_found_otherwise else Job.training_id
     return training_id.in_(select(Training.id).where(can_see_training(viewer)))
+
+
+def can_see_environment(viewer: Actor) -> ColumnElement[bool]:
+    """Everybody sees global ones, and those of their workspaces."""
+    if viewer.is_administrator:
+        return true()
+    named = select(EnvironmentWorkspace.environment_id).where(
+        EnvironmentWorkspace.workspace_id.in_(member_workspace_ids(viewer))
+    )
+    return or_(Environment.is_global, Environment.id.in_(named))

@@ -51,7 +51,7 @@ SENTENCES = {
         "its argument."
     ),
     "job.torch_missing": (
-        "The training environment has no torch, so that torchrun starts only if the code brings it along."
+        "The environment {environment} has no torch, so that torchrun starts only if the code brings it along."
     ),
     "job.command_of_built_in": "A built-in training has no command; set its variables instead.",
     "job.too_many_arguments": (

@@ -46,6 +46,14 @@ def group_hits(results: SearchResults, is_administrator: bool) -> list[HitGroup]
             "workspace_id",
             "workspaces.index",
         ),
+        (
+            "box",
+            _("Environments"),
+            results.environments,
+            "environments.page",
+            "environment_id",
+            "environments.index",
+        ),
         ("server-2", _("Nodes"), results.nodes, "nodes.page", "node_id", "nodes.index"),
         ("users", _("Users"), results.people, *person, "users.index" if is_administrator else ""),
     )

@@ -30,6 +30,7 @@ def job_command(
     dataset: Dataset | None,
     verb: str = "job submit",
     more: Sequence[list[str]] = (),
+    environment: str = "",
 ) -> str:
     """`groundcrew job submit …`, one option a line."""
     options = [["--training", f"{training.workspace.name}/{training.name}"], ["--units", str(request.units)]]
@@ -39,6 +40,8 @@ def job_command(
         options.append(["--dataset", dataset.name])
     options += [["--var", f"{name}={value}"] for name, value in changed_variables(training, request).items()]
     options += more
+    if environment:
+        options.append(["--environment", environment])
     if request.command:
         options.append(["--launcher", request.launcher.value])
     if request.code_version not in (None, training.code_version):
@@ -58,13 +61,15 @@ def job_command(
     return " \\\n  ".join([f"groundcrew {verb}", *(shlex.join(option) for option in options)])
 
 
-def sweep_command(training: Training, request: SweepRequest, dataset: Dataset | None) -> str:
+def sweep_command(
+    training: Training, request: SweepRequest, dataset: Dataset | None, environment: str = ""
+) -> str:
     """`groundcrew sweep submit …`; a value with a comma in it stands in quotation marks."""
     more = [["--var", f"{name}={join_values(values)}"] for name, values in request.values.items()]
     more += [["--row-by-row"]] if request.kind is SweepKind.LIST else []
     more += [["--at-once", str(request.most_at_once)]] if request.most_at_once else []
     more += [["--stop-on-trouble"]] if request.stop_on_trouble else []
-    return job_command(training, request.job, dataset, "sweep submit", more)
+    return job_command(training, request.job, dataset, "sweep submit", more, environment)
 
 
 def join_values(values: str | Sequence[str]) -> str:
@@ -100,6 +105,7 @@ def request_body(training: Training, request: JobRequest) -> dict[str, Any]:
         "command": list(request.command),
         "variables": changed_variables(training, request),
         "dataset_id": request.dataset_id,
+        "environment_id": request.environment_id,
         "priority": request.priority,
         "time_limit_seconds": request.time_limit_seconds,
         "grace_seconds": request.grace_seconds

@@ -4,12 +4,19 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from cluster.domain.environments.choices import DEFAULT_NAME
 from cluster.domain.errors import Refused
 from cluster.domain.jobs.launch import custom_program
-from cluster.domain.jobs.submission import JobRequest, SubmissionPreview, SubmissionWarning
+from cluster.domain.jobs.submission import (
+    DEFAULT_ENVIRONMENT_ID,
+    JobRequest,
+    SubmissionPreview,
+    SubmissionWarning,
+)
 from cluster.domain.refusals import Refusals
 from cluster.domain.sweeps.plan import SweepRequest
 from cluster.services import datasets
+from cluster.services.images.environment_choice import read_chosen
 from cluster.services.jobs import submission
 from cluster.services.queue import submission_preview
 from cluster.services.queue.submission_preview import SweepPreview, preview_sweep
@@ -40,7 +47,10 @@ def estimate_values(training: Training) -> dict[str, Any]:
         "jobs": 1,
         "command_line": command_line(submission_request.command),
         "as_command": job_commands.job_command(
-            training, submission_request, visible_dataset(submission_request)
+            training,
+            submission_request,
+            visible_dataset(submission_request),
+            environment=named_environment(training, submission_request),
         ),
         "as_curl": job_commands.job_curl(cluster.settings.public_url, training, submission_request),
     } | first_job_estimate(job_preview, job_preview.warnings)
@@ -76,9 +86,23 @@ def sweep_estimate_values(
         "sweep": sweep_preview,
         "jobs": sweep_preview.plan.size,
         "command_line": command_line(sweep_preview.command),
-        "as_command": job_commands.sweep_command(training, sweep_request, visible_dataset(sweep_request.job)),
+        "as_command": job_commands.sweep_command(
+            training,
+            sweep_request,
+            visible_dataset(sweep_request.job),
+            named_environment(training, sweep_request.job),
+        ),
         "as_curl": job_commands.sweep_curl(current_cluster().settings.public_url, training, sweep_request),
     } | first_job_estimate(sweep_preview.first, sweep_preview.warnings)
+
+
+def named_environment(training: Training, request: JobRequest) -> str:
+    """The name by which a command chooses it; empty where the training's own is meant."""
+    wanted, own = request.environment_id, training.environment_id or DEFAULT_ENVIRONMENT_ID
+    if wanted is None or wanted == own:
+        return ""
+    chosen = read_chosen(current_cluster(), wanted)
+    return chosen.name if chosen else DEFAULT_NAME
 
 
 def command_line(command: Sequence[str]) -> str:

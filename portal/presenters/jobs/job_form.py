@@ -10,7 +10,7 @@ from flask import request
 from cluster.domain.built_in_models import BUILT_IN_MODELS, BuiltInModel
 from cluster.domain.errors import Refused
 from cluster.domain.jobs.memory import format_exact_size, parse_size
-from cluster.domain.jobs.submission import JobRequest, split_command
+from cluster.domain.jobs.submission import DEFAULT_ENVIRONMENT_ID, JobRequest, split_command
 from cluster.domain.refusals import Refusals
 from cluster.domain.states import Launcher, TrainingKind
 from cluster.domain.sweeps.plan import PARAMETER, SweepKind, SweepRequest, split_values
@@ -22,7 +22,7 @@ VARIABLE_PREFIX = "variables."
 LAUNCHERS = tuple(launcher.value for launcher in Launcher)
 SWEEP_FIELDS = ("kind", "most_at_once", "stop_on_trouble")
 WHEN_FIELDS = ("priority", "time_limit", "grace", "retries", "memory")
-PLAIN_FIELDS = ("check", "name", "dataset", "units", *WHEN_FIELDS, *SWEEP_FIELDS)
+PLAIN_FIELDS = ("check", "name", "dataset", "environment", "units", *WHEN_FIELDS, *SWEEP_FIELDS)
 OWN_CODE_FIELDS = (
     *PLAIN_FIELDS,
     "code_version",
@@ -79,6 +79,7 @@ def read_job_fields(training: Training, refusals: Refusals) -> JobRequest | Swee
         retries=retries or 0,
         memory_bytes=read(size_field, "memory"),
         code_version=read(forms.id_field, "code_version") if is_own_code else None,
+        environment_id=read(forms.id_field, "environment"),
     )
     if not swept:
         return job
@@ -190,6 +191,7 @@ def default_values(training: Training) -> dict[str, Any]:
         "name": training.name,
         "units": 1,
         "launcher": Launcher.HOROVOD.value,
+        "environment": training.environment_id or DEFAULT_ENVIRONMENT_ID,
         "priority": DEFAULT_REQUEST.priority,
         "grace": format_duration_field(DEFAULT_REQUEST.grace_seconds),
         "retries": DEFAULT_REQUEST.retries,
@@ -206,6 +208,7 @@ def values_from_job(job: Job) -> dict[str, Any]:
         "dataset": job.dataset_id or "",
         "units": job.units,
         "launcher": job.launcher.value,
+        "environment": job.environment_id or DEFAULT_ENVIRONMENT_ID,
         "code_version": job.code_version or "",
         "script": job.command[0] if job.command else "",
         "arguments": shlex.join(job.command[1:]),

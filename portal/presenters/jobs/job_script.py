@@ -1,6 +1,6 @@
 """The choices of the form for own code: its versions, the files of one of them, and the launchers."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,8 +8,10 @@ from cluster.domain.jobs.scripts import default_script, list_scripts
 from cluster.domain.states import CodeState, Launcher
 from cluster.services import code_versions, trainings
 from cluster.services.context import Cluster
-from cluster.services.images.libraries import read_torch_is_missing
+from cluster.services.images.libraries import TORCH, list_libraries, read_torch_is_missing
+from cluster.store.environments import Environment
 from cluster.store.trainings import Training
+from portal.presenters.environments.environment_choice import EnvironmentOptions, environment_options
 from portal.presenters.jobs.job_form import LAUNCHERS
 from portal.web.request_context import current_cluster
 
@@ -52,7 +54,18 @@ def choose_script(
     return ScriptChoice(version, versions, scripts, script, other)
 
 
-def offered_launchers(cluster: Cluster, chosen: str) -> list[str]:
-    """torchrun only if there is a torch for it, or if it is chosen already."""
-    is_missing = chosen != Launcher.TORCHRUN.value and read_torch_is_missing(cluster)
+def offered_environments(
+    cluster: Cluster, training: Training, values: Mapping[str, Any]
+) -> EnvironmentOptions:
+    return environment_options(cluster, training.workspace_id, values.get("environment"))
+
+
+def offered_launchers(cluster: Cluster, chosen: str, environments: Collection[Environment] = ()) -> list[str]:
+    """torchrun only if there is a torch for it in the default environment or one of `environments`, or if it is chosen
+    already."""
+    is_missing = (
+        chosen != Launcher.TORCHRUN.value
+        and read_torch_is_missing(cluster)
+        and not any(TORCH in list_libraries(environment) for environment in environments)
+    )
     return [name for name in LAUNCHERS if not is_missing or name != Launcher.TORCHRUN.value]

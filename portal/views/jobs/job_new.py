@@ -108,8 +108,10 @@ def render_job_form(
     training: Training, values: Mapping[str, Any], errors: Mapping[str, str], estimate: Mapping[str, Any]
 ) -> str:
     cluster = current_cluster()
+    chosen = job_script.offered_environments(cluster, training, values)
     return render_template(
         "jobs/new.html",
+        environments=chosen.options,
         training=training,
         model=job_form.model_of(training),
         choice=None if training.model else job_script.choose_script(training, values),
@@ -119,7 +121,7 @@ def render_job_form(
         in_use=workspace_queries.read_units_in_use_of(cluster, [training.workspace_id]).get(
             training.workspace_id, 0
         ),
-        launchers=job_script.offered_launchers(cluster, str(values.get("launcher", ""))),
+        launchers=job_script.offered_launchers(cluster, str(values.get("launcher", "")), chosen.environments),
         most_jobs=MAX_SWEEP_JOBS,
         values=values,
         ticked=forms.values_by_field(values),

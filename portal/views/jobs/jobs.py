@@ -10,6 +10,7 @@ from cluster.domain.jobs.annotations import LONGEST_TAG
 from cluster.domain.jobs.results import LONGEST_METRIC
 from cluster.domain.states import LIVE_JOB_STATES, JobState
 from cluster.services import trainings
+from cluster.services.images.environment_list import read_ran_in
 from cluster.services.jobs import chosen_jobs, continuations, file_deletions, saved_views, stop_requests
 from cluster.services.jobs import queries as job_queries
 from cluster.services.jobs.runs_table import JobFilter, JobOrder, list_runs
@@ -98,6 +99,7 @@ def page(job_id: int) -> Response:
         may_stop=stop_requests.can_stop_job(actor, job) and job.state in LIVE_JOB_STATES,
         may_delete_files=file_deletions.can_delete_files_now(actor, job),
         may_continue=can_continue(job),
+        read_ran_in=lambda: read_ran_in(cluster, [job]).get(job.id),
         read_code=partial(read_code_of_job, cluster, actor, job),
         read_tags=partial(chosen_jobs.read_job_tags, cluster, job_id),
         current_url_with=query_params.current_url_with,

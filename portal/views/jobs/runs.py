@@ -7,6 +7,7 @@ from werkzeug.wrappers import Response
 
 from cluster.domain.errors import Refused
 from cluster.domain.jobs.annotations import parse_tags
+from cluster.services.images.environment_list import read_ran_in
 from cluster.services.jobs import chosen_jobs, file_deletions, reruns, saved_views, tags_and_notes
 from portal.i18n.translate import _, ngettext
 from portal.job_files.metric_curves import AXES, sweep_curves
@@ -43,7 +44,12 @@ def read_comparison() -> JobComparison:
 @blueprint.get("/jobs/compare")
 def compare() -> str:
     view = read_comparison()
-    return render_template("runs/compare.html", view=view, ids=[job.id for job in view.jobs])
+    return render_template(
+        "runs/compare.html",
+        view=view,
+        ids=[job.id for job in view.jobs],
+        environments=read_ran_in(current_cluster(), view.jobs),
+    )
 
 
 @blueprint.get("/jobs/compare/metrics")

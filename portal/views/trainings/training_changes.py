@@ -4,12 +4,14 @@ from flask import Blueprint, flash, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
 from cluster.domain.errors import Refused
+from cluster.domain.jobs.submission import DEFAULT_ENVIRONMENT_ID
 from cluster.domain.people.permissions import require_permission
 from cluster.domain.states import Visibility
 from cluster.services import training_changes, trainings
 from cluster.services.people.access import training_relation
 from cluster.services.training_changes import TrainingChanges
 from portal.i18n.translate import _
+from portal.presenters.environments.environment_choice import environment_options
 from portal.views.trainings.trainings import HIGHER, LOWER, OBJECTIVE_FIELDS, VISIBILITIES, objective_field
 from portal.web import forms
 from portal.web.request_context import current_actor, current_cluster
@@ -35,11 +37,14 @@ def render_edit(training_id: int, errors: dict[str, str]) -> str:
         "owner": "",
         "objective_metric": training.objective_metric or "",
         "objective_order": LOWER if training.objective_is_lower_better else HIGHER,
+        "environment": str(training.environment_id or DEFAULT_ENVIRONMENT_ID),
     }
+    values = saved | request.form.to_dict()
     return render_template(
         "training_changes/edit.html",
         training=training,
-        values=saved | request.form.to_dict(),
+        values=values,
+        environments=environment_options(cluster, training.workspace_id, values["environment"]).options,
         errors=errors,
     )
 
@@ -47,13 +52,16 @@ def render_edit(training_id: int, errors: dict[str, str]) -> str:
 @blueprint.post("/trainings/<int:training_id>/edit")
 def save(training_id: int) -> Response:
     try:
-        forms.require_known_fields("name", "description", "visibility", "members", *OBJECTIVE_FIELDS)
+        forms.require_known_fields(
+            "name", "description", "visibility", "members", "environment", *OBJECTIVE_FIELDS
+        )
         changes = TrainingChanges(
             forms.text_field("name"),
             forms.text_field("description"),
             Visibility(forms.choice_field("visibility", VISIBILITIES)),
             forms.names_field("members"),
             objective_field(),
+            forms.id_field("environment"),
         )
         training_changes.edit_training(current_cluster(), current_actor(), training_id, changes)
     except Refused as refusal:

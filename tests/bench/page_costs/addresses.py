@@ -85,7 +85,7 @@ def common_pages(size: InstallationSize, role: str) -> Iterator[tuple[str, str]]
     yield "/operations?before", f"/operations?before={max(2, size.operations // 2)}"
     yield "/accounting", "/accounting?month=2026-11"
     yield "/accounting?workspace", "/accounting?month=2026-11&workspace=1"
-    yield "/images", "/images"
+    yield "/environments", "/environments"
     yield "/profile", "/profile"
     yield "/search?q", "/search?q=run"
     yield "/search?q=none", "/search?q=zzz"

@@ -39,6 +39,7 @@ from tests.builders import (
     actor_of,
     add,
     an_administrator,
+    an_environment,
     holding,
 )
 
@@ -93,6 +94,7 @@ def build(cluster: Cluster, file: Path) -> House:
     with cluster.store.write() as rows:
         rows.get_one(Dataset, dataset.id).created_by = owner.id
     ids = {"workspace_id": workspace.id, "dataset_id": dataset.id, "user_id": people["stranger"].id}
+    ids["environment_id"] = an_environment(cluster, "torch-2.7", [workspace]).id
     ids |= make_trainings(cluster, workspace, owner)
     ids |= make_operations(cluster, workspace, people)
     made, _ = api_tokens.create_api_token(cluster, actor_of(owner), "laptop", ["read"], 30)

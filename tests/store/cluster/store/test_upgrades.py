@@ -87,6 +87,8 @@ BEGIN_EMPTY = {
         for name in ("base", "files", "bytes", "manifest", "operation_id", "error_code", "error_data")
     ),
     *("code_versions.commit_id", "code_versions.commit_author", "code_versions.commit_subject"),
+    *(f"environments.{name}" for name in ("size_bytes", "requirements", "pins", "created_by", "deleted_at")),
+    *(f"{table}.environment_id" for table in ("trainings", "jobs", "attempts")),
     *("trainings.objective_metric", "trainings.objective_is_lower_better"),
     *("workspaces.storage_limit_bytes", "workspaces.storage_used_bytes", "workspaces.storage_measured_at"),
     "nodes.forgotten_at",

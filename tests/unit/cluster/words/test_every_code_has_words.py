@@ -28,8 +28,14 @@ FOLDER = Path(words.__file__).parent
 NAMES = {"Horovod", "torchrun", "GPU", "“{character}” ({codepoint})"}
 """What is the same in both languages: names of things."""
 
-NOT_SHOWN = {"environment.build"}
-"""Dotted words that look like codes and are none."""
+NOT_SHOWN = {
+    *states.OperationKind,
+    *ALLOWED_RELATIONS,
+    *(f"environment.{what}" for what in ("added", "changed", "rebuilt", "build_cancelled", "deleted")),
+}
+"""Dotted words that look like codes and are none: kinds of operations, permissions, and audit actions, which have words
+of their own.
+"""
 
 GROUPS: dict[str, type[StrEnum]] = {
     "state.job": states.JobState,

@@ -1,0 +1,1 @@
+"""Environments in which jobs run: who may choose one, what it must have, and requirements files."""

@@ -1,0 +1,1 @@
+"""Environments and default images over REST."""

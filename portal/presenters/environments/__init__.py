@@ -1,0 +1,1 @@
+"""The values of pages that show environments and of forms that choose one."""

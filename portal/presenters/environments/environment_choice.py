@@ -1,0 +1,72 @@
+"""The field by which a form chooses an environment: every one with what is in it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cluster.domain.environments.choices import DEFAULT_NAME
+from cluster.domain.jobs.gpu_support import GpuSupport
+from cluster.domain.jobs.submission import DEFAULT_ENVIRONMENT_ID
+from cluster.domain.states import EnvironmentState
+from cluster.services.context import Cluster
+from cluster.services.images.environment_choice import list_choices, read_chosen
+from cluster.services.images.environments import read_default_environment
+from cluster.services.images.gpu_support import support_of
+from cluster.store.environments import Environment
+from portal.i18n.messages import localized_word
+from portal.i18n.translate import _
+
+NAMED_PURPOSES = ("purpose.framework", "purpose.several_ranks")
+"""The libraries by which people tell environments apart."""
+MAX_NAMED = 4
+
+
+@dataclass(frozen=True)
+class EnvironmentOptions:
+    """(value, text) of each option, and the rows besides the default one."""
+
+    options: Sequence[tuple[str, str]]
+    environments: Sequence[Environment]
+
+
+def environment_options(cluster: Cluster, workspace_id: int, chosen: object) -> EnvironmentOptions:
+    """`chosen` stands among them even if it was deleted, so that it is refused by its name and not replaced in
+    silence."""
+    rows = list_choices(cluster, workspace_id)
+    options = [(str(DEFAULT_ENVIRONMENT_ID), default_option(cluster))]
+    options += [
+        (str(row.id), f"{row.name} · {summary}" if (summary := summarise(row)) else row.name) for row in rows
+    ]
+    key = str(chosen or "")
+    if key.isascii() and key.isdigit() and len(key) < 10 and key not in dict(options):
+        gone = read_chosen(cluster, int(key))
+        options.append((key, _("%(name)s (cannot be chosen any more)", name=gone.name if gone else key)))
+    return EnvironmentOptions(options, rows)
+
+
+def default_option(cluster: Cluster) -> str:
+    if cluster.settings.executor.capabilities.has_environment_in_image:
+        return _("the site's default image")
+    row = read_default_environment(cluster)
+    summary = summarise(row) if row else ""
+    return f"{DEFAULT_NAME} · {summary}" if summary else DEFAULT_NAME
+
+
+def summarise(environment: Environment) -> str:
+    """Python 3.11, torch 2.7.1, computes on GPUs."""
+    if environment.state is not EnvironmentState.READY:
+        return localized_word("state.environment", environment.state.value)
+    versions = {str(library): str(version) for library, version, *_ in environment.contents}
+    parts = [f"Python {short(versions['python'])}"] if "python" in versions else []
+    parts += [
+        f"{library} {version}"
+        for library, version, purpose in environment.contents
+        if purpose in NAMED_PURPOSES
+    ][:MAX_NAMED]
+    support = support_of(environment)
+    if support is not GpuSupport.UNKNOWN:
+        parts.append(localized_word("gpu_support", support.value))
+    return ", ".join(parts)
+
+
+def short(version: str) -> str:
+    return ".".join(version.split(".")[:2])

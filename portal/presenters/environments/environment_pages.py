@@ -1,0 +1,100 @@
+"""The values of the list of environments and of the page of one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cluster.domain.environments.choices import OLDEST_PYTHON, is_too_old
+from cluster.domain.people.actor import Actor
+from cluster.domain.states import EnvironmentSource, EnvironmentState
+from cluster.services.context import Cluster
+from cluster.services.images.environment_scope import can_change
+from cluster.services.images.gpu_support import support_of
+from cluster.services.workspaces import queries
+from cluster.store.environments import Environment
+from cluster.store.workspaces import Workspace
+from portal.presenters.environments.environment_choice import summarise
+from portal.presenters.operation_steps import operation_steps
+
+
+@dataclass(frozen=True)
+class EnvironmentRow:
+    """A line of the list."""
+
+    id: int
+    name: str
+    digest: str
+    state: str
+    source: str
+    summary: str
+    python: str
+    is_too_old: bool
+    gpu_support: str
+    size_bytes: int | None
+    scope: tuple[str, ...]
+    """The names of its workspaces; empty: global."""
+
+
+def environment_row(row: Environment) -> EnvironmentRow:
+    return EnvironmentRow(
+        row.id,
+        row.name,
+        short_digest(row.digest),
+        row.state.value,
+        row.source,
+        summarise(row) if row.state is EnvironmentState.READY else "",
+        row.python,
+        is_too_old(row.python),
+        support_of(row).value,
+        row.size_bytes,
+        tuple(workspace.name for workspace in row.workspaces),
+    )
+
+
+def short_digest(digest: str) -> str:
+    return digest.removeprefix("sha256:")[:12]
+
+
+@dataclass(frozen=True)
+class EnvironmentPage:
+    """What the page of one environment shows beside its row."""
+
+    digest: str
+    gpu_support: str
+    is_too_old: bool
+    least_python: str
+    is_own: bool
+    """Whether somebody has added it, so that it can be changed and deleted."""
+    may_change: bool
+    is_being_built: bool
+    steps: Sequence[object]
+
+
+def environment_page(cluster: Cluster, actor: Actor, row: Environment) -> EnvironmentPage:
+    is_own = row.source not in (EnvironmentSource.DEFAULT, EnvironmentSource.IMAGE)
+    return EnvironmentPage(
+        short_digest(row.digest),
+        support_of(row).value,
+        is_too_old(row.python),
+        ".".join(map(str, OLDEST_PYTHON)),
+        is_own,
+        is_own and row.deleted_at is None and can_change(actor, row),
+        row.state is EnvironmentState.BUILDING,
+        operation_steps(row.operation) if row.operation else [],
+    )
+
+
+def offered_workspaces(cluster: Cluster, actor: Actor) -> list[Workspace]:
+    """Those for which this person may add environments."""
+    found = queries.list_workspaces(cluster, actor)
+    return [one for one in found if actor.is_administrator or one.manager_id == actor.user_id]
+
+
+def can_add(cluster: Cluster, actor: Actor) -> bool:
+    if cluster.settings.executor.capabilities.has_environment_in_image:
+        return False
+    return actor.is_administrator or bool(offered_workspaces(cluster, actor))
+
+
+def can_build_sources(cluster: Cluster) -> bool:
+    """Where the services have a user of their own, build scripts would have its rights."""
+    return not cluster.settings.service_user

@@ -1,0 +1,82 @@
+"""An environment that a manager asked for is built as an operation; a wrong file says its line on the page."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from cluster import words
+from cluster.domain.states import EnvironmentState, OperationState
+from cluster.services.context import Cluster
+from cluster.services.images import environment_list, environment_requests
+from cluster.services.images.environment_requests import EnvironmentRequest
+from cluster.store.environments import Environment
+from cluster.store.operations import Operation
+from cluster.store.users import User
+from cluster.store.workspaces import Workspace
+from tests.builders import a_user, a_workspace, actor_of
+from tests.integration.worker.environments.from_requirements.package_folder import add_wheel
+from worker.tasks.run import run_claimed
+
+
+@dataclass
+class Lab:
+    cluster: Cluster
+    manager: User
+    workspace: Workspace
+
+    def build(self, requirements: str) -> tuple[Environment, Operation]:
+        request = EnvironmentRequest("two", requirements, workspace_ids=[self.workspace.id])
+        made = environment_requests.add_environment(self.cluster, actor_of(self.manager), request)
+        return self.run(made.id)
+
+    def run(self, key: int) -> tuple[Environment, Operation]:
+        operation_id = environment_list.read_environment(
+            self.cluster, actor_of(self.manager), key
+        ).operation_id
+        assert operation_id is not None
+        run_claimed(self.cluster, operation_id)
+        shown = environment_list.read_environment(self.cluster, actor_of(self.manager), key)
+        assert shown.operation is not None
+        return shown, shown.operation
+
+
+@pytest.fixture
+def lab(light_cluster: Cluster, tmp_path: Path) -> Lab:
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    tmp_path.chmod(0o755)
+    add_wheel(packages, "upper", "2.0", needs="lower")
+    add_wheel(packages, "lower", "1.5")
+    settings = replace(light_cluster.settings, package_index="none", package_folder=packages)
+    cluster = replace(light_cluster, settings=settings)
+    manager = a_user(cluster)
+    return Lab(cluster, manager, a_workspace(cluster, manager))
+
+
+def test_it_is_ready_with_what_is_in_it_and_is_deleted_with_its_files(lab: Lab) -> None:
+    shown, operation = lab.build("upper\n")
+    assert (operation.state, operation.progress) == (OperationState.FINISHED, 1.0), operation.error_data
+    assert [step["code"] for step in operation.steps] == ["resolve", "install", "verify", "contents"]
+    assert shown.state is EnvironmentState.READY and len(shown.digest) == 64
+    assert [line[:2] for line in shown.contents[1:]] == [["lower", "1.5"], ["upper", "2.0"]]
+    assert shown.size_bytes and shown.python.count(".") == 2 and "upper==2.0" in (shown.pins or "")
+    log = lab.cluster.settings.state_dir / "log" / f"operation-{operation.id}.log"
+    assert "uv pip compile" in log.read_text() and "confined_command" not in log.read_text()
+    digest = shown.digest
+    environment_requests.rebuild_environment(lab.cluster, actor_of(lab.manager), shown.id)
+    shown, _ = lab.run(shown.id)
+    assert (shown.state, shown.digest) == (EnvironmentState.READY, digest)
+    environment_requests.delete_environment(lab.cluster, actor_of(lab.manager), shown.id)
+    with lab.cluster.store.read() as session:
+        run_claimed(lab.cluster, max(session.query(Operation.id).all())[0])
+    assert not Path(shown.path).exists()
+
+
+def test_a_file_that_cannot_be_resolved_says_which_line(lab: Lab) -> None:
+    shown, operation = lab.build("lower\nno-such-thing>=1\n")
+    assert shown.state is EnvironmentState.FAILED
+    assert operation.error_code == "environment.package_missing" and operation.error_data is not None
+    said = words.sentence(operation.error_code, operation.error_data)
+    assert said == "The index has no package no-such-thing (line 2). Check how it is spelled."
+    assert "2번째 줄" in words.sentence(operation.error_code, operation.error_data, "ko")

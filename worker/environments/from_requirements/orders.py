@@ -1,0 +1,42 @@
+"""What is to be built from requirements, what the installation allows it, and what came out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from worker.environments.command_runner import ignore_tick
+from worker.environments.from_requirements.confinement import BuilderIds, BuildLimits
+from worker.environments.from_requirements.installed_files import InstalledFiles
+from worker.environments.from_requirements.package_source import PackageSource
+
+
+@dataclass(frozen=True)
+class EnvironmentOrder:
+    """What is to be built, and where. `pins` are those of an earlier build, from which the same is installed again."""
+
+    target: Path
+    requirements: str
+    python: str = ""
+    pins: str = ""
+    builds_sources: bool = False
+
+
+@dataclass(frozen=True)
+class BuildRules:
+    """What the installation allows a build."""
+
+    source: PackageSource
+    ids: BuilderIds | None
+    hidden: Sequence[Path] = ()
+    limits: BuildLimits = BuildLimits()
+    check_room: Callable[[], None] = ignore_tick
+
+
+@dataclass(frozen=True)
+class BuiltEnvironment:
+    """What came out: the digest and Python's whole version, and the pins from which it can be installed again."""
+
+    digest: str
+    pins: str
+    python: str
+    files: InstalledFiles
