@@ -4,7 +4,8 @@ import csv
 import io
 from collections.abc import Sequence
 
-FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""Spreadsheets of East Asia take the full-width signs as formulas too."""
 
 CsvCell = str | int | float | None
 

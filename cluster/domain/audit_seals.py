@@ -65,7 +65,7 @@ class EntryDigester:
 
 
 def canonical_json(value: Any) -> bytes:
-    return CANONICAL.encode(value).encode()
+    return CANONICAL.encode(value).encode(errors="surrogatepass")
 
 
 def seal_mac(key: bytes, previous: str, digests: Sequence[EntryDigest]) -> str:

@@ -54,6 +54,18 @@ FEATURES = (
 
 
 PROBLEM = "application/problem+json"
+RETRY_AFTER = {
+    "Retry-After": {
+        "description": "Seconds until another try",
+        "required": True,
+        "schema": {"type": "integer"},
+    }
+}
+HEADERS_OF_PROBLEMS = {
+    401: {"WWW-Authenticate": {"description": "Bearer", "required": True, "schema": {"type": "string"}}},
+    429: RETRY_AFTER,
+    503: RETRY_AFTER,
+}
 
 
 class FieldProblemSchema(Schema):
@@ -79,16 +91,23 @@ class ProblemSchema(Schema):
 class PortalApi(Api):  # type: ignore[misc]
     """Leaves errors to the portal's one handler, which answers /api with problem+json."""
 
+    DEFAULT_ERROR_RESPONSE_NAME = None
+    """Each operation names the statuses with which it refuses (`blueprint.refused_statuses`)."""
+
     def _register_error_handlers(self) -> None:
         pass
 
     def _register_responses(self) -> None:
         """Answers that operations refer to by these names, where something is refused."""
-        descriptions = {status.name: status.phrase for status in HTTPStatus if status >= 400}
-        descriptions[self.DEFAULT_ERROR_RESPONSE_NAME] = "A problem"
-        for name, description in descriptions.items():
-            problem = {"description": description, "content": {PROBLEM: {"schema": ProblemSchema}}}
-            self.spec.components.response(name, problem, lazy=True)
+        for status in HTTPStatus:
+            if status >= 400:
+                problem: dict[str, Any] = {
+                    "description": status.phrase,
+                    "content": {PROBLEM: {"schema": ProblemSchema}},
+                }
+                if status in HEADERS_OF_PROBLEMS:
+                    problem["headers"] = HEADERS_OF_PROBLEMS[status]
+                self.spec.components.response(status.name, problem, lazy=True)
 
 
 def init_app(app: Flask) -> PortalApi:

@@ -54,6 +54,7 @@ class OneNode(MethodView):
         return describe_node(queries.read_node(cluster, actor, node_id)) | {
             "running": [describe_running_there(run) for run in affected.running],
             "too_large_elsewhere": affected.too_large,
+            "may_drain": actor.is_administrator,
         }
 
 

@@ -421,6 +421,9 @@ class OneNodeAnswer(NodeAnswer):
         fields.Integer(),
         metadata={"description": "Waiting jobs, at most a hundred, that fit on no other node"},
     )
+    may_drain = fields.Boolean(
+        required=True, metadata={"description": "Whether you may drain, open and forget it"}
+    )
 
 
 class DrainBody(RequestSchema):

@@ -106,6 +106,7 @@ KOREAN = {
     "job-{id} goes on to its end: {until}.": "job-{id} 작업은 끝까지 갑니다: {until}.",
     "They fit on no other node and go on waiting: {jobs}.": "다른 노드에 맞지 않아 계속 기다립니다: {jobs}.",
     "Drain {name}?": "{name} 노드를 비울까요?",
+    "Only administrators drain, open and forget nodes.": "노드를 비우고 열고 지우는 일은 관리자만 할 수 있습니다.",
     "Nothing was changed.": "바꾼 것이 없습니다.",
     "{name} is being drained.": "{name} 노드를 비우는 중입니다.",
     "The storage limit of {name} is saved.": "작업공간 {name}의 저장 한도를 저장했습니다.",

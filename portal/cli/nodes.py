@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from .client import EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
+from .client import EXIT_AUTH, EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
 from .messages import message
 from .output import Table, local_datetime, output_option, show_facts, show_table
 
@@ -75,6 +75,7 @@ def show(client: RestClient, name: str, output: str | None) -> None:
 def drain(client: RestClient, name: str, reason: str, yes: bool) -> None:
     """Let nothing new start on a node. Says first whom it touches."""
     row = fetch_node(client, name)
+    require_right_to_drain(row)
     for run in row["running"]:
         until = local_datetime(run["ends_at"]) if run["ends_at"] else message("when is not known")
         click.echo(message("job-{id} goes on to its end: {until}.", id=run["job_id"], until=until))
@@ -103,7 +104,14 @@ def undrain(client: RestClient, name: str) -> None:
 def forget(client: RestClient, name: str, yes: bool) -> None:
     """Forget a node that was removed. A job that runs there keeps it."""
     row = fetch_node(client, name)
+    require_right_to_drain(row)
     if not yes and not click.confirm(message("Forget {name} and its units?", name=name)):
         exit_with(message("Nothing was changed."), EXIT_USAGE)
     client.delete(f"/nodes/{row['id']}")
     click.echo(message("{name} is forgotten.", name=name))
+
+
+def require_right_to_drain(row: dict[str, Any]) -> None:
+    """Before anybody is asked a question whose answer would be refused. The server checks it again."""
+    if not row["may_drain"]:
+        exit_with(message("Only administrators drain, open and forget nodes."), EXIT_AUTH)

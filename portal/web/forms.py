@@ -8,6 +8,7 @@ fields reads them by `Refusals.check` and hands the refusals to the service, whi
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from typing import Any
+from urllib.parse import urlencode
 
 from flask import request, url_for
 from markupsafe import Markup
@@ -130,8 +131,9 @@ def sentence_with_suggestion(refusal: Refused, endpoint: str, **route: Any) -> s
     suggested = refusal.data.get("repaired")
     if not suggested:
         return localized_error(refusal)
-    typed = {name: values for name, values in request.form.lists() if name not in ALWAYS}
-    again = url_for(endpoint, **{**typed, **route, refusal.field: suggested})
+    # `url_for` would take a typed field called _scheme or endpoint for an option of its own.
+    typed = {name: values for name, values in request.form.lists() if name not in (*ALWAYS, *route)}
+    again = f"{url_for(endpoint, **route)}?{urlencode({**typed, refusal.field: suggested}, doseq=True)}"
     if len(again) > LONGEST_LINK:
         return localized_error(refusal)
     return Markup('{} <a href="{}" data-suggestion="{}" data-field="{}">{}</a>').format(

@@ -9,7 +9,7 @@ from typing import IO, Any
 from flask import Request, current_app, g, request
 from werkzeug.datastructures import FileStorage
 
-from cluster.services.storage import disk_space, folders, orphaned_files
+from cluster.services.storage import disk_space, expected_uploads, folders, orphaned_files
 from cluster.services.storage.workspace_storage import require_storage_room
 from cluster.services.workspaces import queries
 from cluster.settings import Settings
@@ -76,13 +76,18 @@ class PortalRequest(Request):
             return super()._get_file_stream(total_content_length, content_type, filename, content_length)
         values: dict[str, Any] = self.view_args or {}
         workspace = queries.read_workspace(current_cluster(), current_actor(), values["workspace_id"])
-        require_storage_room(workspace, "archive", total_content_length or 0)
+        size = total_content_length or 0
+        require_storage_room(workspace, "archive", size)
         orphaned_files.delete_orphaned_archives(current_cluster())
-        folder = folders.incoming_folder(current_cluster().settings)
         settings = current_cluster().settings
-        disk_space.require_disk_space(settings, total_content_length or 0)
-        file = IncomingFile(folder / f"{folders.UPLOAD_PREFIX}{secrets.token_hex(8)}", settings)
+        disk_space.require_disk_space(settings, size)
+        name = expected_uploads.upload_name(workspace.id, size, secrets.token_hex(8))
+        file = IncomingFile(folders.incoming_folder(settings) / name, settings)
         g.setdefault("arriving", []).append(file)
+        # Uploads that arrive at the same time are counted together, this one among them: its file is there by now.
+        require_storage_room(
+            workspace, "archive", expected_uploads.count_expected_bytes(current_cluster(), workspace.id)
+        )
         return file
 
 

@@ -14,7 +14,7 @@ def tamper(store: Store, *statements: str) -> None:
         if store.is_sqlite:
             for table in ("audit_entries", "audit_seals"):
                 for kind in ("update", "delete", "replace"):
-                    session.execute(text(f"DROP TRIGGER {table}_no_{kind}"))
+                    session.execute(text(f"DROP TRIGGER IF EXISTS {table}_no_{kind}"))
         else:
             session.execute(text("SET LOCAL session_replication_role = replica"))
         for statement in statements:

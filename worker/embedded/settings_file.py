@@ -10,6 +10,7 @@ from cluster.settings import Settings
 from cluster.settings_reader import MissingSettings
 from worker.bootstrap.paths import InstallationPaths, find_installation_paths
 from worker.bootstrap.terminal import exit_with_error
+from worker.embedded.uid_ranges import choose_id_base
 
 DEFAULT_PORT = 8470
 LOOPBACK = "127.0.0.1"
@@ -62,6 +63,9 @@ def ensure_settings_file(
         "GROUNDCREW_BACKUPS_DIR": str(default_backups_dir(places)),
         "GROUNDCREW_BACKUP_AT": "03:00",
     }
+    if not settings:
+        base = str(choose_id_base(places))
+        first |= {"GROUNDCREW_UID_BASE": base, "GROUNDCREW_GID_BASE": base}
     changed = {name: value for name, value in fixed.items() if settings.get(name) != value}
     changed.update({name: value for name, value in first.items() if name not in settings})
     if changed:

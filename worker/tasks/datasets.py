@@ -5,12 +5,14 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from cluster.domain.errors import Refused, Unavailable
 from cluster.domain.states import EnvironmentState
-from cluster.domain.storage.upload_archives import ArchiveChecker
+from cluster.domain.storage.storage_limits import WorkspaceStorage
+from cluster.domain.storage.upload_archives import ArchiveChecker, ArchiveLimits
 from cluster.failpoints import external_call
 from cluster.files import safe_files
 from cluster.services import datasets
@@ -20,6 +22,7 @@ from cluster.services.operations.lifecycle import finish_claimed_operation
 from cluster.services.storage import folders
 from cluster.services.storage.disk_space import require_disk_space
 from cluster.services.storage.registered_paths import check_registered_path
+from cluster.services.storage.workspace_storage import read_workspace_storage
 from cluster.settings import Settings
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
@@ -61,18 +64,41 @@ def unpack_upload(cluster: Cluster, dataset: Dataset, reporter: StepProgress) ->
     with staging_folder(cluster, dataset) as (staging, is_done):
         if not is_done:
             require_disk_space(settings)
+            storage = read_workspace_storage(cluster, dataset.workspace_id)
             verdict = ArchiveChecker(
                 archive.stat().st_size,
+                limits=limits_within(storage),
                 unicode_names=settings.unicode_file_names,
                 latin_names=dataset.has_latin_names,
             )
-            with external_call("archives.unpack"):
+            with external_call("archives.unpack"), naming_the_workspace(storage, verdict.limits):
                 unpack_upload_archive(
                     archive, dataset.archive, staging, verdict, checking_room(settings, reporter)
                 )
     with external_call("datasets.archive_removed"):
         archive.unlink(missing_ok=True)
     return folders.dataset_folder(settings, dataset)
+
+
+def limits_within(storage: WorkspaceStorage) -> ArchiveLimits:
+    """What the workspace may still store is a limit of its archives as well."""
+    limits = ArchiveLimits()
+    room = storage.room
+    return limits if room is None else replace(limits, total_bytes=min(limits.total_bytes, room))
+
+
+@contextmanager
+def naming_the_workspace(storage: WorkspaceStorage, limits: ArchiveLimits) -> Iterator[None]:
+    """An archive that is too large for its workspace alone is refused as such. Raises Refused."""
+    try:
+        yield
+    except Refused as refusal:
+        if refusal.code != "archive.too_large" or limits.total_bytes == ArchiveLimits().total_bytes:
+            raise
+        raise Refused(
+            "archive", "storage.unpacked_no_room",
+            workspace=storage.workspace, used=storage.used or 0, limit=storage.limit,
+        ) from refusal  # fmt: skip
 
 
 def checking_room(settings: Settings, reporter: StepProgress) -> Callable[[float], None]:

@@ -24,10 +24,17 @@ UNREACHABLE_FOR_WEBHOOKS: tuple[IpNetwork, ...] = tuple(
             "fe80::/10",
             "fec0::/10",
             "ff00::/8",
-            "fd00:ec2::254/128",  # The metadata service of a cloud.
-            # Tunnels: these addresses contain an IPv4 address, and a router would unpack it.
+            # Metadata services of clouds that are not link-local.
+            "100.100.100.200/32",
+            "168.63.129.16/32",
+            "192.0.0.0/24",
+            "fd00:ec2::254/128",
+            "fd20:ce::254/128",
+            # Tunnels and translations: these addresses contain an IPv4 address, and a router would unpack it.
             "2001::/32",
             "2002::/16",
+            "64:ff9b:1::/48",
+            "::ffff:0:0:0/96",
         ),
     )
 )

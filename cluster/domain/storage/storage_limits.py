@@ -24,6 +24,11 @@ class WorkspaceStorage:
         return self.limit is not None and (self.used or 0) >= self.limit
 
     @property
+    def room(self) -> int | None:
+        """Bytes that may still be stored; None without a limit."""
+        return None if self.limit is None else max(0, self.limit - (self.used or 0))
+
+    @property
     def used_share(self) -> float | None:
         """A share, 0 to 1 and more. None without a limit or a measurement."""
         return self.used / self.limit if self.limit and self.used is not None else None

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select
-
 from cluster.domain.audit_seals import (
     Seal,
     SealViolation,
@@ -21,8 +19,8 @@ from cluster.domain.audit_seals import (
     epoch_mac,
     seal_key_id,
 )
+from cluster.services.audit.entry_rows import BEFORE_ALL, read_entry_rows
 from cluster.services.context import Cluster
-from cluster.store.audit import AuditEntry
 
 EPOCH_ACTION = "audit.epoch"
 
@@ -51,30 +49,38 @@ def read_epochs(cluster: Cluster, key: bytes) -> list[AuditEpoch]:
 
     They are signed by this key, or by an older one if a later epoch's digest includes them.
     """
-    query = select(AuditEntry).where(AuditEntry.action == EPOCH_ACTION).order_by(AuditEntry.id.desc())
-    with cluster.store.read() as session:
-        found = session.scalars(query).all()
+    with cluster.store.read_columns() as connection:
+        entries = list(read_entry_rows(connection, BEFORE_ALL, condition=f" AND action = '{EPOCH_ACTION}'"))
     epochs: list[AuditEpoch] = []
-    for entry in found:
-        is_ours = hmac.compare_digest(str(entry.data.get("mac")), epoch_mac(key, entry.data))
-        if is_ours or (epochs and entry.id <= epochs[0].last):
-            epochs.insert(0, parse_epoch(entry, is_ours))
+    for entry in reversed(entries):
+        data = entry["data"]
+        if not isinstance(data, dict):
+            continue
+        is_ours = hmac.compare_digest(str(data.get("mac")).encode(), epoch_mac(key, data).encode())
+        if is_ours or (epochs and entry["id"] <= epochs[0].last):
+            epoch = parse_epoch(entry, is_ours)
+            if epoch is not None:
+                epochs.insert(0, epoch)
     return epochs
 
 
-def parse_epoch(entry: AuditEntry, is_ours: bool) -> AuditEpoch:
-    data = entry.data
-    return AuditEpoch(
-        number=data["epoch"],
-        entry=entry.id,
-        at=entry.at,
-        is_signed_by_our_key=is_ours,
-        seal=data["seal"],
-        last=data["last"],
-        digest=data["digest"],
-        made_at=datetime.fromisoformat(data["made_at"]),
-        superseded_places=frozenset(data["left"]),
-    )
+def parse_epoch(entry: Mapping[str, Any], is_ours: bool) -> AuditEpoch | None:
+    """None for an entry of that action which no restore has written: every service may add one."""
+    data = entry["data"]
+    try:
+        return AuditEpoch(
+            number=int(data["epoch"]),
+            entry=entry["id"],
+            at=datetime.fromisoformat(entry["at"]),
+            is_signed_by_our_key=is_ours,
+            seal=int(data["seal"]),
+            last=int(data["last"]),
+            digest=str(data["digest"]),
+            made_at=datetime.fromisoformat(data["made_at"]),
+            superseded_places=frozenset(data["left"]),
+        )
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 class OldEpochChecker:

@@ -6,14 +6,11 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
-
-from sqlalchemy import select
-from sqlalchemy.orm import Session
 
 from cluster.domain.errors import Conflict, NotFound, Unavailable
 from cluster.domain.people.actor import Actor
@@ -21,11 +18,17 @@ from cluster.domain.people.permissions import require_administrator, require_per
 from cluster.failpoints import external_call
 from cluster.files.append_only import append_lines
 from cluster.files.safe_read import open_folder_beneath
+from cluster.services.audit.entry_rows import (
+    parse_moment,
+    read_audit_fact,
+    read_entry_rows,
+    read_whole_number,
+    replace_fact,
+)
 from cluster.services.audit.seals import load_last_seal
 from cluster.services.context import Cluster
 from cluster.services.storage.folders import IS_ROOT, service_ids
-from cluster.store.audit import AuditEntry, add_audit_entry
-from cluster.store.facts import InstallationFact
+from cluster.store.audit import add_audit_entry
 
 LOG_FILE_NAME = re.compile(r"\d{8}\.log")
 LAST_WRITTEN_FACT = "access_log"
@@ -53,32 +56,30 @@ def append_sealed_entries(cluster: Cluster) -> int:
     """
     written = 0
     with cluster.store.read() as session:
-        seal, known = load_last_seal(session), session.get(InstallationFact, LAST_WRITTEN_FACT)
+        seal = load_last_seal(session)
+        last = read_whole_number(read_audit_fact(session, LAST_WRITTEN_FACT), "last_id") or 0
     until = seal.last_id if seal else 0
-    last = known.value["last_id"] if known else 0
     while last < until:
-        with cluster.store.read() as session:
-            entries = read_entries_after(session, last, until)
+        with cluster.store.read_columns() as connection:
+            entries = list(read_entry_rows(connection, last, until, limit=BATCH))
         if not entries:
             break
         with external_call("access_log.append"):
             written += append_entries(cluster, entries)
-        last = entries[-1].id
+        last = entries[-1]["id"]
         with cluster.store.write() as session:
-            session.merge(InstallationFact(name=LAST_WRITTEN_FACT, value={"last_id": last}))
+            replace_fact(session, LAST_WRITTEN_FACT, {"last_id": last})
     return written
 
 
-def read_entries_after(session: Session, last: int, until: int) -> list[AuditEntry]:
-    query = select(AuditEntry).where(AuditEntry.id > last, AuditEntry.id <= until)
-    return list(session.scalars(query.order_by(AuditEntry.id).limit(BATCH)))
-
-
-def append_entries(cluster: Cluster, entries: Iterable[AuditEntry]) -> int:
-    """Appends each entry to the file of its own day. An entry that was committed late may belong to yesterday."""
+def append_entries(cluster: Cluster, entries: Iterable[Mapping[str, Any]]) -> int:
+    """Appends each entry to the file of its own day. An entry that was committed late may belong to yesterday; one
+    whose time is none stands with those of today.
+    """
     days: dict[str, list[bytes]] = {}
     for entry in entries:
-        days.setdefault(local_day(cluster, entry.at), []).append(audit_log_line(cluster, entry).encode())
+        day = local_day(cluster, parse_moment(entry["at"]) or cluster.clock())
+        days.setdefault(day, []).append(audit_log_line(cluster, entry))
     audit_log_folder(cluster).mkdir(parents=True, exist_ok=True, mode=0o700)
     # The portal, which does not run as root, lists and deletes these files. Root follows no link that it could have
     # made.
@@ -90,23 +91,32 @@ def append_entries(cluster: Cluster, entries: Iterable[AuditEntry]) -> int:
 
 
 def local_day(cluster: Cluster, at: datetime) -> str:
-    return f"{at.astimezone(cluster.settings.zone):%Y%m%d}"
+    return f"{to_zone(cluster, at):%Y%m%d}"
 
 
-def audit_log_line(cluster: Cluster, entry: AuditEntry) -> str:
+def to_zone(cluster: Cluster, at: datetime) -> datetime:
+    """The first and the last day of all calendars have no other zone."""
+    try:
+        return at.astimezone(cluster.settings.zone)
+    except OverflowError:
+        return at
+
+
+def audit_log_line(cluster: Cluster, entry: Mapping[str, Any]) -> bytes:
     """One line of JSON, in which the text of a person cannot begin a line."""
+    at = parse_moment(entry["at"])
     values: dict[str, Any] = {
-        "id": entry.id,
-        "at": entry.at.astimezone(cluster.settings.zone).isoformat(timespec="milliseconds"),
-        "who": entry.actor_name,
-        "from": entry.address,
-        "action": entry.action,
-        "object": entry.object_id,
-        "outcome": entry.outcome,
-        "request": entry.request_id,
-        **({"data": entry.data} if entry.data else {}),
+        "id": entry["id"],
+        "at": to_zone(cluster, at).isoformat(timespec="milliseconds") if at else entry["at"],
+        "who": entry["actor_name"],
+        "from": entry["address"],
+        "action": entry["action"],
+        "object": entry["object_id"],
+        "outcome": entry["outcome"],
+        "request": entry["request_id"],
+        **({"data": entry["data"]} if entry["data"] else {}),
     }
-    return json.dumps(values, ensure_ascii=False) + "\n"
+    return f"{json.dumps(values, ensure_ascii=False, default=str)}\n".encode(errors="backslashreplace")
 
 
 def list_log_files(cluster: Cluster, actor: Actor) -> list[AuditLogFile]:

@@ -16,12 +16,12 @@ from sqlalchemy import select
 from cluster.domain.audit_seals import SealViolation, derive_seal_key
 from cluster.failpoints import external_call
 from cluster.files.atomic import write_atomically
+from cluster.services.audit.entry_rows import replace_fact
 from cluster.services.audit.epochs import OldEpochChecker, read_epochs
 from cluster.services.audit.seals import LAST_CHECK_FACT, SealAnchor, read_audit_status
 from cluster.services.context import Cluster
 from cluster.settings import Settings
 from cluster.store.audit import AuditSeal
-from cluster.store.facts import InstallationFact
 
 log = structlog.get_logger()
 NEWEST, LOST = "newest-seal.json", "lost-seals.jsonl"
@@ -100,5 +100,5 @@ def note_lost_seal(cluster: Cluster) -> SealViolation | None:
     covered = read_audit_status(cluster).sealed
     value = {"at": cluster.clock().isoformat(), "sealed": covered, "code": violation.code}
     with cluster.store.write() as session:
-        session.merge(InstallationFact(name=LAST_CHECK_FACT, value=value | {"data": dict(violation.data)}))
+        replace_fact(session, LAST_CHECK_FACT, value | {"data": dict(violation.data)})
     return violation

@@ -1,15 +1,14 @@
 """Seals audit entries in batches, so that no commit waits for the chain, and finds the first entry or seal that was
 changed."""
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Any
 
 import structlog
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -23,28 +22,25 @@ from cluster.domain.audit_seals import (
     seal_key_id,
     seal_mac,
 )
+from cluster.services.audit.entry_rows import (
+    BEFORE_ALL,
+    EntryRows,
+    parse_moment,
+    read_audit_fact,
+    read_entry_rows,
+    read_whole_number,
+    replace_fact,
+)
 from cluster.services.audit.epochs import OldEpochChecker, read_epochs
 from cluster.services.context import Cluster
 from cluster.store.audit import AuditEntry, AuditSeal
-from cluster.store.facts import InstallationFact
 
 log = structlog.get_logger()
 
 SETTLED_AFTER = timedelta(seconds=60)
 """On PostgreSQL a later entry may be committed before an earlier one. After this time both are committed."""
 BATCH = 1000
-DECODER = json.JSONDecoder()
-FULL_TIME_LENGTH = len("2026-11-20 18:00:00.000001")
 LAST_CHECK_FACT = "audit_checked"
-ENTRY_COLUMNS = tuple(column.key for column in AuditEntry.__table__.columns)
-TEXT_EXPRESSIONS = {
-    "postgresql": {
-        "at": """to_char("at" AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')""",
-        "data": "data::text",
-    }
-}
-"""SQL expressions that return these columns as text: parsing them in the driver and formatting them again costs most
-of the time. SQLite stores both as text."""
 SEALED_COUNT_FACT = "audit_sealed"
 """The number of entries under all seals, so that nobody has to add them up."""
 
@@ -106,20 +102,20 @@ def seal_batch(cluster: Cluster, key: bytes, settled_after: timedelta) -> AuditS
     with cluster.store.read() as session:
         last = load_last_seal(session)
         before = count_sealed(session, last)
-        following = select(AuditEntry).where(AuditEntry.id > (last.last_id if last else 0))
-        found = session.scalars(following.order_by(AuditEntry.id).limit(BATCH)).all()
+    with cluster.store.read_columns() as connection:
+        found = read_entry_rows(connection, last.last_id if last else BEFORE_ALL, limit=BATCH)
     # A seal covers all ids up to its last one, so it ends before the first entry that may have an uncommitted
     # neighbour.
     entries = list(takewhile(lambda entry: can_be_sealed(entry, now, settled_after), found))
     if not entries:
         return None
     digester = EntryDigester(key)
-    digests = [(entry.id, digester.digest_of(entry_values(entry))) for entry in entries]
+    digests = [(entry["id"], digester.digest_of(entry)) for entry in entries]
     previous = last.mac if last else ""
     seal = AuditSeal(
         id=last.id + 1 if last else 1,
         at=now,
-        last_id=entries[-1].id,
+        last_id=entries[-1]["id"],
         entries=len(entries),
         key_id=seal_key_id(key),
         digests=[list(digest) for digest in digests],
@@ -128,11 +124,7 @@ def seal_batch(cluster: Cluster, key: bytes, settled_after: timedelta) -> AuditS
     )
     with cluster.store.write() as session:
         session.add(seal)
-        session.merge(
-            InstallationFact(
-                name=SEALED_COUNT_FACT, value={"seal": seal.id, "entries": before + seal.entries}
-            )
-        )
+        replace_fact(session, SEALED_COUNT_FACT, {"seal": seal.id, "entries": before + seal.entries})
     return seal
 
 
@@ -140,25 +132,23 @@ def count_sealed(session: Session, last: AuditSeal | None) -> int:
     """Reads the stored count, and sums all seals only if the stored count belongs to another seal."""
     if last is None:
         return 0
-    known = session.get(InstallationFact, SEALED_COUNT_FACT)
-    if known is not None and known.value.get("seal") == last.id:
-        return int(known.value["entries"])
+    known = read_audit_fact(session, SEALED_COUNT_FACT)
+    entries = read_whole_number(known, "entries")
+    if known.get("seal") == last.id and entries is not None:
+        return entries
     return session.scalar(select(func.sum(AuditSeal.entries))) or 0
 
 
-def can_be_sealed(entry: AuditEntry, now: datetime, settled_after: timedelta) -> bool:
-    """Whether the entry is old enough. One from the future was written before the clock was set back."""
-    return abs(now - entry.at) > settled_after
+def can_be_sealed(entry: Mapping[str, Any], now: datetime, settled_after: timedelta) -> bool:
+    """Whether the entry is old enough. One from the future was written before the clock was set back; one whose time
+    is none was written by nobody who waits.
+    """
+    at = parse_moment(entry["at"])
+    return at is None or abs(now - at) > settled_after
 
 
 def load_last_seal(session: Session) -> AuditSeal | None:
     return session.scalar(select(AuditSeal).order_by(AuditSeal.id.desc()).limit(1))
-
-
-def entry_values(entry: AuditEntry) -> dict[str, Any]:
-    """Every column, as the seal covers it."""
-    values = {column.key: getattr(entry, column.key) for column in AuditEntry.__table__.columns}
-    return values | {"at": entry.at.isoformat()}
 
 
 def check_audit(cluster: Cluster, anchors: list[SealAnchor]) -> AuditStatus:
@@ -167,9 +157,7 @@ def check_audit(cluster: Cluster, anchors: list[SealAnchor]) -> AuditStatus:
     found = find_first_violation(cluster, anchors)
     value = {"at": cluster.clock().isoformat(), "sealed": covered, "code": found.code if found else None}
     with cluster.store.write() as session:
-        session.merge(
-            InstallationFact(name=LAST_CHECK_FACT, value=value | {"data": dict(found.data) if found else {}})
-        )
+        replace_fact(session, LAST_CHECK_FACT, value | {"data": dict(found.data) if found else {}})
     return read_audit_status(cluster)
 
 
@@ -193,14 +181,14 @@ def find_first_violation(cluster: Cluster, anchors: list[SealAnchor]) -> SealVio
     return SealViolation("audit.cut", {"where": cut[0].place, "seal": cut[0].number}) if cut else None
 
 
-def read_chain(cluster: Cluster) -> Iterator[tuple[Seal, "SealedEntries"]]:
+def read_chain(cluster: Cluster) -> Iterator[tuple[Seal, EntryRows]]:
     """Each seal with all entries after the one before. Each is read in its own transaction, over one connection."""
-    number = last_id = 0
+    number, last_id = 0, BEFORE_ALL
     with cluster.store.read_columns() as connection:
         while True:
             following = select(AuditSeal.__table__).where(AuditSeal.id > number)
             row = connection.execute(following.order_by(AuditSeal.id).limit(1)).first()
-            entries = SealedEntries(read_range(connection, last_id, row.last_id) if row is not None else [])
+            entries = read_entry_rows(connection, last_id, row.last_id) if row is not None else EntryRows([])
             connection.rollback()
             if row is None:
                 return
@@ -209,67 +197,28 @@ def read_chain(cluster: Cluster) -> Iterator[tuple[Seal, "SealedEntries"]]:
             number, last_id = row.id, row.last_id
 
 
-def read_range(connection: Connection, after: int, until: int) -> Sequence[Row[Any]]:
-    """Reads with the driver alone, because a million entries are read each night and SQLAlchemy's types take most of
-    the time.
-    """
-    plain = TEXT_EXPRESSIONS.get(connection.dialect.name, {})
-    columns = ", ".join(plain.get(name, name) for name in ENTRY_COLUMNS)
-    where = f"id > {int(after)} AND id <= {int(until)} ORDER BY id"
-    return connection.exec_driver_sql(f"SELECT {columns} FROM audit_entries WHERE {where}").all()
-
-
-@dataclass(frozen=True)
-class SealedEntries:
-    """The entries in the form of `entry_values`. Each is made when it is needed, because all at once would slow down
-    the garbage collector.
-    """
-
-    rows: Sequence[Row[Any]]
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        for row in self.rows:
-            entry = dict(zip(ENTRY_COLUMNS, row, strict=True))
-            # Anybody with write access to SQLite's file can put any value in.
-            entry["at"], entry["data"] = to_utc_text(str(entry["at"])), parse_json_text(str(entry["data"]))
-            yield entry
-
-
-def parse_json_text(text: str) -> Any:
-    """Parses JSON as `json.loads`, but three times as fast for short texts. Invalid JSON stays text."""
-    try:
-        value, end = DECODER.raw_decode(text)
-        return value if end == len(text) else json.loads(text)
-    except ValueError:
-        return text
-
-
-def to_utc_text(text: str) -> str:
-    """The database's text, which has no offset, as an ISO text in UTC. Text that is no time stays as it is."""
-    if len(text) == FULL_TIME_LENGTH and text[10] == " " and not text.endswith(".000000"):
-        return f"{text[:10]}T{text[11:]}+00:00"
-    try:
-        return datetime.fromisoformat(text).replace(tzinfo=UTC).isoformat()
-    except ValueError:
-        return text
-
-
 def read_audit_status(cluster: Cluster) -> AuditStatus:
     with cluster.store.read() as session:
         last = load_last_seal(session)
         sealed = count_sealed(session, last)
-        later = select(func.count(AuditEntry.id)).where(AuditEntry.id > (last.last_id if last else 0))
+        later = select(func.count(AuditEntry.id)).where(
+            AuditEntry.id > (last.last_id if last else BEFORE_ALL)
+        )
         open_ = session.scalar(later) or 0
-        checked = session.get(InstallationFact, LAST_CHECK_FACT)
-    value = checked.value if checked else {}
+        value = read_audit_fact(session, LAST_CHECK_FACT)
     return AuditStatus(
         entries=sealed + open_,
         sealed=sealed,
         seals=last.id if last else 0,
-        checked_at=datetime.fromisoformat(value["at"]) if value else None,
-        checked=value.get("sealed", 0),
-        violation=SealViolation(value["code"], value["data"]) if value.get("code") else None,
+        checked_at=parse_moment(value.get("at")),
+        checked=read_whole_number(value, "sealed") or 0,
+        violation=parse_violation(value),
     )
+
+
+def parse_violation(fact: Mapping[str, Any]) -> SealViolation | None:
+    code, data = fact.get("code"), fact.get("data")
+    return SealViolation(code, data) if code and isinstance(code, str) and isinstance(data, dict) else None
 
 
 def read_newest_seal(cluster: Cluster) -> tuple[int, str] | None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Select, or_, select
+from sqlalchemy import Select, and_, or_, select
 from sqlalchemy.orm import joinedload
 
 from cluster.domain.errors import NotFound
@@ -14,6 +14,9 @@ from cluster.store.operations import IS_OPEN, Operation
 from cluster.store.sql.reader_statement import ReaderStatement, id_parameter
 from cluster.store.sql.visibility import can_see_environment, member_workspace_ids
 from cluster.store.workspaces import Workspace
+
+OF_ADMINISTRATORS = (OperationKind.REPAIR, OperationKind.BACKUP, OperationKind.ENVIRONMENT_BUILD)
+"""Kinds that belong to no workspace and that nobody else asks for."""
 
 
 def list_operations(
@@ -43,8 +46,7 @@ def interrupted_operations(actor: Actor) -> Select[Operation]:
     query = select(Operation).where(Operation.state == OperationState.INTERRUPTED, IS_OPEN)
     if not actor.is_administrator:
         managed = select(Workspace.id).where(Workspace.manager_id == actor.user_id)
-        query = query.where(or_(Operation.requested_by == actor.user_id, Operation.workspace_id.in_(managed)))
-        query = query.where(Operation.kind != OperationKind.REPAIR)
+        query = query.where(or_(is_own_operation(actor), Operation.workspace_id.in_(managed)))
     return query
 
 
@@ -55,12 +57,23 @@ def list_interrupted_operations(cluster: Cluster, actor: Actor, limit: int) -> l
         return list(session.scalars(query))
 
 
+def is_own_operation(person: Actor) -> Any:
+    """Whether they asked for it, and still may: they are in its workspace, and it was not as an administrator."""
+    return and_(
+        Operation.requested_by == person.user_id,
+        or_(
+            Operation.workspace_id.in_(member_workspace_ids(person)),
+            and_(Operation.workspace_id.is_(None), Operation.kind.not_in(OF_ADMINISTRATORS)),
+        ),
+    )
+
+
 def can_see_operation(viewer: Actor) -> Any:
     """Everybody may see the build of an environment that they may choose, because their jobs wait for it."""
     if viewer.is_administrator:
         return Operation.id.is_not(None)
     return or_(
-        Operation.requested_by == viewer.user_id,
+        is_own_operation(viewer),
         Operation.workspace_id.in_(member_workspace_ids(viewer)),
         Operation.kind == OperationKind.ENVIRONMENT_BUILD,
         (Operation.kind == OperationKind.ENVIRONMENT_INSTALL)

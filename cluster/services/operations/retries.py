@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from cluster.domain.errors import Conflict, Forbidden
@@ -11,7 +12,7 @@ from cluster.domain.people.permissions import ALLOWED_RELATIONS, require_adminis
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
 from cluster.services.operations.lifecycle import enqueue_operation
-from cluster.services.operations.queries import read_operation
+from cluster.services.operations.queries import is_own_operation, read_operation
 from cluster.services.operations.subjects import restart_subject
 from cluster.store.audit import add_audit_entry
 from cluster.store.datasets import Dataset
@@ -20,16 +21,19 @@ from cluster.store.workspaces import Workspace
 
 
 def can_retry_operation(cluster: Cluster, actor: Actor, operation: Operation) -> bool:
-    """Its requester, the manager of its workspace and administrators may retry it; nobody retries a repair, see
-    `retry_operation`."""
+    """Its requester while they still may see their own, the manager of its workspace and administrators may retry it;
+    nobody retries a repair, see `retry_operation`.
+    """
     if operation.kind == OperationKind.REPAIR:
         return False
-    if actor.is_administrator or operation.requested_by == actor.user_id:
+    if actor.is_administrator:
         return True
-    if operation.workspace_id is None:
-        return False
+    own = select(Operation.id).where(Operation.id == operation.id, is_own_operation(actor))
+    managed = select(Workspace.id).where(
+        Workspace.id == operation.workspace_id, Workspace.manager_id == actor.user_id
+    )
     with cluster.store.read() as session:
-        return session.get_one(Workspace, operation.workspace_id).manager_id == actor.user_id
+        return session.scalar(own) is not None or session.scalar(managed) is not None
 
 
 def read_retry_obstacle(cluster: Cluster, operation: Operation) -> str | None:

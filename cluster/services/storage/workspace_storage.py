@@ -29,6 +29,12 @@ def storage_of(workspace: Workspace) -> WorkspaceStorage:
     )
 
 
+def read_workspace_storage(cluster: Cluster, workspace_id: int) -> WorkspaceStorage:
+    """For tasks, which act for nobody."""
+    with cluster.store.read() as session:
+        return storage_of(session.get_one(Workspace, workspace_id))
+
+
 def require_storage_room(workspace: Workspace, field: str, needed: int = 0) -> None:
     """Raises Refused on `field`; `needed` is the number of bytes that will be written, if it is known."""
     check_storage_room(storage_of(workspace), field, needed)

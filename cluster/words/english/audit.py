@@ -18,6 +18,7 @@ WORDS = {
     "action.session.refused": "Sign-in refused",
     "action.session.locked": "Sign-in locked for a while",
     "action.session.others_ended": "Other sessions ended",
+    "action.object.not_found": "Looked for something that is not there, or not theirs",
     "action.token.created": "API token created",
     "action.token.revoked": "API token revoked",
     "action.node.token_created": "Token for a node created",

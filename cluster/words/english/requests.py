@@ -29,7 +29,7 @@ SENTENCES = {
     "http.412": "It has changed since you read it. Read it again.",
     "http.413": "This is more than is taken at once here: at most {limit:bytes}.",
     "http.414": "The address is too long.",
-    "http.415": "Send JSON with Content-Type: application/json.",
+    "http.415": "Send JSON with Content-Type: application/json, and files as multipart/form-data.",
     "http.416": "That part of the file does not exist.",
     "http.422": "Some fields have to be changed.",
     "http.428": "Say which version you have read: send If-Match.",
@@ -50,6 +50,7 @@ SENTENCES = {
     "body.too_many_values": (
         "The body has more than {most:number} values. Send less at once: nothing here takes so many."
     ),
+    "body.field_twice": "The field {name} stands there twice. Send it once.",
     "body.wrong_value": "{field} cannot be used like that: {wanted}",
     "idempotency.other_body": (
         "The key “{key}” was used for another request. Use a new key for a new request."

@@ -32,6 +32,10 @@ SENTENCES = {
     "storage.no_room": (
         "This takes {needed:bytes}, but workspace {workspace} stores {used:bytes} of the {limit:bytes} that it may."
     ),
+    "storage.unpacked_no_room": (
+        "Unpacked, the archive takes more than workspace {workspace} may still store: {used:bytes} of {limit:bytes} "
+        "are used."
+    ),
     "storage.limit_out_of_range": "The limit is between {least:bytes} and {most:bytes}, or empty for none.",
     "storage.limit_unreadable": "“{text}” is no size. Write it as 500 GiB or 2 TiB.",
     "workspace.ended": "Workspace {workspace} has ended already.",
@@ -42,6 +46,9 @@ HINTS = {
         "Delete datasets or files of ended jobs that nobody needs, or ask an administrator for a higher limit."
     ),
     "storage.no_room": (
+        "Delete datasets or files of ended jobs that nobody needs, or ask an administrator for a higher limit."
+    ),
+    "storage.unpacked_no_room": (
         "Delete datasets or files of ended jobs that nobody needs, or ask an administrator for a higher limit."
     ),
     "workspace.no_folder_yet": (

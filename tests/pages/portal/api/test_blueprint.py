@@ -65,11 +65,40 @@ def test_a_body_that_is_not_json_is_called_so(lab: Lab) -> None:
 
 def test_each_operation_describes_what_it_sends_when_it_refuses(lab: Lab) -> None:
     described: Any = lab.client.get("/api/v1/openapi.json").json
+    answers_by_name = described["components"]["responses"]
     for path, operations in described["paths"].items():
         for method in operations.keys() & {"get", "post", "put", "patch", "delete"}:
-            answers = operations[method]["responses"]
-            refused = [answers[status] for status in answers if status == "default" or status >= "400"]
-            assert "default" in answers, (method, path)
-            for each in refused:
-                named = described["components"]["responses"][each["$ref"].rpartition("/")[2]]
+            operation = operations[method]
+            answers = operation["responses"]
+            refused = {status: answers[status] for status in answers if status >= "400"}
+            assert {"401", "429", "503"} <= refused.keys() and "default" not in answers, (method, path)
+            assert {"404", "422"} <= refused.keys() or "{" not in path, (method, path)
+            assert {"409", "422"} <= refused.keys() or method == "get", (method, path)
+            assert {"400", "413", "415"} <= refused.keys() or "requestBody" not in operation, (method, path)
+            for status, each in refused.items():
+                named = answers_by_name[each["$ref"].rpartition("/")[2]]
                 assert list(named["content"]) == [PROBLEM], (method, path)
+                assert ("Retry-After" in named.get("headers", {})) is (status in ("429", "503"))
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
+)
+def test_a_body_of_another_kind_is_refused_as_such(lab: Lab, kind: str) -> None:
+    headers = {**lab.headers(), **({"Content-Type": kind} if kind else {})}
+    answer = lab.client.post("/api/v1/jobs", data=b'{"training_id": 1}', headers=headers)
+    assert (answer.status_code, answer.json["code"]) == (415, "http.415")  # type: ignore[index]
+
+
+def test_an_archive_in_json_is_refused_as_such(lab: Lab) -> None:
+    path = f"/api/v1/trainings/{lab.training.id}/code/archive"
+    answer = lab.client.post(path, json={"archive": "x"}, headers=lab.headers())
+    assert answer.status_code == 415
+
+
+@pytest.mark.parametrize("body", [b'{"units": 1, "units": 2}', b'{"variables": {"lr": "1", "lr": "2"}}'])
+def test_a_field_that_stands_there_twice_is_refused(lab: Lab, body: bytes) -> None:
+    headers = {**lab.headers(), "Content-Type": "application/json"}
+    answer: Any = lab.client.post("/api/v1/jobs", data=body, headers=headers)
+    assert (answer.status_code, answer.json["code"]) == (422, "body.field_twice")
+    assert answer.json["errors"][0]["pointer"] in ("/units", "/lr")

@@ -7,7 +7,7 @@ import pytest
 from cluster.domain.states import JobState
 from cluster.services.queue.running_jobs import NO_KNOWN_END
 from cluster.store.nodes import Unit
-from tests.builders import a_job, holding
+from tests.builders import a_job, a_user, holding
 from tests.pages.portal.rest_lab import Lab
 from tests.queue_reports import report_queue
 
@@ -111,3 +111,26 @@ def test_queue_list_job_and_why_say_the_same(lab: Lab, waiting: list[int]) -> No
     alone = {job_id: get(f"/jobs/{job_id}")["waiting"] for job_id in waiting}
     why = {job_id: get(f"/jobs/{job_id}/why")["reason"] for job_id in waiting}
     assert told == listed == alone == why
+
+
+def test_of_foreign_jobs_one_learns_number_units_place_and_end_alone(lab: Lab, waiting: list[int]) -> None:
+    """Who shares the GPUs sees how long they are taken, and not whose work it is."""
+    report_queue(lab.cluster)
+    stranger = lab.headers(a_user(lab.cluster, "taeho"))
+    told: Any = lab.client.get("/api/v1/queue", headers=stranger).json
+    assert [set_values(row) for row in told["waiting"]] == [{"id", "units"}] * 3
+    assert [set_values(row) - {"progress"} for row in told["running"]] == [
+        {"units", "nodes", "started_at", "ends_at"}
+    ]
+    node: Any = lab.client.get("/api/v1/nodes/1", headers=stranger).json
+    assert [set_values(row) for row in node["running"]] == [{"job_id", "units", "ends_at"}]
+    for text in ("minji", "vision", "digits-lenet"):
+        assert text not in lab.client.get("/api/v1/queue", headers=stranger).text
+        assert text not in lab.client.get("/api/v1/nodes/1", headers=stranger).text
+    for job_id in (*waiting, 1):
+        for path in ("", "/why", "/log", "/files", "/accounting"):
+            assert lab.client.get(f"/api/v1/jobs/{job_id}{path}", headers=stranger).status_code == 404
+
+
+def set_values(row: dict[str, Any]) -> set[str]:
+    return {name for name, value in row.items() if value is not None}

@@ -14,6 +14,9 @@ def test_nodes_and_workspaces_are_listed(run: Run) -> None:
 
 def test_a_node_is_drained_and_opened_again(lab: Lab, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run("node", "drain", "gpu01", "--reason", "memory", "--yes", expected=3)  # A member may not.
+    for words in (["drain", "gpu01", "--reason", "memory"], ["forget", "gpu01"]):
+        refused = run("node", *words, expected=3)  # Nobody is asked before.
+        assert "?" not in refused.output and "Only administrators" in refused.output
     token = lab.headers(an_administrator(lab.cluster))["Authorization"].removeprefix("Bearer ")
     monkeypatch.setenv("GROUNDCREW_TOKEN", token)
     job_id = submit(run)

@@ -200,6 +200,17 @@ def test_a_repaired_name_is_one_click_away(house: House, path: str, typed: str, 
     )
 
 
+@pytest.mark.parametrize("option", ["endpoint", "_scheme", "_external", "_method", "_anchor", "values"])
+@pytest.mark.parametrize(("path", "typed"), [("/workspaces/new", "Vision 2"), ("/users/new", "Kim_Min")])
+def test_no_field_changes_where_the_link_to_a_repaired_name_leads(
+    house: House, path: str, typed: str, option: str
+) -> None:
+    answer = send(house, path, {**FORMS[path][1], "name": typed, option: "javascript"})
+    assert answer.status_code == 422
+    told = answer.text.split('id="name-problem"')[1].split("</p>")[0]
+    assert told.split('<a href="')[1].startswith(f"{path}?")
+
+
 def field_value(page: str, name: str) -> str:
     return page.split(f'name="{name}" value="')[1].split('"')[0]
 

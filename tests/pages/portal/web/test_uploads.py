@@ -8,12 +8,13 @@ import pytest
 from cluster.domain.storage.disk_reserve import DiskLevel, MonitoredDisk
 from cluster.services.context import Cluster
 from cluster.services.leases import SCHEDULER_LEASE, SCHEDULER_LEASE_DURATION, acquire_lease
-from cluster.services.storage import disk_space
+from cluster.services.storage import disk_space, folders
 from cluster.services.storage.disk_space import DiskUsage, record_disk_shortage
 from cluster.store.jobs import Job
+from cluster.store.workspaces import Workspace
 from portal.shared_objects import share_object
 from portal.web import uploads
-from tests.builders import a_job
+from tests.builders import a_dataset, a_job
 from tests.pages.portal.pages_lab import Lab
 from tests.pages.portal.views.test_datasets import incoming, upload
 from tests.queue_reports import report_queue
@@ -108,3 +109,35 @@ def test_administrators_are_told_who_fills_it_and_shown_the_repair(lab: Lab, lan
     assert "/data" in page and f"job-{filler.id} (7.0 GiB)" in page
     assert 'href="/repairs/free-disk-space"' in page
     assert "free-disk-space" not in lab.browser(lab.minjun, language).get("/").text
+
+
+SIZE = 98 * MIB // 10
+
+
+@pytest.mark.parametrize(
+    ("arriving", "status"),
+    [
+        (f"upload-1-{9 * MIB}-ab12", 303),
+        (f"upload-1-{SIZE}-ab12", 422),
+        (f"upload-2-{SIZE}-ab12", 303),
+        ("dataset-1", 422),
+        ("dataset-999", 303),
+    ],
+)
+def test_uploads_that_arrive_at_the_same_time_are_held_to_the_limit_together(
+    lab: Lab, arriving: str, status: int
+) -> None:
+    """Another one of the workspace is on its way, or waits to be unpacked."""
+    with lab.cluster.store.write() as session:
+        session.get_one(Workspace, lab.workspace.id).storage_limit_bytes = 10 * MIB
+    assert lab.workspace.id == 1
+    a_dataset(lab.cluster, lab.workspace, "first")
+    other = folders.incoming_folder(lab.cluster.settings) / arriving
+    with other.open("wb") as file:
+        file.truncate(SIZE)
+    path = f"/workspaces/{lab.workspace.id}/datasets/new"
+    answer = lab.browser(lab.minjun).post(path, data=upload(content=b"x" * (MIB // 3)))
+    assert answer.status_code == status
+    if status == 422:
+        assert "10.1 MiB" in answer.text and "10 MiB" in answer.text
+        assert incoming(lab) == [arriving]

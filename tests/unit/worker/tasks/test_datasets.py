@@ -19,9 +19,12 @@ from cluster.services.people.users import service_actor
 from cluster.services.storage import folders
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
+from cluster.store.workspaces import Workspace
 from tests.builders import a_user, a_workspace, actor_of
 from worker.tasks import datasets as task
 from worker.tasks.run import run_claimed
+
+MIB = 1024**2
 
 
 @dataclass(frozen=True)
@@ -190,3 +193,13 @@ def test_an_import_whose_dataset_was_deleted_says_so(lab: Lab) -> None:
     with lab.cluster.store.read() as session:
         operation = session.get_one(Operation, dataset.operation_id)
     assert (operation.state, operation.error_code) == (OperationState.FAILED, "operation.subject_deleted")
+
+
+def test_an_archive_that_unpacks_to_more_than_its_workspace_may_store_is_refused(lab: Lab) -> None:
+    with lab.cluster.store.write() as session:
+        workspace = session.get_one(Workspace, lab.workspace_id)
+        workspace.storage_limit_bytes, workspace.storage_used_bytes = 10 * MIB, 8 * MIB
+    failed = lab.work(lab.upload(**{"a.txt": "x" * 3 * MIB}))
+    assert (failed.state, failed.error_code) == (DatasetState.FAILED, "storage.unpacked_no_room")
+    assert (failed.error_data or {})["limit"] == 10 * MIB and not lab.folder(failed).exists()
+    assert lab.work(lab.upload(**{"a.txt": "x" * MIB})).state is DatasetState.READY

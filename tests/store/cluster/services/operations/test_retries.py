@@ -1,16 +1,19 @@
 """An operation that ended badly is requested again, and says who asked; some never can be."""
 
+from dataclasses import replace
+
 import pytest
 
-from cluster.domain.errors import Conflict
-from cluster.domain.states import OperationState
+from cluster.domain.errors import Conflict, Forbidden, NotFound
+from cluster.domain.states import OperationKind, OperationState, TaskQueue
 from cluster.services import datasets
 from cluster.services.context import Cluster
-from cluster.services.operations import retries
+from cluster.services.operations import queries, retries
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
 from cluster.store.users import User
-from tests.builders import a_user, a_workspace, actor_of, an_administrator
+from cluster.store.workspaces import Workspace
+from tests.builders import a_user, a_workspace, actor_of, add, an_administrator
 from tests.conftest import Clock
 from tests.store.cluster.services.operations.test_lifecycle import claim, read
 
@@ -69,3 +72,36 @@ def test_an_interrupted_import_needs_nobody_once_its_dataset_is_deleted(cluster:
     datasets.delete_dataset(cluster, actor_of(maker), dataset.id)
     given_up = read(cluster, dataset.operation_id or 0)
     assert (given_up.state, given_up.error_code) == (OperationState.FAILED, "operation.subject_deleted")
+
+
+def test_who_has_left_a_workspace_neither_sees_nor_retries_what_they_asked_for_there(
+    cluster: Cluster,
+) -> None:
+    maker = a_user(cluster)
+    dataset = a_failed_import(cluster, maker)
+    operation_id = dataset.operation_id or 0
+    assert retries.can_retry_operation(cluster, actor_of(maker), read(cluster, operation_id))
+    with cluster.store.write() as session:
+        session.get_one(Workspace, dataset.workspace_id).members.clear()
+    assert not retries.can_retry_operation(cluster, actor_of(maker), read(cluster, operation_id))
+    assert queries.list_operations(cluster, actor_of(maker)) == []
+    with pytest.raises(NotFound):
+        retries.retry_operation(cluster, actor_of(maker), operation_id)
+
+
+@pytest.mark.parametrize("kind", [OperationKind.BACKUP, OperationKind.ENVIRONMENT_BUILD])
+def test_who_is_no_administrator_any_more_retries_nothing_of_an_administrators(
+    cluster: Cluster, kind: OperationKind
+) -> None:
+    chief = an_administrator(cluster)
+    operation = Operation(
+        kind=kind, queue=TaskQueue.GENERAL, subject_id=1, state=OperationState.INTERRUPTED,
+        requested_by=chief.id, requested_at=cluster.clock(),
+    )  # fmt: skip
+    add(cluster, operation)
+    former = replace(actor_of(chief), is_administrator=False)
+    assert retries.can_retry_operation(cluster, actor_of(chief), operation)
+    assert not retries.can_retry_operation(cluster, former, operation)
+    assert queries.list_interrupted_operations(cluster, former, 10) == []
+    with pytest.raises((NotFound, Forbidden)):
+        retries.retry_operation(cluster, former, operation.id)
