@@ -40,8 +40,10 @@ class GitTarget:
         is_usual_port = self.port == PORTS[self.scheme]
         return f"{self.host}:{self.port}" in hosts or (is_usual_port and self.host in hosts)
 
-    def is_same_server(self, other: "GitTarget") -> bool:
-        return (self.scheme, self.host, self.port) == (other.scheme, other.host, other.port)
+    def is_same_repository(self, other: "GitTarget") -> bool:
+        """Also where one address ends in .git or in a slash, and the other does not."""
+        first, second = (each.url.rstrip("/").removesuffix(".git") for each in (self, other))
+        return (self.host, self.port) == (other.host, other.port) and first == second
 
 
 def parse_git_target(url: str) -> GitTarget:

@@ -28,8 +28,8 @@ OPEN_STATES = (OperationState.REQUESTED, OperationState.RUNNING)
 
 @dataclass(frozen=True)
 class GitSourceChoice:
-    """The source as a person enters it. An empty `token` or `private_key` keeps the stored one for the same server.
-    If there is none, a key is made here.
+    """The source as a person enters it. An empty `token` or `private_key` keeps the stored one for the same
+    repository. If there is none, a key is made here.
     """
 
     url: str
@@ -63,8 +63,8 @@ def is_being_fetched(source: GitSource) -> bool:
 
 
 def set_source(cluster: Cluster, actor: Actor, training_id: int, choice: GitSourceChoice) -> GitSource:
-    """Nothing is fetched yet. A token or key that is not entered again stays only while the server is the same, so that
-    nobody sends it elsewhere. Raises Refused.
+    """Nothing is fetched yet. A token or key that is not entered again stays only while the repository is the same: it
+    may be another person's, and open more there than whoever sets the source may read. Raises Refused.
     """
     with cluster.store.read() as session:
         load_fetchable(cluster, session, actor, training_id)
@@ -98,7 +98,7 @@ def set_source(cluster: Cluster, actor: Actor, training_id: int, choice: GitSour
 
 def set_credential(cluster: Cluster, row: GitSource, choice: GitSourceChoice, target: GitTarget) -> None:
     """Raises Refused on `token`, `user_name` or `private_key`."""
-    is_same = bool(row.url) and rules.parse_git_target(row.url).is_same_server(target)
+    is_same = bool(row.url) and rules.parse_git_target(row.url).is_same_repository(target)
     may_keep = is_same and row.credential is choice.credential and row.sealed_secret is not None
     row.known_hosts = None  # Setting the source again is how a person accepts a new key of the server.
     row.credential, row.user_name = choice.credential, ""

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
 from cluster.domain.errors import Conflict, Forbidden
@@ -17,6 +17,7 @@ from cluster.services.operations.subjects import restart_subject
 from cluster.store.audit import add_audit_entry
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
+from cluster.store.trainings import Training
 from cluster.store.workspaces import Workspace
 
 
@@ -29,6 +30,11 @@ def can_retry_operation(cluster: Cluster, actor: Actor, operation: Operation) ->
     if actor.is_administrator:
         return True
     own = select(Operation.id).where(Operation.id == operation.id, is_own_operation(actor))
+    if operation.kind in (OperationKind.CODE_FETCH, OperationKind.CODE_IMPORT):
+        # The training may have been handed over since: its code runs as its new owner's jobs.
+        own = own.where(
+            exists().where(Training.id == operation.subject_id, Training.owner_id == actor.user_id)
+        )
     managed = select(Workspace.id).where(
         Workspace.id == operation.workspace_id, Workspace.manager_id == actor.user_id
     )

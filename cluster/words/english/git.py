@@ -18,7 +18,7 @@ SENTENCES = {
         "A deploy key works with an ssh address such as git@host:group/name.git. Use that one, or a token."
     ),
     "git.ssh_needs_key": "ssh needs a deploy key. Choose one, or use the https address of a public repository.",
-    "git.token_missing": "Enter the token: the one that is there is never sent to another server.",
+    "git.token_missing": "Enter the token: the one that is there is for its own repository alone.",
     "git.token_unusable": "A token is one word of at most 1,000 characters. Copy it again.",
     "git.user_name_unusable": "This is no user name. Leave it empty if the server's help names none.",
     "git.key_unusable": (

@@ -67,6 +67,17 @@ def test_nginx_takes_what_is_written_for_one_machine(places: InstallationPaths, 
     assert "listen 127.0.0.1:8470 backlog=2048;" in site and "ssl" not in re.sub("_ssl|Ssl", "", site)
 
 
+def test_nobody_outside_chooses_the_id_of_a_request(places: InstallationPaths, settings: Settings) -> None:
+    """It stands in the access log. nginx sets it for the portal and for what open pages follow."""
+    ensure_nginx_configuration(places, settings)
+    site = (places.nginx_dir / "site.conf").read_text()
+    assert "proxy_set_header X-Request-Id $request_id;" in site
+    below_locations = [
+        part for part in site.split("location ")[1:] if "proxy_set_header" in part.split("}")[0]
+    ]
+    assert all("X-Request-Id" in part for part in below_locations), "these inherit none of the headers above"
+
+
 def test_nginx_takes_what_is_written_for_another_address(
     places: InstallationPaths, settings: Settings, certificate: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""A git source is set by who may upload code, keeps its secret sealed, and sends it to no other server."""
+"""A git source is set by who may upload code, keeps its secret sealed, and uses it for no other repository."""
 
 import pytest
 from sqlalchemy import select
@@ -51,7 +51,7 @@ def case(cluster: Cluster) -> Case:
     return Case(cluster)
 
 
-def test_a_token_is_sealed_and_stays_for_its_server_alone(case: Case) -> None:
+def test_a_token_is_sealed_and_stays_for_its_repository_alone(case: Case) -> None:
     case.set(credential=GitCredential.TOKEN, token=TOKEN, reference="main", folder="src/")
     assert case.secret() == TOKEN
     with case.cluster.store.read() as session:
@@ -61,9 +61,13 @@ def test_a_token_is_sealed_and_stays_for_its_server_alone(case: Case) -> None:
             select(AuditEntry).where(AuditEntry.action == "training.git_source_set")
         ).all()
         assert entries and all(TOKEN not in str(entry.data) for entry in entries)
-    case.set("https://git.lab.example/other/net.git", credential=GitCredential.TOKEN)
+    case.set(URL.removesuffix(".git"), credential=GitCredential.TOKEN)
     assert case.secret() == TOKEN
-    for other in ("https://evil.example/net.git", "https://git.lab.example:8443/vision/net.git"):
+    for other in (
+        "https://evil.example/net.git",
+        "https://git.lab.example:8443/vision/net.git",
+        "https://git.lab.example/private-of-the-tokens-owner/net.git",
+    ):
         assert case.refused(other, credential=GitCredential.TOKEN) == "git.token_missing"
     case.set(credential=GitCredential.NONE)
     assert case.secret() is None

@@ -11,9 +11,10 @@ from cluster.services.context import Cluster
 from cluster.services.operations import queries, retries
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
+from cluster.store.trainings import Training
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
-from tests.builders import a_user, a_workspace, actor_of, add, an_administrator
+from tests.builders import a_training, a_user, a_workspace, actor_of, add, an_administrator
 from tests.conftest import Clock
 from tests.store.cluster.services.operations.test_lifecycle import claim, read
 
@@ -105,3 +106,23 @@ def test_who_is_no_administrator_any_more_retries_nothing_of_an_administrators(
     assert queries.list_interrupted_operations(cluster, former, 10) == []
     with pytest.raises((NotFound, Forbidden)):
         retries.retry_operation(cluster, former, operation.id)
+
+
+@pytest.mark.parametrize("kind", [OperationKind.CODE_FETCH, OperationKind.CODE_IMPORT])
+def test_who_has_handed_a_training_over_brings_no_code_into_it_by_a_retry(
+    cluster: Cluster, kind: OperationKind
+) -> None:
+    """Its new owner's jobs would run that code."""
+    maker, other = a_user(cluster, "minji"), a_user(cluster, "taeho")
+    training = a_training(cluster, a_workspace(cluster, members=(maker, other)), maker)
+    operation = Operation(
+        kind=kind, queue=TaskQueue.GENERAL, subject_id=training.id, workspace_id=training.workspace_id,
+        state=OperationState.FAILED, requested_by=maker.id, requested_at=cluster.clock(),
+    )  # fmt: skip
+    add(cluster, operation)
+    assert retries.can_retry_operation(cluster, actor_of(maker), operation)
+    with cluster.store.write() as session:
+        session.get_one(Training, training.id).owner_id = other.id
+    assert not retries.can_retry_operation(cluster, actor_of(maker), operation)
+    with pytest.raises(Forbidden):
+        retries.retry_operation(cluster, actor_of(maker), operation.id)
