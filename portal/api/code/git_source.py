@@ -38,7 +38,9 @@ class GitSourceAnswer(ResponseSchema):
 
 
 class GitSourceBody(RequestSchema):
-    """An empty `token` or `private_key` keeps the one that is there for the same repository; without one a key is made."""
+    """An empty `token` or `private_key` keeps the one that is there for the same repository. Without one a key is
+    made.
+    """
 
     url = fields.String(load_default="", validate=validate.Length(max=500))
     reference = fields.String(load_default="", validate=validate.Length(max=200))

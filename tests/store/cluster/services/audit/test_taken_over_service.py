@@ -61,12 +61,11 @@ def edit_an_entry(adversary: Adversary) -> None:
 
 
 def edit_an_entry_by_replacing_it(adversary: Adversary) -> None:
+    copy = f"INTO audit_entries (id, {COPIED}) SELECT 4, {COPIED} FROM audit_entries WHERE id = 2"
     if adversary.store.is_sqlite:
-        adversary.sql(f"REPLACE INTO audit_entries SELECT 4 AS id, {COPIED} FROM audit_entries WHERE id = 2")
-    adversary.sql(
-        f"INSERT INTO audit_entries (id, {COPIED}) SELECT 4, {COPIED} FROM audit_entries WHERE id = 2"
-        " ON CONFLICT (id) DO UPDATE SET actor_name = 'nobody'"
-    )
+        adversary.sql(f"REPLACE {copy}")
+    else:
+        adversary.sql(f"INSERT {copy} ON CONFLICT (id) DO UPDATE SET actor_name = 'nobody'")
 
 
 def delete_an_entry(adversary: Adversary) -> None:

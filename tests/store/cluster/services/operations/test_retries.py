@@ -83,7 +83,8 @@ def test_who_has_left_a_workspace_neither_sees_nor_retries_what_they_asked_for_t
     operation_id = dataset.operation_id or 0
     assert retries.can_retry_operation(cluster, actor_of(maker), read(cluster, operation_id))
     with cluster.store.write() as session:
-        session.get_one(Workspace, dataset.workspace_id).members.clear()
+        workspace = session.get_one(Workspace, dataset.workspace_id)
+        workspace.members.clear()
     assert not retries.can_retry_operation(cluster, actor_of(maker), read(cluster, operation_id))
     assert queries.list_operations(cluster, actor_of(maker)) == []
     with pytest.raises(NotFound):
