@@ -1,4 +1,6 @@
-"""The page of bad input names every number, and each of its tests exists; what no test holds has its reason."""
+"""The pages of bad input and of reviews name every number, and each of their tests exists; what no test holds has its
+reason.
+"""
 
 import ast
 import re
@@ -12,6 +14,10 @@ ROW = re.compile(r"^\| (S\d+) \| ([^|]+) \| (.+) \|$", re.MULTILINE)
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 WITHOUT_TEST = re.compile(r"^Does not apply: \w+.{20,}")
 ROWS = ROW.findall((ROOT / "docs" / "developing" / "bad-input.md").read_text())
+
+FINDING = re.compile(r"^\| (D?\d+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \| (.+) \|$", re.MULTILINE)
+FINDINGS = FINDING.findall((ROOT / "docs" / "measurements" / "security.md").read_text())
+REVIEWED = ["9", "10", *(str(number) for number in range(12, 23)), *(f"D{number}" for number in range(5, 12))]
 
 
 @cache
@@ -34,6 +40,17 @@ def test_each_is_held_by_tests_that_exist_or_says_why_none_has_to(number: str, h
     assert [f"{path}::{name}" for path, name in tests if name not in functions_of(path)] == []
     assert held.count("::") == len(tests), f"{number}: a test is written in another way"
     assert tests or WITHOUT_TEST.match(held), f"{number}: neither a test nor a reason"
+
+
+def test_every_finding_of_the_reviews_stands_once_and_in_its_order() -> None:
+    assert [row[0] for row in FINDINGS] == REVIEWED
+
+
+@pytest.mark.parametrize(("number", "tests"), [(row[0], row[3]) for row in FINDINGS])
+def test_each_finding_names_tests_that_exist(number: str, tests: str) -> None:
+    named = TEST.findall(tests)
+    assert [f"{path}::{name}" for path, name in named if name not in functions_of(path)] == []
+    assert named and tests.count("::") == len(named), f"{number}: a test is missing, or written in another way"
 
 
 def test_a_test_that_is_gone_is_found() -> None:
