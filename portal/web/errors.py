@@ -2,7 +2,6 @@
 language."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 
 import structlog
 from flask import Flask, Response, g, jsonify, make_response, redirect, render_template, request, url_for
@@ -11,7 +10,6 @@ from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from cluster.domain.errors import Conflict, Forbidden, Gone, GroundcrewError, NotFound, Refused, Unavailable
-from cluster.services.audit.unseen_things import record_unseen_thing
 from cluster.services.storage import disk_space
 from cluster.store.disk_full import DISK_FULL_ERRNOS, is_disk_full
 from portal import after_sign_in
@@ -57,7 +55,7 @@ def handle_error(error: Exception) -> ResponseReturnValue:
         status = next((number for kind, number in STATUS.items() if isinstance(error, kind)), 500)
         if status < 500 or isinstance(error, Unavailable):
             if isinstance(error, NotFound):
-                record_not_found(error)
+                g.not_found = error
             refusals = error.each if isinstance(error, Refused) else ()
             return problem_response(status, error.code, error.data, refusals)
     if isinstance(error, CsrfTokenInvalid):
@@ -87,16 +85,6 @@ def handle_error(error: Exception) -> ResponseReturnValue:
     # The page about a bug reads no rows: the database may be what is wrong.
     g.is_bug = True
     return problem_response(500, "http.500", {})
-
-
-def record_not_found(error: NotFound) -> None:
-    """A row that is not there for this person; what no row's number names is a slip of the keyboard. A database that
-    refuses keeps nobody from the answer.
-    """
-    identity, actor = error.data.get("id"), g.get("actor")
-    if actor is not None and actor.user_id and isinstance(identity, int):
-        with suppress(OperationalError, InterfaceError, TimeoutError):
-            record_unseen_thing(current_cluster(), actor, error.kind, identity)
 
 
 def respond_disk_full(error: Exception) -> Response:

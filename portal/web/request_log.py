@@ -1,14 +1,19 @@
-"""Writes one JSON log line per request, with a request id that joins it to the other lines of the request.
+"""Writes one JSON log line per request, with a request id that joins it to the other lines of the request, and an
+entry of the audit if the request asked for a row that is not there for its person.
 
 Never a path or a query, which may carry a secret (a one-time link): the line names the route and its ids.
 """
 
 import time
+from contextlib import suppress
 
 import structlog
 from flask import Flask, Response, g, request
+from sqlalchemy.exc import DBAPIError, TimeoutError
 
+from cluster.services.audit.unseen_things import record_unseen_thing
 from portal.response_headers import choose_request_id
+from portal.web.request_context import current_cluster
 
 log = structlog.get_logger()
 
@@ -17,6 +22,7 @@ SECRET_ARGUMENTS = frozenset({"token", "secret", "filename"})
 
 def init_app(app: Flask) -> None:
     app.before_request(start_request)
+    app.after_request(record_not_found)
     app.after_request(log_request)
 
 
@@ -25,6 +31,17 @@ def start_request() -> None:
     g.began = time.monotonic()
     structlog.contextvars.clear_contextvars()
     structlog.contextvars.bind_contextvars(request_id=g.request_id)
+
+
+def record_not_found(response: Response) -> Response:
+    """A database that refuses the entry keeps nobody from the answer. What no row's number names is a slip of the
+    keyboard.
+    """
+    error, actor = g.get("not_found"), g.get("actor")
+    if error is not None and actor is not None and actor.user_id and isinstance(error.data.get("id"), int):
+        with suppress(DBAPIError, TimeoutError):
+            record_unseen_thing(current_cluster(), actor, error.kind, error.data["id"])
+    return response
 
 
 def log_request(response: Response) -> Response:

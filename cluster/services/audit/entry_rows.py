@@ -115,7 +115,7 @@ def to_utc_text(text: str) -> str:
         return text
 
 
-def parse_moment(text: object) -> datetime | None:
+def parse_aware_moment(text: object) -> datetime | None:
     """None for what is no moment with a zone."""
     try:
         found = datetime.fromisoformat(str(text))

@@ -19,7 +19,7 @@ from cluster.failpoints import external_call
 from cluster.files.append_only import append_lines
 from cluster.files.safe_read import open_folder_beneath
 from cluster.services.audit.entry_rows import (
-    parse_moment,
+    parse_aware_moment,
     read_audit_fact,
     read_entry_rows,
     read_whole_number,
@@ -78,7 +78,7 @@ def append_entries(cluster: Cluster, entries: Iterable[Mapping[str, Any]]) -> in
     """
     days: dict[str, list[bytes]] = {}
     for entry in entries:
-        day = local_day(cluster, parse_moment(entry["at"]) or cluster.clock())
+        day = local_day(cluster, parse_aware_moment(entry["at"]) or cluster.clock())
         days.setdefault(day, []).append(audit_log_line(cluster, entry))
     audit_log_folder(cluster).mkdir(parents=True, exist_ok=True, mode=0o700)
     # The portal, which does not run as root, lists and deletes these files. Root follows no link that it could have
@@ -104,7 +104,7 @@ def to_zone(cluster: Cluster, at: datetime) -> datetime:
 
 def audit_log_line(cluster: Cluster, entry: Mapping[str, Any]) -> bytes:
     """One line of JSON, in which the text of a person cannot begin a line."""
-    at = parse_moment(entry["at"])
+    at = parse_aware_moment(entry["at"])
     values: dict[str, Any] = {
         "id": entry["id"],
         "at": to_zone(cluster, at).isoformat(timespec="milliseconds") if at else entry["at"],

@@ -25,7 +25,7 @@ from cluster.domain.audit_seals import (
 from cluster.services.audit.entry_rows import (
     BEFORE_ALL,
     EntryRows,
-    parse_moment,
+    parse_aware_moment,
     read_audit_fact,
     read_entry_rows,
     read_whole_number,
@@ -143,7 +143,7 @@ def can_be_sealed(entry: Mapping[str, Any], now: datetime, settled_after: timede
     """Whether the entry is old enough. One from the future was written before the clock was set back; one whose time
     is none was written by nobody who waits.
     """
-    at = parse_moment(entry["at"])
+    at = parse_aware_moment(entry["at"])
     return at is None or abs(now - at) > settled_after
 
 
@@ -210,7 +210,7 @@ def read_audit_status(cluster: Cluster) -> AuditStatus:
         entries=sealed + open_,
         sealed=sealed,
         seals=last.id if last else 0,
-        checked_at=parse_moment(value.get("at")),
+        checked_at=parse_aware_moment(value.get("at")),
         checked=read_whole_number(value, "sealed") or 0,
         violation=parse_violation(value),
     )

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from sqlalchemy import Select, and_, or_, select
-from sqlalchemy.orm import joinedload
+from sqlalchemy import Select, and_, exists, or_, select
+from sqlalchemy.orm import Session, joinedload
 
 from cluster.domain.errors import NotFound
 from cluster.domain.people.actor import Actor
@@ -13,10 +13,16 @@ from cluster.store.environments import Environment
 from cluster.store.operations import IS_OPEN, Operation
 from cluster.store.sql.reader_statement import ReaderStatement, id_parameter
 from cluster.store.sql.visibility import can_see_environment, member_workspace_ids
+from cluster.store.trainings import Training
 from cluster.store.workspaces import Workspace
 
-OF_ADMINISTRATORS = (OperationKind.REPAIR, OperationKind.BACKUP, OperationKind.ENVIRONMENT_BUILD)
-"""Kinds that belong to no workspace and that nobody else asks for."""
+OF_ADMINISTRATORS = (
+    OperationKind.REPAIR,
+    OperationKind.BACKUP,
+    OperationKind.ENVIRONMENT_BUILD,
+    OperationKind.ENVIRONMENT_INSTALL,
+)
+"""What nobody else asks for where it belongs to no workspace."""
 
 
 def list_operations(
@@ -66,6 +72,26 @@ def is_own_operation(person: Actor) -> Any:
             and_(Operation.workspace_id.is_(None), Operation.kind.not_in(OF_ADMINISTRATORS)),
         ),
     )
+
+
+def is_still_own(session: Session, person: Actor, operation: Operation) -> bool:
+    """Whether it is their own, and of code whether the training is theirs: it may have been handed over since, and its
+    code runs as its new owner's jobs. Environments are a matter of managers.
+    """
+    if operation.kind == OperationKind.ENVIRONMENT_INSTALL:
+        return False
+    own = select(Operation.id).where(Operation.id == operation.id, is_own_operation(person))
+    if operation.kind in (OperationKind.CODE_FETCH, OperationKind.CODE_IMPORT):
+        own = own.where(
+            exists().where(Training.id == operation.subject_id, Training.owner_id == person.user_id)
+        )
+    return session.scalar(own) is not None
+
+
+def is_manager_of(session: Session, person: Actor, operation: Operation) -> bool:
+    """Whether they are the manager of its workspace."""
+    query = select(Workspace.id).where(Workspace.id == operation.workspace_id)
+    return session.scalar(query.where(Workspace.manager_id == person.user_id)) is not None
 
 
 def can_see_operation(viewer: Actor) -> Any:

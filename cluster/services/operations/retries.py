@@ -2,7 +2,6 @@
 
 from datetime import datetime
 
-from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
 from cluster.domain.errors import Conflict, Forbidden
@@ -12,13 +11,11 @@ from cluster.domain.people.permissions import ALLOWED_RELATIONS, require_adminis
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
 from cluster.services.operations.lifecycle import enqueue_operation
-from cluster.services.operations.queries import is_own_operation, read_operation
+from cluster.services.operations.queries import is_manager_of, is_still_own, read_operation
 from cluster.services.operations.subjects import restart_subject
 from cluster.store.audit import add_audit_entry
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
-from cluster.store.trainings import Training
-from cluster.store.workspaces import Workspace
 
 
 def can_retry_operation(cluster: Cluster, actor: Actor, operation: Operation) -> bool:
@@ -29,17 +26,8 @@ def can_retry_operation(cluster: Cluster, actor: Actor, operation: Operation) ->
         return False
     if actor.is_administrator:
         return True
-    own = select(Operation.id).where(Operation.id == operation.id, is_own_operation(actor))
-    if operation.kind in (OperationKind.CODE_FETCH, OperationKind.CODE_IMPORT):
-        # The training may have been handed over since: its code runs as its new owner's jobs.
-        own = own.where(
-            exists().where(Training.id == operation.subject_id, Training.owner_id == actor.user_id)
-        )
-    managed = select(Workspace.id).where(
-        Workspace.id == operation.workspace_id, Workspace.manager_id == actor.user_id
-    )
     with cluster.store.read() as session:
-        return session.scalar(own) is not None or session.scalar(managed) is not None
+        return is_still_own(session, actor, operation) or is_manager_of(session, actor, operation)
 
 
 def read_retry_obstacle(cluster: Cluster, operation: Operation) -> str | None:

@@ -50,7 +50,9 @@ def test_every_finding_of_the_reviews_stands_once_and_in_its_order() -> None:
 def test_each_finding_names_tests_that_exist(number: str, tests: str) -> None:
     named = TEST.findall(tests)
     assert [f"{path}::{name}" for path, name in named if name not in functions_of(path)] == []
-    assert named and tests.count("::") == len(named), f"{number}: a test is missing, or written in another way"
+    assert named and tests.count("::") == len(named), (
+        f"{number}: a test is missing, or written in another way"
+    )
 
 
 def test_a_test_that_is_gone_is_found() -> None:

@@ -4,7 +4,7 @@ described (S31).
 
 import pytest
 
-from tests.pages.portal.described_requests import send_described_requests
+from tests.pages.portal.api.description.described_requests import send_described_requests
 from tests.pages.portal.filled_portal import KINDS, House
 
 SHOWN = 10

@@ -1,0 +1,1 @@
+"""REST does as its description says."""
