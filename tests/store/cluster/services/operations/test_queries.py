@@ -51,12 +51,12 @@ def test_open_and_ended_operations_are_listed_apart(cluster: Cluster) -> None:
 def test_what_was_given_up_is_found_behind_everything_that_was_done_since(cluster: Cluster) -> None:
     chief, member = actor_of(an_administrator(cluster)), a_user(cluster)
     manager = a_user(cluster)
-    place = a_workspace(cluster, manager)
+    place = a_workspace(cluster, manager, (member,))
     with cluster.store.write() as session:
         ids = []
         for by, where in ((chief.user_id, None), (member.id, place.id), (member.id, None)):
             operation = request_operation(
-                session, OperationKind.BACKUP, None, actor_of(member), cluster.clock()
+                session, OperationKind.NOTICES, None, actor_of(member), cluster.clock()
             )
             operation.state = OperationState.INTERRUPTED
             operation.requested_by, operation.workspace_id = by, where
