@@ -29,6 +29,7 @@ from cluster.services.operations.lifecycle import (
     enqueue_operation,
     request_operation,
 )
+from cluster.services.storage.workspace_storage import require_storage_room
 from cluster.settings import Settings
 from cluster.store.audit import add_audit_entry
 from cluster.store.environments import Environment
@@ -122,6 +123,9 @@ def check_python(version: str) -> None:
 
 
 def request_build(session: Session, actor: Actor, environment: Environment, cluster: Cluster) -> Operation:
+    """Raises Refused on `workspaces` for one that stores what it may already."""
+    for workspace in environment.workspaces:
+        require_storage_room(workspace, "workspaces")
     first = environment.workspaces[0].id if environment.workspaces else None
     operation = request_operation(
         session, OperationKind.ENVIRONMENT_INSTALL, environment.id, actor, cluster.clock(), first

@@ -24,6 +24,7 @@ from cluster.services.operations.retries import retry_operation
 from cluster.services.training_changes import TrainingChanges, edit_training
 from cluster.store.environments import Environment
 from cluster.store.operations import Operation
+from cluster.store.workspaces import Workspace
 from tests.builders import a_job, a_user, a_workspace, actor_of, an_administrator, an_environment
 from tests.store.job_setup import Lab, a_lab
 
@@ -192,3 +193,20 @@ def test_where_jobs_run_in_images_nothing_is_built(cluster: Cluster, lab: Lab) -
     pods = replace(cluster, settings=replace(cluster.settings, executor=ExecutorKind.KUBERNETES))
     with pytest.raises(Conflict, match="in_images"):
         environment_requests.add_environment(pods, actor_of(lab.manager), request(lab))
+
+
+def test_nothing_is_built_for_a_workspace_that_stores_what_it_may(cluster: Cluster, lab: Lab) -> None:
+    manager = actor_of(lab.manager)
+    made = environment_requests.add_environment(cluster, manager, request(lab))
+    environment_requests.cancel_build(cluster, manager, made.id)
+    with cluster.store.write() as session:
+        workspace = session.get_one(Workspace, lab.workspace.id)
+        workspace.storage_limit_bytes = workspace.storage_used_bytes = 2**20
+    for build in (
+        lambda: environment_requests.add_environment(cluster, manager, request(lab, name="torch-2.8")),
+        lambda: environment_requests.rebuild_environment(cluster, manager, made.id),
+    ):
+        with pytest.raises(Refused) as refused:
+            build()
+        assert (refused.value.field, refused.value.code) == ("workspaces", "storage.over_limit")
+        assert refused.value.data["limit"] == 2**20
