@@ -94,6 +94,25 @@ def read_source_settings(reader: SettingsReader) -> SourceSettings:
     }
 
 
+class NetworkSettings(TypedDict):
+    """Which networks nobody is led into, and where the SSH door listens."""
+
+    cluster_networks: tuple[IpNetwork, ...]
+    ssh_port: int
+    ssh_address: str
+    ssh_dir: Path | None
+
+
+def read_network_settings(reader: SettingsReader, host: str) -> NetworkSettings:
+    """Without an address of its own, the SSH door listens where the portal does."""
+    return {
+        "cluster_networks": reader.networks("CLUSTER_NETWORKS", CLUSTER_NETWORKS),
+        "ssh_port": reader.number("SSH_PORT", 2222),
+        "ssh_address": reader.text("SSH_ADDRESS", host),
+        "ssh_dir": reader.folder("SSH_DIR"),
+    }
+
+
 @dataclass(frozen=True)
 class Settings:
     """Sizes are bytes, times seconds. `state_dir` holds everything that `make reset` deletes."""
@@ -197,6 +216,12 @@ class Settings:
     """A folder with wheels that are offered beside the index."""
     credential_key: str = field(default="", repr=False)
     """Seals tokens and keys of git sources; known to portal and task workers. Empty: the secret key does."""
+    ssh_port: int = 2222
+    """The port of the SSH door to running jobs; 0: there is none."""
+    ssh_address: str = "127.0.0.1"
+    """The address on which it listens."""
+    ssh_dir: Path | None = None
+    """Its folder, which nobody but root may change; None: in the state directory."""
     version: str = VERSION
 
     @property
@@ -305,8 +330,8 @@ class Settings:
             before_restore_days=told.number("BEFORE_RESTORE_DAYS", 30),
             etcd_snapshots=told.folder("ETCD_SNAPSHOTS"),
             **read_notification_settings(told),
-            cluster_networks=told.networks("CLUSTER_NETWORKS", CLUSTER_NETWORKS),
             **read_source_settings(told),
+            **read_network_settings(told, host),
             credential_key=told.text("CREDENTIAL_KEY"),
         )
         if told.invalid_names:

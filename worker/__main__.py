@@ -1,5 +1,5 @@
 """Runs one process or command of the worker: ``python -m worker scheduler | tasks QUEUE | repairs | backups |
-repair-door | agent | pod-network | appliance … | audit … | console | upkeep … | …``."""
+repair-door | agent | pod-network | ssh-door | appliance … | audit … | console | upkeep … | …``."""
 
 import gc
 import sys
@@ -17,6 +17,7 @@ SERVICES = {
     "repair-door": "worker.commands.repair_broker:main",
     "agent": "worker.commands.agent:main",
     "pod-network": "worker.commands.pod_network:main",
+    "ssh-door": "worker.ssh_door.door_keeper:main",
 }
 FOR_A_PERSON = {
     "up": "worker.embedded.commands.up:main",

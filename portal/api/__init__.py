@@ -25,7 +25,7 @@ from portal.api import (
 )
 from portal.api.code import code_archives, git_source, training_code
 from portal.api.environments import environments, images
-from portal.api.people import notifications, ssh_keys
+from portal.api.people import notifications, ssh_door, ssh_keys
 from portal.api.sweeps import sweeps
 
 FEATURES = (
@@ -49,6 +49,7 @@ FEATURES = (
     images,
     notifications,
     ssh_keys,
+    ssh_door,
     repairs,
 )
 

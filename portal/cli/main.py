@@ -24,7 +24,8 @@ COMMANDS = {
     "node": ("nodes", "node"),
     "nodes": ("nodes", "print_nodes"),
     "queue": ("queue", "queue"),
-    "ssh-key": ("ssh_keys", "ssh_key"),
+    "ssh-config": ("ssh", "ssh_config"),
+    "ssh-key": ("ssh", "ssh_key"),
     "sweep": ("sweeps", "sweep"),
     "training": ("trainings", "training"),
 }

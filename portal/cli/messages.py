@@ -191,6 +191,8 @@ KOREAN = {
     "{name} has no git source. Set one: groundcrew code git set": (
         "{name}: git 원본이 없습니다. groundcrew code git set으로 설정하세요."
     ),
+    "Written to {path}. Now: ssh job-<number>": "{path}에 썼습니다. 이제 ssh job-<번호>로 들어갑니다.",
+    "The server sent an address that is none: {host}": "서버가 주소가 아닌 것을 보냈습니다: {host}",
     "Fingerprint": "지문",
     "Last used": "마지막 사용",
     "{name} is added, until {until}: {fingerprint}": "{name} 키를 {until}까지 등록했습니다: {fingerprint}",

@@ -31,6 +31,7 @@ TOPICS = {
     "backups": "backups",
     "users": "people",
     "profile": "people",
+    "profile_keys": "ssh",
     "access_log": "access-log",
     "accounting": "accounting",
     "rest_reference": "command-and-rest",

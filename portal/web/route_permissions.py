@@ -237,6 +237,7 @@ ROUTE_RULES: dict[str, RouteRule] = {
     "api_repairs.CancelRun": RouteRule.ADMINISTRATOR,
     "api_notifications.Choices": RouteRule.SIGNED_IN,
     "api_notifications.TestMessages": RouteRule.SIGNED_IN,
+    "api_ssh-door.Door": RouteRule.SIGNED_IN,
     "api_ssh-keys.SshKeys": RouteRule.SIGNED_IN,
     "api_ssh-keys.OneSshKey": RouteRule.OWNER_ONLY,
     "api_workspaces.Workspaces": RouteRule.SIGNED_IN,

@@ -144,6 +144,7 @@ NO_PAGES = {
     "access_log.confirm_delete",
     "api-docs.openapi_json",
     "api_notifications.Choices",
+    "api_ssh-door.Door",
     "api_ssh-keys.SshKeys",
     "api_queue.TheQueue",
     "api_nodes.Nodes",

@@ -95,6 +95,8 @@ def define_services(places: InstallationPaths) -> list[ServiceDefinition]:
         ServiceDefinition("scheduler", (*worker, "scheduler"), 30, 10),
         ServiceDefinition("task-workers", (*worker, "tasks", *TaskQueue), 40, 4),
         ServiceDefinition("agent", (*worker, "agent"), 50, 4),
+        # Only root can let people into jobs.
+        *([ServiceDefinition("ssh", (*worker, "ssh-door"), 60, 6)] if os.geteuid() == 0 else []),
     ]
 
 

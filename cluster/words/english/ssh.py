@@ -29,14 +29,54 @@ SENTENCES = {
     ),
     "ssh_key.name_taken": "You have a key “{name}” already. Choose another name or remove that one.",
     "ssh_key.too_many": "You have {most} keys, and no more are possible. Remove one that you do not use.",
+    "ssh.waits": "job-{job} waits and cannot be entered before it runs. Its page says when it starts.",
+    "ssh.has_ended": "job-{job} has ended. Only a running job can be entered.",
+    "ssh.not_ready": "job-{job} is starting. Try again in a moment.",
+    "ssh.revoked": "The right to enter this job has ended, and the session with it.",
+    "ssh.no_group": (
+        "The processes of this job are in no group of their own on this machine, so nobody can join them."
+    ),
+    "ssh.no_sandbox": "This job has no view of the machine of its own here, so nobody can join it.",
+    "ssh.failed": "The session could not be started in the job. An administrator finds the reason in the door's log.",
+    "ssh.too_many": "Too many sessions are open. Close one, then connect again.",
+    "ssh_door.not_running": (
+        "No SSH door runs here, so jobs cannot be entered. It needs an installation that root has started."
+    ),
+    "ssh_door.switched_off": "The SSH door is switched off: GROUNDCREW_SSH_PORT is 0.",
+    "ssh_door.needs_root": (
+        "The SSH door is closed: only root can let people into jobs. Start the installation as root."
+    ),
+    "ssh_door.executor": (
+        "The SSH door is closed: it leads into jobs that run as processes, and here they run with {executor}."
+    ),
+    "ssh_door.folder": (
+        "The SSH door is closed: others than root may change the folder {folder}. Choose another GROUNDCREW_SSH_DIR."
+    ),
+    "ssh_door.ids": (
+        "The SSH door is closed: no user numbers are left behind those of jobs. Choose a smaller "
+        "GROUNDCREW_UID_BASE."
+    ),
+    "ssh_door.packages_missing": (
+        "The SSH door is closed: this machine lacks {packages:list}. Install it, then it opens by itself."
+    ),
+    "ssh_door.port_taken": (
+        "The SSH door is closed: another program listens on port {port}. Set another GROUNDCREW_SSH_PORT."
+    ),
+    "ssh_door.cannot_start": (
+        "The SSH door is closed: sshd does not start. Its messages are in the log of the service ssh."
+    ),
     "not_found.ssh_key": "There is no such SSH key, or you may not see it.",
 }
 
 TITLES = {
     "ssh_key": "SSH key",
+    "ssh": "SSH",
+    "ssh_door": "The SSH door is closed",
 }
 
 WORDS = {
     "action.ssh_key.added": "SSH key added",
     "action.ssh_key.removed": "SSH key removed",
+    "action.ssh.entered": "Job entered by SSH",
+    "action.ssh.left": "SSH session ended",
 }

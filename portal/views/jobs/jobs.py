@@ -24,6 +24,7 @@ from portal.presenters.code.code_of_job import read_code_of_job
 from portal.presenters.jobs.job_files_tab import read_files_tab
 from portal.presenters.jobs.job_log_tab import read_log_tab
 from portal.presenters.jobs.job_page import read_job_view
+from portal.presenters.jobs.job_ssh import read_job_ssh
 from portal.web import forms, query_params
 from portal.web.fragments import render_page_or_fragment
 from portal.web.request_context import current_actor, current_cluster, read_once
@@ -100,6 +101,7 @@ def page(job_id: int) -> Response:
         may_delete_files=file_deletions.can_delete_files_now(actor, job),
         may_continue=can_continue(job),
         read_ran_in=lambda: read_ran_in(cluster, [job]).get(job.id),
+        read_ssh=partial(read_job_ssh, cluster, actor, job),
         read_code=partial(read_code_of_job, cluster, actor, job),
         read_tags=partial(chosen_jobs.read_job_tags, cluster, job_id),
         current_url_with=query_params.current_url_with,

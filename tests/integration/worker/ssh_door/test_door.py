@@ -1,0 +1,163 @@
+"""Whom the door lets in: the owner of the job with a key of theirs, asked again each time, and no forged ticket."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import delete, select, update
+
+from cluster.domain.states import JobState, UserState
+from cluster.services.ssh.job_access import find_entry
+from cluster.store.jobs import Attempt, Job
+from cluster.store.users import SshKey, User
+from cluster.store.workspaces import WorkspaceMember
+from tests.integration.worker.ssh_door.conftest import RunningProgram, SshLab
+from worker.ssh_door.layout import door_ids
+from worker.ssh_door.tickets import TicketOffice
+
+ASK = """
+import json, socket, sys
+door = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+door.settimeout(20)
+door.connect(sys.argv[1])
+socket.send_fds(door, [sys.argv[2].encode()], [0, 1, 2][: int(sys.argv[3])])
+print(door.recv(65536).decode())
+"""
+
+
+@pytest.fixture(scope="module")
+def minji(lab: SshLab) -> User:
+    return lab.person("minji")
+
+
+@pytest.fixture(scope="module")
+def program(lab: SshLab, minji: User) -> RunningProgram:
+    return lab.run(minji)
+
+
+def ask(lab: SshLab, uid: int, message: dict[str, Any], descriptors: int) -> str:
+    """What the door answers to a process of this user; empty for nothing."""
+    path = str(lab.ground / "ssh" / "door.sock")
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", ASK, path, json.dumps(message), str(descriptors)],
+        user=uid,
+        group=uid,
+        extra_groups=[],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.stdout.strip()
+
+
+def test_nobody_enters_the_job_of_another_person(lab: SshLab, program: RunningProgram) -> None:
+    lab.person("taeho")
+    for login in (program.login, "job-999999", "root", "groundcrew-keys", os.environ.get("USER", "nobody")):
+        done = lab.ssh("taeho", login, "id")
+        assert (done.returncode, done.stdout) == (255, ""), login
+
+
+def test_only_the_two_programs_are_answered(lab: SshLab, minji: User, program: RunningProgram) -> None:
+    """A job, another service and even the user behind signed-in connections get no line with a ticket."""
+    ids, fingerprint = door_ids(lab.cluster), fingerprint_of(lab, minji)
+    keys = {"login": program.login, "fingerprint": fingerprint}
+    assert "enter.py" in ask(lab, ids.keys, keys, 0)
+    job_user = lab.cluster.settings.job_ids.uid_of(minji.id)
+    for uid in (job_user, 65534, ids.door):
+        assert "enter.py" not in ask(lab, uid, keys, 0)
+        assert "enter.py" not in ask(lab, uid, keys, 3)
+
+
+def test_a_ticket_that_nobody_gave_is_worth_nothing(
+    lab: SshLab, minji: User, program: RunningProgram
+) -> None:
+    entry = find_entry(lab.cluster, program.job.id, fingerprint_of(lab, minji))
+    assert entry is not None
+    forged = TicketOffice().ticket_of(entry)
+    ids = door_ids(lab.cluster)
+    line = json.loads(ask(lab, ids.keys, {"login": program.login, "fingerprint": entry.fingerprint}, 0))[
+        "line"
+    ]
+    genuine = line.split("enter.py ")[1].split('"')[0]
+    request = {"command": "id", "terminal": None, "connection": ""}
+    assert "exit" in ask(lab, ids.door, request | {"ticket": genuine}, 3)
+    for ticket in (
+        forged,
+        genuine[:-1],
+        genuine.replace(f"{program.job.id}.", "1.", 1) + "0",
+        "",
+        "a.b.c",
+        "ä",
+    ):
+        answer = ask(lab, ids.door, request | {"ticket": ticket}, 3)
+        assert "Connect again" in answer, ticket
+    assert "exit" not in ask(lab, 65534, request | {"ticket": genuine}, 3), "a ticket of another user"
+
+
+def test_requests_that_no_program_of_ours_sends_do_no_harm(lab: SshLab, program: RunningProgram) -> None:
+    ids = door_ids(lab.cluster)
+    for message in ({}, {"ticket": 7}, {"ticket": "x" * 100_000}, {"login": ["job-1"], "fingerprint": {}}):
+        for uid in (ids.keys, ids.door):
+            for descriptors in (0, 3):
+                ask(lab, uid, message, descriptors)
+    assert lab.ssh("minji", program.login, "true").returncode == 0
+
+
+def test_huge_commands_and_many_keys_are_refused_and_the_door_goes_on(
+    lab: SshLab, program: RunningProgram, tmp_path: Path
+) -> None:
+    huge = lab.ssh("minji", program.login, ": " + "x" * 100_000)
+    assert huge.returncode == 255 and "too long" in huge.stderr
+    options: list[str] = []
+    for number in range(8):
+        key = tmp_path / f"key-{number}"
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+        options += ["-i", str(key)]
+    done = subprocess.run(
+        ["ssh", *options, *lab.options("minji"), "-p", str(lab.port), f"{program.login}@127.0.0.1", "true"],
+        stdin=subprocess.DEVNULL,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, "an agent may hold more keys than OpenSSH's six tries"
+
+
+@pytest.mark.parametrize("loss", ["person", "membership"])
+def test_who_loses_the_right_is_put_out(lab: SshLab, loss: str) -> None:
+    person = lab.person(f"leaves-{loss}"[:20])
+    program = lab.run(person)
+    session = lab.begin(person.name, program.login, "echo ready; sleep 1000")
+    assert session.stdout is not None and session.stdout.readline() == "ready\n"
+    with lab.cluster.store.write() as rows:
+        if loss == "person":
+            rows.get_one(User, person.id).state = UserState.DISABLED
+        else:
+            rows.execute(delete(WorkspaceMember).where(WorkspaceMember.user_id == person.id))
+    session.wait(20)
+    session.communicate()
+    assert lab.ssh(person.name, program.login, "true").returncode == 255
+
+
+def test_a_job_that_waits_or_has_ended_says_so(lab: SshLab, minji: User) -> None:
+    program = lab.run(minji)
+    lab.executor.kill(program.handle)
+    for state, words in (("waiting", "waits"), ("starting", "starting")):
+        with lab.cluster.store.write() as rows:
+            rows.get_one(Job, program.job.id).state = JobState(state)
+            rows.execute(update(Attempt).where(Attempt.job_id == program.job.id).values(state="starting"))
+        assert words in lab.ssh("minji", program.login, "true").stderr
+    with lab.cluster.store.write() as rows:
+        rows.get_one(Job, program.job.id).state = JobState.FINISHED
+    assert "has ended" in lab.ssh("minji", program.login, "true").stderr
+
+
+def fingerprint_of(lab: SshLab, user: User) -> str:
+    with lab.cluster.store.read() as rows:
+        query = select(SshKey.fingerprint).where(SshKey.user_id == user.id).order_by(SshKey.id)
+        return rows.scalars(query).first() or ""
