@@ -45,6 +45,10 @@ HELD = text("state = 'waiting' AND held_at IS NOT NULL")
 
 FILES_TO_DELETE = text("files_unwanted_at IS NOT NULL AND files_deleted_at IS NULL")
 """The deletion of its files was requested, and they still exist."""
+LIVE_WITH_CHOICE = text(
+    "environment_id IS NOT NULL AND state IN ('waiting', 'starting', 'running', 'stopping')"
+)
+"""It has not ended and names its environment."""
 CONTINUES = text("continues_job_id IS NOT NULL")
 HAS_END = text("ended_at IS NOT NULL")
 SCORED = text("headline_score IS NOT NULL")
@@ -128,6 +132,14 @@ class Job(BaseRow):
         CheckConstraint("retries >= 0 AND retries_used >= 0", name="retries_not_negative"),
         Index(None, "workspace_id", "id"),
         Index("ix_jobs_sweep", "sweep_id", "state", "id"),
+        # Who uses an environment.
+        Index(
+            "ix_jobs_environment",
+            "environment_id",
+            "id",
+            sqlite_where=LIVE_WITH_CHOICE,
+            postgresql_where=LIVE_WITH_CHOICE,
+        ),
         Index(
             "ix_jobs_continues_job_id", "continues_job_id", sqlite_where=CONTINUES, postgresql_where=CONTINUES
         ),

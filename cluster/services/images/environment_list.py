@@ -9,12 +9,12 @@ from sqlalchemy.orm import Session, joinedload, selectinload, undefer
 
 from cluster.domain.errors import NotFound
 from cluster.domain.people.actor import Actor
-from cluster.domain.states import LIVE_JOB_STATES, EnvironmentSource
+from cluster.domain.states import EnvironmentSource
 from cluster.services.context import Cluster
 from cluster.services.images.environments import DEFAULT_ENVIRONMENT_FACT
 from cluster.store.environments import Environment
 from cluster.store.facts import InstallationFact
-from cluster.store.jobs import Job
+from cluster.store.jobs import IS_LIVE, Job
 from cluster.store.sql.visibility import can_see_environment, can_see_job, can_see_training
 from cluster.store.trainings import Training
 
@@ -105,7 +105,7 @@ def read_use(cluster: Cluster, actor: Actor, environment_id: int) -> Environment
 
 def load_use(session: Session, actor: Actor, environment_id: int) -> EnvironmentUse:
     trainings = (Training.environment_id == environment_id) & Training.deleted_at.is_(None)
-    jobs = (Job.environment_id == environment_id) & Job.state.in_(LIVE_JOB_STATES)
+    jobs = (Job.environment_id == environment_id) & Job.environment_id.is_not(None) & IS_LIVE
     named_trainings = select(Training.id, Training.name).where(trainings, can_see_training(actor))
     named_jobs = select(Job.id, Job.name).where(jobs, can_see_job(actor))
     return EnvironmentUse(
@@ -125,7 +125,7 @@ def count(session: Session, column: Any, condition: ColumnElement[bool]) -> int:
 
 def read_use_counts(cluster: Cluster) -> dict[int, EnvironmentUse]:
     """By environment, the numbers alone."""
-    live = (Job.environment_id.is_not(None), Job.state.in_(LIVE_JOB_STATES))
+    live = (Job.environment_id.is_not(None), IS_LIVE)
     named = (Training.environment_id.is_not(None), Training.deleted_at.is_(None))
     by_job = select(Job.environment_id, func.count()).where(*live).group_by(Job.environment_id)
     by_training = (
