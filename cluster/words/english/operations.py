@@ -68,7 +68,7 @@ TITLES = {
     "start": "Not started",
     "engine": "No answer",
     "kubernetes": "No answer",
-    "environment": "The training environment was not built",
+    "environment": "The environment was not built",
 }
 
 WORDS = {

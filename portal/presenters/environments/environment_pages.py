@@ -13,7 +13,7 @@ from cluster.services.workspaces import queries
 from cluster.store.environments import Environment
 from cluster.store.workspaces import Workspace
 from portal.presenters.environments.environment_choice import summarise
-from portal.presenters.operation_steps import operation_steps
+from portal.presenters.operation_steps import OPEN_STATES, operation_steps
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def environment_page(cluster: Cluster, actor: Actor, row: Environment) -> Enviro
         ".".join(map(str, OLDEST_PYTHON)),
         is_own,
         is_own and row.deleted_at is None and can_change(actor, row),
-        row.state is EnvironmentState.BUILDING,
+        row.operation is not None and row.operation.state in OPEN_STATES,
         operation_steps(row.operation) if row.operation else [],
     )
 

@@ -19,6 +19,7 @@ BODY = {
     "retries": 1,
     "memory_bytes": None,
     "code_version": 4,
+    "environment_id": 7,
 }
 
 
@@ -27,7 +28,7 @@ def test_every_field_of_the_body_is_in_the_request() -> None:
     assert (request.name, request.units, request.command) == ("digits", 2, ("train.py", "--lr", "0.1"))
     assert (request.variables, request.dataset_id, request.priority) == ({"epochs": "2"}, 3, 1)
     assert (request.time_limit_seconds, request.grace_seconds, request.retries) == (60, 30, 1)
-    assert request.code_version == 4
+    assert (request.code_version, request.environment_id) == (4, 7)
 
 
 def test_a_launcher_that_is_named_counts() -> None:

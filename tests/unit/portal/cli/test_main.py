@@ -19,7 +19,6 @@ NEEDED = (
     "config",
     "http_request",
     "job_files",
-    "job_metrics",
     "jobs",
     "main",
     "messages",
