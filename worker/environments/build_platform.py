@@ -77,8 +77,9 @@ def wheel_folder_path(description: EnvironmentDescription, machine: BuildPlatfor
     """The folder of the packages from which the environment is installed. A new table of
     contents does not change it.
     """
-    variables = json.dumps(dict(description.compiled.variables), sort_keys=True)
-    return cache / f"wheels-{_digest(machine, [description.requirements, description.source], variables)}"
+    more = json.dumps(dict(description.compiled.variables), sort_keys=True)
+    more += "".join(map(repr, description.compiled.changes))
+    return cache / f"wheels-{_digest(machine, [description.requirements, description.source], more)}"
 
 
 def _digest(machine: BuildPlatform, files: list[Path], more: str = "") -> str:

@@ -18,6 +18,15 @@ class CompilerRequirement:
 
 
 @dataclass(frozen=True)
+class SourceChange:
+    """A text of the source archive that is another one before it is compiled. It stands in `file` once."""
+
+    file: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
 class CompiledPackage:
     """A package that is published only as source. Its pinned archive is `<package>.txt` in
     the description's folder.
@@ -26,6 +35,7 @@ class CompiledPackage:
     package: str
     variables: Mapping[str, str]
     needs: tuple[CompilerRequirement, ...]
+    changes: tuple[SourceChange, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,23 @@ horovod.init()
 assert float(horovod.allreduce(tensorflow.constant(21.0), op=horovod.Sum)) == 21.0
 """
 
+TRY_HOROVOD_WITH_TORCH = """
+import torch
+import horovod.torch as horovod
+horovod.init()
+assert float(horovod.allreduce(torch.tensor([21.0]), op=horovod.Sum)) == 21.0
+"""
+
 
 def verify_image(
     root: RootFilesystem, variant: ImageVariant, variables: Mapping[str, str], progress: BuildStepProgress
 ) -> None:
     """Runs the self-test as the image's own user; the machine needs no GPU. Raises BuiltButNotWorking."""
     has_nccl = variant.environment.compiled.variables.get("HOROVOD_GPU_OPERATIONS") == "NCCL"
-    for program in (SELF_TEST.format(nccl=has_nccl), TRY_TORCH):
+    programs = [SELF_TEST.format(nccl=has_nccl), TRY_TORCH]
+    if variant.environment.compiled.variables.get("HOROVOD_WITH_PYTORCH") == "1":
+        programs.append(TRY_HOROVOD_WITH_TORCH)
+    for program in programs:
         root.try_inside(
             [f"{ENVIRONMENT_PATH}/bin/python", "-I", "-B", "-c", program],
             variables={**variables, "OMPI_MCA_plm": "isolated", "HOME": "/tmp"},

@@ -19,9 +19,19 @@ def lay_out_toolkit(root: RootFilesystem, requirements: Path, progress: BuildSte
     for toolkit in (workshop / "cuda" / "nvidia").glob("cu*"):
         (toolkit / "lib64").symlink_to("lib")
         link_plain_names(toolkit / "lib")
+        link_runtime(root.path, toolkit / "lib" / "libcudart.so")
         for program in [*(toolkit / "bin").glob("*"), *(toolkit / "nvvm" / "bin").glob("*")]:
             program.chmod(0o755)
     link_nccl(root.path, workshop / "nccl")
+
+
+def link_runtime(root: Path, plain: Path) -> None:
+    """Lets the linker take the image's own CUDA runtime: what it names is what programs in the image will load."""
+    for library in (root / ENVIRONMENT_PATH.relative_to("/")).glob(
+        f"{NVIDIA}/cuda_runtime/lib/libcudart.so.*"
+    ):
+        plain.unlink(missing_ok=True)
+        plain.symlink_to(Path("/") / library.relative_to(root))
 
 
 def link_nccl(root: Path, folder: Path) -> None:

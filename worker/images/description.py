@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from worker.environments.build_platform import BuildPlatform
-from worker.environments.description import DEFAULT, EnvironmentDescription, read_environment_description
+from worker.environments.description import (
+    DEFAULT,
+    EnvironmentDescription,
+    SourceChange,
+    read_environment_description,
+)
 
 RECIPE_VERSION = "1"
 """Increase it when the way of building changes: then the image is built again from the same description."""
@@ -76,7 +81,12 @@ def read_variant(name: str, folder: Path = DEFAULT) -> ImageVariant:
             plain,
             purposes=own["contents"],
             has_torch_for_cpus=own.get("torch_for_cpus", False),
-            compiled=replace(plain.compiled, variables=own["compiled"], needs=()),
+            compiled=replace(
+                plain.compiled,
+                variables=own["compiled"],
+                needs=(),
+                changes=tuple(SourceChange(**change) for change in own.get("source_changes", ())),
+            ),
         ),
         requirements=folder / own["requirements"],
         compiler_requirements=folder / own["compiler_requirements"]
@@ -104,6 +114,7 @@ def inputs_digest(variant: ImageVariant, machine: BuildPlatform) -> str:
         environment.purposes,
         variant.system_purposes,
         {"torch_for_cpus": environment.has_torch_for_cpus},
+        {"source_changes": list(map(repr, environment.compiled.changes))},
     ]
     content.update(json.dumps([dict(each) for each in facts], sort_keys=True).encode())
     for file in list_requirement_files(variant):

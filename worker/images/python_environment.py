@@ -2,23 +2,27 @@
 
 import os
 import shutil
+import tarfile
 from pathlib import Path
 
 from worker.environments.build_platform import PYTHON
 from worker.environments.build_steps import BuildStepProgress, MakeProgressParser
 from worker.environments.command_runner import PATH
 from worker.environments.cpu_torch import make_torch_run_on_cpus
+from worker.environments.errors import BuildStepFailed
 from worker.environments.installation import PACKAGES, count_parallel_compilers, make_readable_to_all
 from worker.environments.wheels import sha256_of_file
 from worker.images.description import ENVIRONMENT_PATH, ImageVariant
 from worker.images.image_wheels import ImageWheels
 from worker.images.root_filesystem import WORK_MOUNT, RootFilesystem
 
+UV_CACHE = ENVIRONMENT_PATH.with_name("uv-cache")
+"""On the file system of the environment, so that uv links files and copies none."""
 UV_VARIABLES = {
     "UV_PYTHON_DOWNLOADS": "never",
     "UV_NO_PROGRESS": "1",
     "HOME": str(WORK_MOUNT),
-    "UV_CACHE_DIR": f"{WORK_MOUNT}/uv",
+    "UV_CACHE_DIR": str(UV_CACHE),
 }
 
 
@@ -81,6 +85,7 @@ def uv_install(
         variables=UV_VARIABLES,
         on_tick=progress.report_again,
     )
+    shutil.rmtree(root.path / UV_CACHE.relative_to("/"), ignore_errors=True)
 
 
 def compile_in_image(
@@ -90,7 +95,7 @@ def compile_in_image(
     made, temporary = workshop_root.work_dir / "compiled", workshop_root.work_dir / "tmp"
     made.mkdir()
     temporary.mkdir()
-    source = WORK_MOUNT / "wheels" / house.wheels.find_source(house.package).name
+    unpack_source(house, workshop_root.work_dir / "source")
     options = ["--no-deps", "--no-build-isolation", "--no-index", "--no-cache-dir", "--isolated"]
     workshop_root.run_inside(
         [
@@ -102,7 +107,7 @@ def compile_in_image(
             *options,
             "-w",
             WORK_MOUNT / "compiled",
-            source,
+            WORK_MOUNT / "source",
         ],
         variables={
             **house.description.compiled.variables,
@@ -116,6 +121,23 @@ def compile_in_image(
         place=opt,
     )
     return house.wheels.store_compiled(next(made.glob("*.whl")))
+
+
+def unpack_source(house: ImageWheels, folder: Path) -> None:
+    """Unpacks the source archive and makes the description's changes. Raises BuildStepFailed if a text to change is
+    not there once.
+    """
+    with tarfile.open(house.wheels.find_source(house.package)) as archive:
+        archive.extractall(folder.with_suffix(".all"), filter="data")
+    (inside,) = folder.with_suffix(".all").iterdir()
+    shutil.move(inside, folder)
+    for change in house.description.compiled.changes:
+        file = folder / change.file
+        text = file.read_text()
+        if text.count(change.old) != 1:
+            line = f"{change.file} does not contain once: {change.old}"
+            raise BuildStepFailed("environment.step_failed", command="patch", exit_code=1, line=line, log="")
+        file.write_text(text.replace(change.old, change.new))
 
 
 def install_compiled_in_image(root: RootFilesystem, wheel: Path, progress: BuildStepProgress) -> None:

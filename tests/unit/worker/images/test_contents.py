@@ -17,7 +17,8 @@ def test_an_image_is_tried_as_its_own_user_with_what_its_variant_promises(
 ) -> None:
     described, root = read_variant(variant), recorded_root(tmp_path)
     verify_image(root, described, {"PATH": "/usr/bin"}, some_progress())
-    (horovod, _), (torch, _) = root.calls
+    (horovod, _), (torch, _), *more = root.calls
+    assert [("horovod.torch" in words[-1]) for words, _ in more] == [True] * (variant == "cuda")
     assert f"bool(horovod.nccl_built()) == {has_nccl}" in horovod[-1]
     assert "torch.distributed" in torch[-1]
     for _, options in root.calls:

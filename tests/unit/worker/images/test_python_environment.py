@@ -17,7 +17,7 @@ from worker.images import python_environment
     ],
 )
 def test_packages_are_installed_from_the_wheelhouse_alone_and_by_their_hashes(
-    folder: Path | None, target: list[str]
+    folder: Path | None, target: list[str], tmp_path: Path
 ) -> None:
     calls: list[list[str]] = []
 
@@ -27,12 +27,16 @@ def test_packages_are_installed_from_the_wheelhouse_alone_and_by_their_hashes(
 
     def report_again() -> None: ...
 
-    root, progress = SimpleNamespace(run_inside=run_inside), SimpleNamespace(report_again=report_again)
+    root = SimpleNamespace(run_inside=run_inside, path=tmp_path)
+    progress = SimpleNamespace(report_again=report_again)
+    cache = tmp_path / python_environment.UV_CACHE.relative_to("/")
+    (cache / "wheels-v5").mkdir(parents=True)
     python_environment.uv_install(cast(Any, root), "image-cpu.txt", cast(Any, progress), folder)
     (call,) = calls
     assert call[1:3] == ["pip", "install"] and {"--offline", "--no-index", "--require-hashes"} <= set(call)
     assert call[-2 - len(target) : -2] == target
     assert call[-1].endswith("/image-cpu.txt")
+    assert not cache.exists(), "no part of the image"
 
 
 def test_a_wheel_is_linked_and_one_that_is_there_stays(tmp_path: Path) -> None:
