@@ -9,7 +9,7 @@ from cluster.domain.errors import Conflict, Refused
 from cluster.domain.nodes.confinement import ConfinementGap, list_confinement_gaps
 from cluster.domain.nodes.node_networks import purposes_of
 from cluster.domain.states import NodeState
-from cluster.services.nodes import drains, forgotten_nodes, queries, summaries, totals
+from cluster.services.nodes import drains, forgotten_nodes, gpu_checks, queries, summaries, totals
 from portal.i18n.translate import _, localized_number
 from portal.presenters.alerts import executor_alert_lines
 from portal.presenters.node_list import count_states, list_node_rows, node_look, units_in_words
@@ -78,6 +78,9 @@ def page(node_id: int) -> ResponseReturnValue:
         node=node,
         look=node_look(node),
         units_text=units_in_words(node),
+        gpu_checks=gpu_checks.list_newest_checks(current_cluster(), node_id)
+        if current_actor().is_administrator
+        else [],
     )
 
 

@@ -2,12 +2,11 @@
 
 import os
 import shutil
-import tarfile
 from pathlib import Path
 
 from worker.environments.build_platform import PYTHON
 from worker.environments.build_steps import BuildStepProgress, MakeProgressParser
-from worker.environments.command_runner import PATH
+from worker.environments.command_runner import PATH, CommandRunner
 from worker.environments.cpu_torch import make_torch_run_on_cpus
 from worker.environments.errors import BuildStepFailed
 from worker.environments.installation import PACKAGES, count_parallel_compilers, make_readable_to_all
@@ -95,7 +94,7 @@ def compile_in_image(
     made, temporary = workshop_root.work_dir / "compiled", workshop_root.work_dir / "tmp"
     made.mkdir()
     temporary.mkdir()
-    unpack_source(house, workshop_root.work_dir / "source")
+    unpack_source(house, workshop_root.work_dir / "source", workshop_root.commands)
     options = ["--no-deps", "--no-build-isolation", "--no-index", "--no-cache-dir", "--isolated"]
     workshop_root.run_inside(
         [
@@ -123,14 +122,14 @@ def compile_in_image(
     return house.wheels.store_compiled(next(made.glob("*.whl")))
 
 
-def unpack_source(house: ImageWheels, folder: Path) -> None:
+def unpack_source(house: ImageWheels, folder: Path, commands: CommandRunner) -> None:
     """Unpacks the source archive and makes the description's changes. Raises BuildStepFailed if a text to change is
     not there once.
     """
-    with tarfile.open(house.wheels.find_source(house.package)) as archive:
-        archive.extractall(folder.with_suffix(".all"), filter="data")
-    (inside,) = folder.with_suffix(".all").iterdir()
-    shutil.move(inside, folder)
+    folder.mkdir()
+    archive = house.wheels.find_source(house.package)
+    unpack = ["tar", "--extract", "--no-same-owner", "--strip-components=1"]
+    commands.run([*unpack, "--file", archive, "--directory", folder], variables={})
     for change in house.description.compiled.changes:
         file = folder / change.file
         text = file.read_text()

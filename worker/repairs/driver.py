@@ -12,7 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
-from cluster.domain.repairs.definition import CheckKind
+from cluster.domain.repairs.definition import CheckKind, RepairGroup
 from cluster.domain.repairs.run_matrix import RepairVerdict, TaskMatrix, decide_verdict
 from cluster.services.context import Cluster
 from cluster.services.repairs.catalogue import CatalogueEntry
@@ -152,7 +152,9 @@ class RepairDriver:
             self.recorder.record_end(RepairVerdict.BROKEN, end.rc, [], DID_NOT_RUN[end.status])
         else:
             checks = self.wait_for_checks(end)
-            verdict = decide_verdict(checks, end.status == "canceled" or self.is_cancel_requested())
+            was_cancelled = end.status == "canceled" or self.is_cancel_requested()
+            only_looks = self.entry.repair.group is RepairGroup.CHECK
+            verdict = decide_verdict(checks, was_cancelled, only_looks and end.rc != 0)
             self.recorder.record_end(verdict, end.rc, checks)
 
     def is_cancel_requested(self) -> bool:

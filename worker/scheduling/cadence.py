@@ -34,6 +34,7 @@ class PeriodicWork(StrEnum):
     OFFLINE_REPAIRS = auto()
     AUDIT_SEALS = auto()
     NIGHTLY_BACKUP = auto()
+    NIGHTLY_GPU_CHECKS = auto()
     NOTIFICATIONS = auto()
     CONFINEMENT = auto()
     ORPHAN_RUNS = auto()
@@ -55,6 +56,7 @@ PERIODS: Mapping[PeriodicWork, float] = MappingProxyType(
         PeriodicWork.OFFLINE_REPAIRS: 60.0,
         PeriodicWork.AUDIT_SEALS: 60.0,
         PeriodicWork.NIGHTLY_BACKUP: 60.0,
+        PeriodicWork.NIGHTLY_GPU_CHECKS: 60.0,
         PeriodicWork.NOTIFICATIONS: 60.0,
         PeriodicWork.CONFINEMENT: 900.0,  # A network manager may have taken a rule away meanwhile.
         PeriodicWork.ORPHAN_RUNS: 5.0,

@@ -29,6 +29,7 @@ def periodic_work(cluster: Cluster, clocks: ClockWatch, nodes: NodeWatch) -> Map
         PeriodicWork.OFFLINE_REPAIRS: lambda held: record_keeping.import_offline_repairs(cluster),
         PeriodicWork.AUDIT_SEALS: lambda held: record_keeping.seal_access_log(cluster),
         PeriodicWork.NIGHTLY_BACKUP: partial(record_keeping.request_backup, cluster, clocks),
+        PeriodicWork.NIGHTLY_GPU_CHECKS: partial(record_keeping.request_gpu_checks, cluster, clocks),
         PeriodicWork.NOTIFICATIONS: partial(write_notifications, cluster),
         PeriodicWork.CONFINEMENT: nodes.record_confinement,
         PeriodicWork.ORPHAN_RUNS: nodes.end_orphan_runs,

@@ -1,4 +1,6 @@
-"""Keeps the records of the installation: the sealed audit, repairs that the console ran, and the nightly backup."""
+"""Keeps the records of the installation: the sealed audit, repairs that the console ran, the nightly backup and the
+nightly checks of GPUs.
+"""
 
 import structlog
 
@@ -9,6 +11,7 @@ from cluster.services.audit.seals import seal_entries
 from cluster.services.backups.requests import request_nightly_backup
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease
+from cluster.services.repairs.nightly_checks import request_nightly_checks
 from cluster.services.repairs.offline_records import import_offline_records
 from worker.backups.audit_anchors import seal_recorder
 from worker.scheduling.clock_watch import ClockWatch
@@ -41,3 +44,8 @@ def seal_access_log(cluster: Cluster) -> None:
 def request_backup(cluster: Cluster, clocks: ClockWatch, held: HeldLease) -> None:
     if clocks.is_settled and (night := request_nightly_backup(cluster, held)) is not None:
         log.info("the nightly backup is asked for", operation=night.id)
+
+
+def request_gpu_checks(cluster: Cluster, clocks: ClockWatch, held: HeldLease) -> None:
+    if clocks.is_settled and (runs := request_nightly_checks(cluster, held)):
+        log.info("the nightly checks of GPUs are asked for", runs=[run.id for run in runs])

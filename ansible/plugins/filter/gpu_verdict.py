@@ -1,4 +1,7 @@
-"""Judges whether the GPUs of a host work: a pure function of what the bus, the driver and the agent say of them."""
+"""Judges whether the GPUs of a host work: a pure function of what the bus, the driver and the agent say of them.
+
+The end of site.yml and the repair verify-gpus say the same, because both ask here.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,14 @@ def gpu_findings(seen: Mapping[str, Any]) -> list[Finding]:
 
     `seen`: bus (GPUs on the PCI bus), smi (lines of UUID and driver version from nvidia-smi), smi_message (its own
     words), offered (the agent's GPUs: uuid, is_broken), needs_fabric_manager, fabric_manager (state of its unit),
-    fabric_version, multiplied (UUIDs of the GPUs that computed what the CPU does), multiplied_message (what the check
-    said instead), skipped (why nothing was multiplied), is_simulated.
+    fabric_version, fabric_ports (interface, device, port and state of what is there for InfiniBand), multiplied (UUIDs
+    of the GPUs that computed what the CPU does), multiplied_message (what the check said instead), skipped (why nothing
+    was multiplied), is_simulated.
     """
     bus, smi, offered = seen["bus"], seen["smi"], seen["offered"]
+    found = port_findings(seen["fabric_ports"])
     if bus == 0:
-        return []
-    found: list[Finding] = []
+        return found
     versions = sorted({line.split(", ")[1] for line in smi})
     said = seen["smi_message"].strip().splitlines() or ["no more than that"]
     if len(smi) != bus:
@@ -51,6 +55,20 @@ def gpu_findings(seen: Mapping[str, Any]) -> list[Finding]:
     if seen["needs_fabric_manager"]:
         found += fabric_findings(seen, versions)
     return found
+
+
+def port_findings(ports: Sequence[Mapping[str, str]]) -> list[Finding]:
+    """Ports of the interfaces that are there for InfiniBand and carry nothing."""
+    return [
+        {
+            "cause": f"{each['interface']} is there for InfiniBand, and port {each['port']} of {each['device']} is "
+            f"{each['state']}.",
+            "remedy": "ACTIVE takes a cable, a switch, and a subnet manager that runs somewhere in the fabric.",
+            "command": f"ibstat {each['device']} {each['port']}; sminfo",
+        }
+        for each in ports
+        if each["state"] != "ACTIVE"
+    ]
 
 
 def fabric_findings(seen: Mapping[str, Any], versions: Sequence[str]) -> list[Finding]:
@@ -112,15 +130,16 @@ def gpu_report(seen: Mapping[str, Any], host: str) -> list[str]:
     """What was seen of one host, as the end of a run shows it."""
     findings = gpu_findings(seen)
     kind = " (simulated: no GPU of this host is real)" if seen["is_simulated"] else ""
-    if seen["bus"] == 0 and not seen["offered"]:
-        return [f"{host}: no GPU"]
-    if seen["bus"] == 0:
-        return [f"{host}: {len(seen['offered'])} GPUs are offered to jobs{kind}"]
+    if seen["bus"] == 0 and not seen["offered"] and not findings:
+        return [f"{host}: no GPU{port_report(seen)}"]
+    if seen["bus"] == 0 and not findings:
+        return [f"{host}: {len(seen['offered'])} GPUs are offered to jobs{port_report(seen)}{kind}"]
     if not findings:
         fabric = ", fabric manager of the same version" if seen["needs_fabric_manager"] else ""
         driver = seen["smi"][0].split(", ")[1]
         return [
-            f"{host}: {seen['bus']} GPUs on the bus, in nvidia-smi and offered to jobs; driver {driver}{fabric}{kind}",
+            f"{host}: {seen['bus']} GPUs on the bus, in nvidia-smi and offered to jobs; driver {driver}{fabric}"
+            f"{port_report(seen)}{kind}",
             *(f"    {uuid} multiplied as the CPU does" for uuid in seen["multiplied"]),
             *([f"    nothing was multiplied: {seen['skipped']}"] if seen["skipped"] else []),
         ]
@@ -134,6 +153,17 @@ def gpu_report(seen: Mapping[str, Any], host: str) -> list[str]:
     return lines
 
 
+def port_report(seen: Mapping[str, Any]) -> str:
+    names = [each["interface"] for each in seen["fabric_ports"]]
+    return f"; InfiniBand active on {', '.join(names)}" if names else ""
+
+
+def gpu_seen(facts: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """What `hardware_facts` found with asks_drivers, as the functions above want it; `more` comes from elsewhere."""
+    none = {"multiplied": [], "multiplied_message": "", "skipped": "", "is_simulated": False}
+    return {**none, **facts["drivers"], **more}
+
+
 class FilterModule:
     """The names under which playbooks call them."""
 
@@ -141,6 +171,7 @@ class FilterModule:
         return {
             "gpu_findings": gpu_findings,
             "gpu_report": gpu_report,
+            "gpu_seen": gpu_seen,
             "allocatable_findings": allocatable_findings,
             "finding_lines": finding_lines,
         }

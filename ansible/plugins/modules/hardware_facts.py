@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import glob
+import json
 import os
 import platform
+import re
 import subprocess
 import time
 
@@ -20,6 +22,18 @@ options:
     description: The folder that holds sys/ and proc/; another than / to try the roles on hardware that is not there.
     type: path
     default: /
+  asks_drivers:
+    description: Also runs nvidia-smi, asks for the fabric manager, and reads what the agent offers to jobs.
+    type: bool
+    default: false
+  telemetry:
+    description: The folder in which the agent writes what it offers, one file per host.
+    type: path
+    default: /var/lib/groundcrew/telemetry
+  interfaces:
+    description: The file with the host's interfaces by purpose.
+    type: path
+    default: /etc/groundcrew/agent/interfaces.json
 author: Groundcrew
 """
 EXAMPLES = r"""
@@ -35,7 +49,17 @@ hardware:
     interfaces, loaded modules of RDMA, the kernel, and when systemd has started (seconds since 1970).
   type: dict
   returned: always
+drivers:
+  description: >
+    smi (a line of UUID and driver version for each GPU) or smi_message (what nvidia-smi says instead),
+    fabric_manager (the state of its unit) and fabric_version, offered (the agent's GPUs), and fabric_ports (the
+    state of the ports behind the interfaces that are there for InfiniBand).
+  type: dict
+  returned: with asks_drivers
 """
+QUERY = ["nvidia-smi", "--query-gpu=uuid,driver_version", "--format=csv,noheader"]
+ANSWER_SECONDS = 60
+"""A GPU that has fallen off the bus may hold nvidia-smi for ever."""
 
 
 def read(*parts):
@@ -130,17 +154,71 @@ def read_started_at():
         return 0
 
 
+def run(command):
+    """Its exit code and its output; a program that is not there, or does not end, has none."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=ANSWER_SECONDS)
+    except FileNotFoundError:
+        return 127, f"{command[0]} is not installed"
+    except subprocess.TimeoutExpired:
+        return 124, f"{command[0]} did not answer within {ANSWER_SECONDS} seconds"
+    return done.returncode, (done.stdout.strip() or done.stderr.strip())
+
+
+def read_json(path):
+    try:
+        found = json.loads(read(path))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def read_fabric_ports(interfaces, rdma_interfaces, ports):
+    """The ports behind the interfaces that are named for InfiniBand."""
+    devices = {each["device"]: each["name"] for each in rdma_interfaces if each["name"] in interfaces}
+    return [{**port, "interface": devices[port["device"]]} for port in ports if port["device"] in devices]
+
+
+def ask_drivers(telemetry, interfaces, rdma_interfaces, ports):
+    code, said = run(QUERY)
+    version = run(["nv-fabricmanager", "--version"])
+    found = re.search(r"[0-9]+(?:[.][0-9]+)+", version[1]) if version[0] == 0 else None
+    names = read_json(interfaces).get("infiniband") or []
+    offered = read_json(os.path.join(telemetry, f"{platform.node().partition('.')[0]}.json"))
+    return {
+        "smi": said.splitlines() if code == 0 else [],
+        "smi_message": "" if code == 0 else said,
+        "fabric_manager": run(["systemctl", "is-active", "nvidia-fabricmanager.service"])[1],
+        "fabric_version": found.group() if found else "",
+        "offered": offered.get("gpus") or [],
+        "fabric_ports": read_fabric_ports(
+            [names] if isinstance(names, str) else names, rdma_interfaces, ports
+        ),
+    }
+
+
 def main():
-    module = AnsibleModule(argument_spec={"root": {"type": "path", "default": "/"}}, supports_check_mode=True)
-    root = module.params["root"]
+    options = {
+        "root": {"type": "path", "default": "/"},
+        "asks_drivers": {"type": "bool", "default": False},
+        "telemetry": {"type": "path", "default": "/var/lib/groundcrew/telemetry"},
+        "interfaces": {"type": "path", "default": "/etc/groundcrew/agent/interfaces.json"},
+    }
+    module = AnsibleModule(argument_spec=options, supports_check_mode=True)
+    root, ports = module.params["root"], read_ports(module.params["root"])
+    rdma_interfaces, more = read_rdma_interfaces(root), {}
+    if module.params["asks_drivers"]:
+        places = module.params["telemetry"], module.params["interfaces"]
+        more["drivers"] = ask_drivers(*places, rdma_interfaces, ports)
     module.exit_json(
         changed=False,
+        **more,
         hardware={
             "pci": read_pci(root),
             "nvidia_loaded": read_driver(root),
             "nouveau_loaded": os.path.isdir(os.path.join(root, "sys/module/nouveau")),
-            "infiniband_ports": read_ports(root),
-            "rdma_interfaces": read_rdma_interfaces(root),
+            "infiniband_ports": ports,
+            "rdma_interfaces": rdma_interfaces,
             "rdma_modules": [
                 each for each in RDMA_MODULES if os.path.isdir(os.path.join(root, "sys/module", each))
             ],

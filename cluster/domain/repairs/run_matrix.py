@@ -23,7 +23,7 @@ FAILED_STATES = (HostTaskState.FAILED, HostTaskState.UNREACHABLE)
 
 
 class RepairVerdict(StrEnum):
-    """The outcome of a run. The checks decide it, never a playbook's exit code alone."""
+    """The outcome of a run. The checks decide it; a playbook's exit code counts if the repair only looks."""
 
     VERIFIED = "verified"
     NOT_VERIFIED = "not_verified"
@@ -135,9 +135,15 @@ def to_printable(text: str) -> str:
     )
 
 
-def decide_verdict(checks: Iterable[Mapping[str, Any]], was_cancelled: bool) -> RepairVerdict:
-    """`checks` are [{code, data, is_ok}]. Without a check nothing is verified."""
+def decide_verdict(
+    checks: Iterable[Mapping[str, Any]], was_cancelled: bool, has_failed_to_check: bool = False
+) -> RepairVerdict:
+    """`checks` are [{code, data, is_ok}]. Without a check nothing is verified.
+
+    A repair that mends something is judged by its checks alone, whatever became of its playbook. The playbook of one
+    that only looks is itself a check: `has_failed_to_check` says that it ended red.
+    """
     answers = [bool(check["is_ok"]) for check in checks]
-    if answers and all(answers):
+    if answers and all(answers) and not has_failed_to_check:
         return RepairVerdict.VERIFIED
     return RepairVerdict.CANCELLED if was_cancelled else RepairVerdict.NOT_VERIFIED

@@ -38,7 +38,7 @@ from cluster.services.context import Cluster
 from cluster.services.images import environments
 from cluster.services.kubernetes.status import KUBERNETES_STATUS_FACT
 from cluster.services.leases import SCHEDULER_LEASE, SCHEDULER_LEASE_DURATION
-from cluster.services.nodes import executor_outage
+from cluster.services.nodes import executor_outage, gpu_checks
 from cluster.services.nodes.queries import NodeSummary
 from cluster.services.nodes.summaries import is_troubled, list_troubled_nodes
 from cluster.services.operations import queries
@@ -139,6 +139,10 @@ def administrator_sources(cluster: Cluster, actor: Actor) -> Iterator[AlertSourc
     )
     yield AlertSource(
         lambda: exists().where(is_troubled(cluster.clock())), partial(troubled_node_alerts, cluster)
+    )
+    yield AlertSource(
+        lambda: exists().where(gpu_checks.has_failed_lately(cluster.clock())),
+        partial(gpu_check_alerts, cluster),
     )
     yield AlertSource(
         lambda: exists().where(InstallationFact.name == KUBERNETES_STATUS_FACT),
@@ -304,6 +308,17 @@ def node_alerts(troubled: Collection[NodeSummary]) -> Iterator[Alert]:
         share = disk_used_share(node.facts)
         if share is not None and share > DISK_FULL_SHARE:
             yield build_node_alert(node, AlertUrgency.CAUTION, "attention.disk_full", {"share": share})
+
+
+def gpu_check_alerts(cluster: Cluster) -> Iterator[Alert]:
+    """Yields an alert for each of the newest checks that did not end well; a later good one takes it away."""
+    failed = [check for check in gpu_checks.list_newest_checks(cluster) if not check.is_ok]
+    for check in failed[:MAX_PER_KIND]:
+        details = (AlertDetail("attention.check_said", {"line": check.lines[0]}),) if check.lines else ()
+        yield Alert(
+            AlertUrgency.BROKEN, AlertTopic.NODE, "attention.gpu_check_failed", check.node_id,
+            {"node": check.node, "at": check.ended_at.isoformat()}, details,
+        )  # fmt: skip
 
 
 def build_node_alert(

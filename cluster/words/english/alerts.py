@@ -20,6 +20,8 @@ SENTENCES = {
     "attention.last_signal": "last signal at {at:clock}",
     "attention.booked_there": "booked there: {jobs:list}",
     "attention.units_broken": "{node}: {broken:units} of {all:number} broken",
+    "attention.gpu_check_failed": "The check of the GPUs of {node} at {at:clock} did not end well",
+    "attention.check_said": "it says: {line}",
     "attention.kubernetes_node": "Kubernetes does not use {node}",
     "attention.node_pressed": "{node} runs short of {pressures:words kubernetes.resource}",
     "attention.operator_not_whole": "{name}: {ready:number} of {wanted:number} pods are ready",

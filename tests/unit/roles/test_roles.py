@@ -40,8 +40,6 @@ PROBES = {
     "nvidia_driver : See that it works",
     "closing : Read the versions of what came with it",
     "kubernetes_addons : Read the account's token",
-    "verify : Ask the driver",
-    "verify : Look at the fabric manager",
     "verify : Multiply on each free GPU, and compare with the CPU",
 }
 """Read-only commands, the only tasks that may say that they never change anything."""

@@ -8,11 +8,13 @@ import pytest
 from sqlalchemy import update
 
 from cluster.domain.nodes.confinement import GAP_CODES
+from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.domain.states import UnitState
 from cluster.services.leases import acquire_lease
 from cluster.services.nodes.confinement import record_confinement_features
 from cluster.services.nodes.executor_outage import record_executor_outage
 from cluster.store.nodes import Node
+from cluster.store.repairs import RepairRun
 from portal.presenters.node_list import PROBLEMS_DRAWN
 from tests.builders import a_node
 from tests.pages.portal.filled_portal import House
@@ -45,6 +47,25 @@ def test_a_drained_node_tells_why_and_is_opened_again(house: House, language: st
     assert chief.post("/nodes/1/undrain").status_code == 303
     assert chief.post("/nodes/1/undrain").status_code == 303
     assert "new memory" not in chief.get("/nodes/1").text
+
+
+@pytest.mark.parametrize(("language", "told"), [("en", "not good"), ("ko", "이상 있음")])
+def test_a_node_says_what_the_newest_check_of_its_gpus_said(house: House, language: str, told: str) -> None:
+    cluster, chief = house.cluster, house.visitor("administrator")
+    assert "gpu-checks" not in chief.get("/nodes/1").text
+    with cluster.store.write() as session:
+        name = session.get_one(Node, 1).name
+        run = RepairRun(
+            name="verify-gpus", target="node-1", host=name, digest="", reason="Nightly", requested_by=1,
+            requested_at=cluster.clock(), ended_at=cluster.clock(), verdict=RepairVerdict.NOT_VERIFIED,
+            tasks=[{"name": "Assert", "hosts": {}, "output": {name: "nvidia-smi shows 1\n    dmesg | grep -i nvrm"}}],
+        )  # fmt: skip
+        session.add(run)
+    page = chief.get("/nodes/1", headers={"Accept-Language": language}).text
+    assert told in page and "nvidia-smi shows 1" in page and "dmesg | grep -i nvrm" in page
+    assert f"/repairs/runs/{run.id}" in page
+    assert f"{name}" in chief.get("/", headers={"Accept-Language": language}).text
+    assert "gpu-checks" not in house.visitor("member").get("/nodes/1").text
 
 
 @pytest.mark.parametrize(("language", "told"), [("en", "does not answer"), ("ko", "응답하지 않습니다")])

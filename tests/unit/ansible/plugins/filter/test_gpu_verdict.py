@@ -15,6 +15,7 @@ GOOD: dict[str, Any] = {
     "needs_fabric_manager": True,
     "fabric_manager": "active",
     "fabric_version": "580.126.20",
+    "fabric_ports": [{"interface": "ibp65s0", "device": "mlx5_0", "port": "1", "state": "ACTIVE"}],
     "multiplied": [],
     "multiplied_message": "",
     "skipped": "",
@@ -43,6 +44,11 @@ BROKEN = [GOOD["offered"][0], {"uuid": "GPU-2", "is_broken": True}]
         ({"fabric_version": "580.105.08"}, ["580.105.08, the driver 580.126.20"]),
         ({"fabric_manager": "failed", "needs_fabric_manager": False}, []),
         ({"bus": 0, "smi": [], "offered": []}, []),
+        (
+            {"fabric_ports": [GOOD["fabric_ports"][0] | {"state": "INIT"}]},
+            ["ibp65s0 is there for InfiniBand, and port 1 of mlx5_0 is INIT"],
+        ),
+        ({"bus": 0, "fabric_ports": [GOOD["fabric_ports"][0] | {"state": "DOWN"}]}, ["is DOWN"]),
     ],
 )
 def test_what_does_not_agree_is_named(seen: dict[str, Any], causes: list[str]) -> None:
@@ -58,11 +64,12 @@ def test_what_does_not_agree_is_named(seen: dict[str, Any], causes: list[str]) -
         (
             {},
             "w1: 2 GPUs on the bus, in nvidia-smi and offered to jobs; driver 580.126.20, "
-            "fabric manager of the same version",
+            "fabric manager of the same version; InfiniBand active on ibp65s0",
         ),
-        ({"bus": 0, "smi": [], "offered": []}, "w1: no GPU"),
+        ({"bus": 0, "smi": [], "offered": []}, "w1: no GPU; InfiniBand active on ibp65s0"),
+        ({"bus": 0, "smi": [], "offered": [], "fabric_ports": []}, "w1: no GPU"),
         (
-            {"bus": 0, "smi": [], "is_simulated": True},
+            {"bus": 0, "smi": [], "is_simulated": True, "fabric_ports": []},
             "w1: 2 GPUs are offered to jobs (simulated: no GPU of this host is real)",
         ),
     ],

@@ -49,3 +49,53 @@ def test_the_loaded_driver_is_known_by_both_its_names(
 ) -> None:
     write(tmp_path / "sys/module" / name / "version", f"{version or ''}\n")
     assert module.read_driver(str(tmp_path)) == version
+
+
+def program(folder: Path, name: str, text: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+    (folder / name).chmod(0o755)
+
+
+@pytest.mark.parametrize("module", ["hardware_facts"], indirect=True)
+@pytest.mark.parametrize(
+    ("smi", "lines", "message"),
+    [
+        (
+            "echo 'GPU-1, 580.126.20'; echo 'GPU-2, 580.126.20'",
+            ["GPU-1, 580.126.20", "GPU-2, 580.126.20"],
+            "",
+        ),
+        ("echo 'NVIDIA-SMI has failed'; exit 9", [], "NVIDIA-SMI has failed"),
+        ("exec sleep 60", [], "nvidia-smi did not answer within 0.2 seconds"),
+        (None, [], "nvidia-smi is not installed"),
+    ],
+)
+def test_the_drivers_own_words_are_asked_for(
+    module: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    smi: str | None,
+    lines: list[str],
+    message: str,
+) -> None:
+    programs = tmp_path / "programs"
+    program(programs, "nv-fabricmanager", "echo 'Fabric Manager version is : 580.126.20'")
+    program(programs, "systemctl", "echo inactive; exit 3")
+    if smi is not None:
+        program(programs, "nvidia-smi", smi)
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    if smi and "sleep" in smi:
+        monkeypatch.setattr(module, "ANSWER_SECONDS", 0.2)
+    write(tmp_path / "interfaces.json", '{"infiniband": "ibp65s0"}')
+    host = module.platform.node().partition(".")[0]
+    write(tmp_path / "telemetry" / f"{host}.json", '{"gpus": [{"uuid": "GPU-1"}]}')
+    rdma = [{"name": "ibp65s0", "device": "mlx5_2"}, {"name": "ens1f0np0", "device": "mlx5_1"}]
+    ports = [{"device": device, "port": "1", "state": "INIT"} for device in ("mlx5_1", "mlx5_2")]
+    found = module.ask_drivers(str(tmp_path / "telemetry"), str(tmp_path / "interfaces.json"), rdma, ports)
+    assert (found["smi"], found["smi_message"]) == (lines, message)
+    assert (found["fabric_manager"], found["fabric_version"]) == ("inactive", "580.126.20")
+    assert found["offered"] == [{"uuid": "GPU-1"}]
+    assert found["fabric_ports"] == [
+        {"device": "mlx5_2", "port": "1", "state": "INIT", "interface": "ibp65s0"}
+    ]

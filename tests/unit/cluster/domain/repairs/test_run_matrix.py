@@ -23,6 +23,12 @@ def matrix_of(events: list[dict[str, Any]], planned: list[str]) -> list[TaskProg
     return list(matrix.tasks.values())
 
 
+def test_a_playbook_that_only_looks_is_itself_a_check() -> None:
+    good = [{"is_ok": True}]
+    assert decide_verdict(good, False, has_failed_to_check=True) is RepairVerdict.NOT_VERIFIED
+    assert decide_verdict(good, False) is RepairVerdict.VERIFIED
+
+
 def test_events_become_one_line_per_task_and_one_cell_per_host() -> None:
     events = [
         {"event": "playbook_on_start", "event_data": {}},
