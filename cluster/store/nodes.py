@@ -5,11 +5,13 @@ from typing import Any
 
 from sqlalchemy import (
     BigInteger,
+    ColumnElement,
     Connection,
     ForeignKey,
     Index,
     String,
     UniqueConstraint,
+    exists,
     false,
     func,
     select,
@@ -100,6 +102,15 @@ class Unit(BaseRow):
     """Units of a node with the same value reach each other over one NVLink or PCIe switch."""
     simulated: Mapped[bool] = mapped_column(default=False)
     node: Mapped[Node] = relationship(back_populates="units")
+
+
+HAS_REAL_GPUS: ColumnElement[bool] = IS_NODE_KNOWN & exists().where(
+    Unit.node_id == Node.id,
+    Unit.kind == UnitKind.GPU,
+    Unit.state != UnitState.GONE,
+    Unit.simulated.is_(False),
+)
+"""The condition of nodes that have GPUs, and no stand-ins alone."""
 
 
 class Allocation(BaseRow):

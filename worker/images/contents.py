@@ -5,8 +5,10 @@ from collections.abc import Mapping
 
 from cluster.domain.images import LibraryVersion
 from worker.environments.build_steps import BuildStepProgress
+from worker.environments.installation import PACKAGES
 from worker.environments.verification import LIST_VERSIONS, TRY_TORCH, select_contents
 from worker.images.description import ENVIRONMENT_PATH, ImageVariant
+from worker.images.gpu_code import check_coverage
 from worker.images.root_filesystem import RootFilesystem
 
 # One rank is enough to load the compiled library. The launchers need a container engine and are tested elsewhere.
@@ -31,6 +33,9 @@ def verify_image(
 ) -> None:
     """Runs the self-test as the image's own user; the machine needs no GPU. Raises BuiltButNotWorking."""
     has_nccl = variant.environment.compiled.variables.get("HOROVOD_GPU_OPERATIONS") == "NCCL"
+    if has_nccl:
+        for packages in (root.path / ENVIRONMENT_PATH.relative_to("/")).glob(PACKAGES):
+            check_coverage(packages)
     programs = [SELF_TEST.format(nccl=has_nccl), TRY_TORCH]
     if variant.environment.compiled.variables.get("HOROVOD_WITH_PYTORCH") == "1":
         programs.append(TRY_HOROVOD_WITH_TORCH)

@@ -3,12 +3,10 @@
 from datetime import datetime, time
 
 import structlog
-from sqlalchemy import ColumnElement, exists, select
+from sqlalchemy import select
 
 from cluster.domain.backups.schedule import due_night, last_due
 from cluster.domain.errors import GroundcrewError
-from cluster.domain.people.actor import Actor
-from cluster.domain.states import UnitKind, UnitState
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
 from cluster.services.nodes.gpu_checks import CHECK_NODE, MULTIPLY
@@ -17,7 +15,7 @@ from cluster.services.repairs.catalogue import list_offered_repairs
 from cluster.services.repairs.previews import preview_repair
 from cluster.services.repairs.repair_runs import request_repair
 from cluster.store.facts import InstallationFact
-from cluster.store.nodes import IS_NODE_KNOWN, Node, Unit
+from cluster.store.nodes import HAS_REAL_GPUS, Node
 from cluster.store.repairs import RepairRun
 
 log = structlog.get_logger()
@@ -26,12 +24,6 @@ NIGHTLY_FACT = "gpu_check_nightly"
 DEFAULT_TIME = time(3, 30)
 """When the checks begin where no time of backups is set."""
 REASON = "Nightly · 야간 점검"
-HAS_REAL_GPUS: ColumnElement[bool] = IS_NODE_KNOWN & exists().where(
-    Unit.node_id == Node.id,
-    Unit.kind == UnitKind.GPU,
-    Unit.state != UnitState.GONE,
-    Unit.simulated.is_(False),
-)
 
 
 def request_nightly_checks(cluster: Cluster, held: HeldLease) -> list[RepairRun]:
@@ -59,15 +51,16 @@ def request_checks(cluster: Cluster) -> list[RepairRun]:
         nodes = list(session.scalars(select(Node.id).where(HAS_REAL_GPUS).order_by(Node.name)))
     if not nodes:
         return []
-    offered, actor = list_offered_repairs(cluster), service_actor(cluster)
+    offered = list_offered_repairs(cluster)
     wanted = [(CHECK_NODE, [node]) for node in nodes] if CHECK_NODE in offered else []
     if MULTIPLY in offered and not cluster.settings.executor.capabilities.has_environment_in_image:
         wanted.append((MULTIPLY, []))
-    requested = (request_check(cluster, actor, name, targets) for name, targets in wanted)
+    requested = (request_check(cluster, name, targets) for name, targets in wanted)
     return [run for run in requested if run is not None]
 
 
-def request_check(cluster: Cluster, actor: Actor, name: str, nodes: list[int]) -> RepairRun | None:
+def request_check(cluster: Cluster, name: str, nodes: list[int]) -> RepairRun | None:
+    actor = service_actor(cluster)
     try:
         preview = preview_repair(cluster, actor, name, nodes)
         return request_repair(cluster, actor, name, preview.etag, REASON, node_ids=nodes)
