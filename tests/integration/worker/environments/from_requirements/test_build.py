@@ -61,6 +61,7 @@ def test_a_build_that_is_cancelled_leaves_nothing(lab: Lab) -> None:
     assert [path.name for path in (lab.state / "environments").iterdir()] == [".training.lock"]
 
 
+@pytest.mark.long
 def test_a_password_of_the_index_is_in_no_log(lab: Lab) -> None:
     source = PackageSource("http://user:open-sesame-42@127.0.0.1:9/simple/", lab.packages)
     rules = BuildRules(source, IDS, (lab.state,), lab.limits)

@@ -35,26 +35,35 @@ for number in range(20):
 @pytest.mark.parametrize(
     ("script", "limits", "code"),
     [
-        ("while True: pass", {"seconds": 6.0}, "environment.too_slow"),
-        ("import time\ntime.sleep(600)", {"seconds": 6.0}, "environment.too_slow"),
-        (
+        pytest.param("while True: pass", {"seconds": 4.0}, "environment.too_slow", id="computes"),
+        pytest.param(
+            "import time\ntime.sleep(600)",
+            {"seconds": 4.0},
+            "environment.too_slow",
+            id="sleeps",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
             "import time\nfor n in range(60): open('fill%d' % n, 'wb').write(bytes(1024**2)); time.sleep(0.2)",
             {"disk_bytes": 30 * MIB},
             "environment.too_large",
+            id="many files",
+            marks=pytest.mark.long,
         ),
-        (
+        pytest.param(
             "open('one', 'wb').write(bytes(20 * 1024**2))",
             {"file_bytes": 10 * MIB},
             "environment.source_build_failed",
+            id="one large file",
         ),
-        (
+        pytest.param(
             "found['x'] = len(bytearray(3 * 1024**3))",
             {"memory_bytes": 2048 * MIB},
             "environment.source_build_failed",
+            id="memory",
         ),
-        ("raise SystemExit('no')", {}, "environment.source_build_failed"),
+        pytest.param("raise SystemExit('no')", {}, "environment.source_build_failed", id="fails"),
     ],
-    ids=["computes", "sleeps", "many files", "one large file", "memory", "fails"],
 )
 def test_a_build_script_that_does_not_end_well_is_ended_and_named(
     lab: Lab, script: str, limits: dict[str, object], code: str
