@@ -1,11 +1,15 @@
 """Packages are installed in an image from its wheels alone."""
 
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from worker.environments.command_runner import CommandRunner
+from worker.environments.description import SourceChange
+from worker.environments.errors import BuildStepFailed
 from worker.images import python_environment
 
 
@@ -58,3 +62,34 @@ def test_a_wheel_of_another_disk_is_copied(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "a.whl").write_bytes(b"wheel")
     python_environment.link_or_copy(tmp_path / "a.whl", tmp_path / "there.whl")
     assert (tmp_path / "there.whl").read_bytes() == b"wheel"
+
+
+def an_archive(folder: Path, text: str) -> SimpleNamespace:
+    """A house whose source archive has one file, and a description that changes it."""
+    (folder / "horovod-0.28.1").mkdir()
+    (folder / "horovod-0.28.1" / "CMakeLists.txt").write_text(text)
+    archive = folder / "horovod-0.28.1.tar.gz"
+    subprocess.run(
+        ["tar", "--create", "--gzip", "--file", archive, "-C", folder, "horovod-0.28.1"], check=True
+    )
+    change = SourceChange("CMakeLists.txt", "STANDARD 14", "STANDARD 17")
+    compiled = SimpleNamespace(changes=(change,))
+    wheels = SimpleNamespace(find_source=lambda package: archive)
+    return SimpleNamespace(wheels=wheels, package="horovod", description=SimpleNamespace(compiled=compiled))
+
+
+def test_a_source_is_changed_before_it_is_compiled(tmp_path: Path) -> None:
+    house, commands = (
+        an_archive(tmp_path, "set(CMAKE_CXX_STANDARD 14)\n"),
+        CommandRunner(tmp_path / "log", "m"),
+    )
+    python_environment.unpack_source(cast(Any, house), tmp_path / "source", commands)
+    assert (tmp_path / "source" / "CMakeLists.txt").read_text() == "set(CMAKE_CXX_STANDARD 17)\n"
+
+
+@pytest.mark.parametrize("text", ["nothing of it\n", "STANDARD 14\nSTANDARD 14\n"])
+def test_a_text_to_change_that_is_not_there_once_ends_the_build(tmp_path: Path, text: str) -> None:
+    house, commands = an_archive(tmp_path, text), CommandRunner(tmp_path / "log", "m")
+    with pytest.raises(BuildStepFailed) as failed:
+        python_environment.unpack_source(cast(Any, house), tmp_path / "source", commands)
+    assert "does not contain once: STANDARD 14" in failed.value.data["line"]
