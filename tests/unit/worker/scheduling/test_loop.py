@@ -58,7 +58,7 @@ def test_a_pass_without_open_work_asks_one_statement(
     steady.now += IDLE_SECONDS
     statements.clear()
     assert scheduler.run_pass() == 0
-    assert [said.split()[0] for said in statements] == ["BEGIN", "SELECT"]
+    assert [said.split()[0] for said in statements] == ["SELECT"]
 
 
 def test_work_whose_event_was_lost_causes_a_whole_pass(
