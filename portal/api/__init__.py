@@ -14,6 +14,7 @@ from portal.api import (
     datasets,
     heartbeats,
     job_files,
+    job_logs,
     job_metrics,
     jobs,
     nodes,
@@ -31,6 +32,7 @@ from portal.api.sweeps import sweeps
 FEATURES = (
     jobs,
     job_files,
+    job_logs,
     job_metrics,
     runs,
     queue,

@@ -223,11 +223,28 @@ def job_facts(row: dict[str, Any]) -> dict[str, Any]:
 @click.option("--stderr", "stream", flag_value="stderr")
 @click.option("--stdout", "stream", flag_value="stdout", default="stdout")
 @click.option("--from-start", is_flag=True, help="The whole log instead of its last 64 KiB.")
+@click.option("--merged", is_flag=True, help="The last lines of all ranks and streams, by their times.")
+@click.option(
+    "--grep", "text", default=None, help="Lines of all ranks and streams with this text; first errors first."
+)
 @click.pass_obj
 def logs(
-    client: RestClient, job_id: int, follow: bool, rank: int, stream: str | None, from_start: bool
+    client: RestClient,
+    job_id: int,
+    follow: bool,
+    rank: int,
+    stream: str | None,
+    from_start: bool,
+    merged: bool,
+    text: str | None,
 ) -> None:
-    """Print the log of one rank. With -f a waiting job says on stderr what it waits for."""
+    """Print the log of one rank, or of all. With -f a waiting job says on stderr what it waits for."""
+    if text is not None:
+        print_log_matches(client.get(f"/jobs/{job_id}/log/search", text=text))
+        return
+    if merged:
+        print_log_lines(client.get(f"/jobs/{job_id}/log/merged")["lines"])
+        return
     offset = 0 if from_start or follow else -65536
     reason = ""
     while True:
@@ -242,6 +259,25 @@ def logs(
         if not (follow and living):
             return
         time.sleep(POLL_SECONDS)
+
+
+def print_log_matches(found: dict[str, Any]) -> None:
+    """The first error goes to stderr, so that a pipe has the matches alone. Ends with 1 if there is no match."""
+    if error := found["first_error"]:
+        place = f"{error['source']}.{error['stream']}:{error['line']}"
+        click.echo(message("First error, {place}: {text}", place=place, text=error["text"]), err=True)
+    print_log_lines(found["matches"])
+    if found["count"] > len(found["matches"]) or not found["covers_all"]:
+        click.echo(message("There may be more lines than these."), err=True)
+    if not found["count"]:
+        raise SystemExit(1)
+
+
+def print_log_lines(lines: list[dict[str, Any]]) -> None:
+    for line in lines:
+        number = f":{line['line']}" if "line" in line else ""
+        when = local_datetime(line["time"]) if line["time"] else "–"
+        click.echo(f"{when} {line['source']}.{line['stream']}{number}: {line['text']}")
 
 
 def print_log_chunk(client: RestClient, job_id: int, rank: int, stream: str, offset: int) -> tuple[int, int]:

@@ -193,6 +193,8 @@ KOREAN = {
     ),
     "Written to {path}. Now: ssh job-<number>": "{path}에 썼습니다. 이제 ssh job-<번호>로 들어갑니다.",
     "The server sent an address that is none: {host}": "서버가 주소가 아닌 것을 보냈습니다: {host}",
+    "First error, {place}: {text}": "첫 오류, {place}: {text}",
+    "There may be more lines than these.": "이보다 많은 줄이 있을 수 있습니다.",
     "Fingerprint": "지문",
     "Last used": "마지막 사용",
     "{name} is added, until {until}: {fingerprint}": "{name} 키를 {until}까지 등록했습니다: {fingerprint}",

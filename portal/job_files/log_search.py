@@ -60,6 +60,8 @@ class FirstLogProblem:
     kind: str
     line: int
     text: str
+    offset: int = 0
+    """The first byte of the line."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,16 @@ class LineBlock:
     begins_line: bool
 
 
-def find_first_problem(file: BinaryIO, time_slicer: TimeSlicer | None = None) -> FirstLogProblem | None:
-    """Searches the first 4 MiB, and of each line the first 4 KiB. Of a traceback the line with the exception counts."""
+def find_first_problem(
+    file: BinaryIO, time_slicer: TimeSlicer | None = None, until: float | None = None
+) -> FirstLogProblem | None:
+    """Searches the first 4 MiB, and of each line the first 4 KiB. Of a traceback the line with the exception counts.
+
+    `until`: as in `in_time_slices`.
+    """
     warning: FirstLogProblem | None = None
     traceback: OpenTraceback | None = None
-    for block in in_time_slices(read_line_blocks(file, BYTES_PER_TURN), time_slicer):
+    for block in in_time_slices(read_line_blocks(file, BYTES_PER_TURN), time_slicer, until):
         if traceback is None:
             error = problem_in_block(block, "error", ERROR, ERROR_WORDS)
             if error is not None and not without_rank(error.text).startswith(TRACEBACK):
@@ -109,7 +116,8 @@ class OpenTraceback:
             text = block.data[begin : min(end, begin + SEARCHED_OF_A_LINE)].decode("utf-8", "replace")
             self.reader.read_line(number, text)
             if self.reader.exception == number:
-                self.problem = FirstLogProblem("error", number, excerpt(block.data, begin, begin))
+                text = excerpt(block.data, begin, begin)
+                self.problem = FirstLogProblem("error", number, text, block.offset + begin)
             if not self.reader.goes_on or number - self.head_line > LONGEST_TRACEBACK:
                 return False
         return True
@@ -125,7 +133,7 @@ def problem_in_block(
     for number, (begin, end) in enumerate(line_ranges(block.data), start=block.line):
         is_beginning = begin > 0 or block.begins_line
         if is_beginning and sign.search(block.data, begin, min(end, begin + SEARCHED_OF_A_LINE)):
-            return FirstLogProblem(kind, number, excerpt(block.data, begin, begin))
+            return FirstLogProblem(kind, number, excerpt(block.data, begin, begin), block.offset + begin)
     return None
 
 
@@ -139,12 +147,14 @@ def line_ranges(data: bytes) -> Iterator[tuple[int, int]]:
         yield begin, len(data)
 
 
-def search_log(file: BinaryIO, text: str, time_slicer: TimeSlicer | None = None) -> LogSearchResult:
+def search_log(
+    file: BinaryIO, text: str, time_slicer: TimeSlicer | None = None, until: float | None = None
+) -> LogSearchResult:
     """Lines of the first 64 MiB that contain `text`, at most 100,000. The case of ASCII letters does not matter."""
     needle = text.encode().lower()
     count, searched = 0, 0
     hits: list[LogMatch] = []
-    for block in in_time_slices(read_line_blocks(file), time_slicer):
+    for block in in_time_slices(read_line_blocks(file), time_slicer, until):
         for begin, place in matching_lines(block.data.lower(), needle):
             count += 1
             if len(hits) < LISTED_HITS:
@@ -158,11 +168,16 @@ def search_log(file: BinaryIO, text: str, time_slicer: TimeSlicer | None = None)
     return LogSearchResult(count, hits, searched, covers_whole_file=searched >= open_file_size(file))
 
 
-def in_time_slices(blocks: Iterator[LineBlock], time_slicer: TimeSlicer | None) -> Iterator[LineBlock]:
-    """Search in time slices, so that a large log does not delay other requests."""
-    return (
-        blocks if time_slicer is None else time_slicer.slice_items(blocks, time.monotonic() + SEARCH_SECONDS)
-    )
+def in_time_slices(
+    blocks: Iterator[LineBlock], time_slicer: TimeSlicer | None, until: float | None = None
+) -> Iterator[LineBlock]:
+    """Search in time slices, so that a large log does not delay other requests.
+
+    `until` is when the search of several logs ends, by time.monotonic(); None: this one has all the time of a search.
+    """
+    if time_slicer is None:
+        return blocks
+    return time_slicer.slice_items(blocks, time.monotonic() + SEARCH_SECONDS if until is None else until)
 
 
 def matching_lines(text: bytes, needle: bytes) -> Iterator[tuple[int, int]]:

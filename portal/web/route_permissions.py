@@ -265,6 +265,8 @@ ROUTE_RULES: dict[str, RouteRule] = {
     "api_jobs.OneJob": RouteRule.SEES_JOB,
     "api_jobs.Why": RouteRule.SEES_JOB,
     "api_jobs.Log": RouteRule.SEES_JOB,
+    "api_jobs.MergedLines": RouteRule.SEES_JOB,
+    "api_jobs.LogSearch": RouteRule.SEES_JOB,
     "api_jobs.FileList": RouteRule.SEES_JOB,
     "api_jobs.FileContent": RouteRule.SEES_JOB,
     "api_jobs.Metrics": RouteRule.SEES_JOB,

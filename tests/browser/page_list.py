@@ -160,6 +160,8 @@ NO_PAGES = {
     "api_jobs.OneJob",
     "api_jobs.Why",
     "api_jobs.Log",
+    "api_jobs.MergedLines",
+    "api_jobs.LogSearch",
     "api_jobs.JobAccounting",
     "api_sweeps.Sweeps",
     "api_sweeps.OneSweep",

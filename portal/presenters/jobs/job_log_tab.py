@@ -15,12 +15,16 @@ from portal.job_files.log_chunks import KINDS, LAUNCHER_LOG, log_file_name
 from portal.job_files.metrics_cache import MetricsCache
 from portal.presenters.jobs.failed_attempt import rank_words
 from portal.presenters.jobs.job_page import JobView
-from portal.presenters.jobs.merged_log_view import ALL_RANKS, BOTH_STREAMS, MergedView, read_merged_view
+from portal.presenters.jobs.merged_log_view import (
+    ALL_RANKS,
+    BOTH_STREAMS,
+    LONGEST_QUERY,
+    MergedView,
+    read_merged_view,
+)
 from portal.presenters.jobs.shown_log_lines import ShownLogLine, read_last_lines, read_level
 from portal.shared_objects import shared_object
 from portal.web import query_params
-
-LONGEST_QUERY = 200
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,21 @@
 
 from dataclasses import dataclass
 
-from portal.job_files.log_times import read_log_times
-from portal.job_files.merged_log import read_merged_log
+from flask import request
+
+from portal.job_files.log_chunks import LogFile
+from portal.job_files.log_times import AttemptLogTimes, read_log_times
+from portal.job_files.merged_log import MergedLine, read_merged_log
+from portal.job_files.merged_log_search import MergedMatch, search_merged_logs
+from portal.job_files.metrics_cache import MetricsCache
 from portal.presenters.jobs.job_page import JobView
 from portal.presenters.jobs.shown_log_lines import ShownLogLine, lines_of_level, read_level, shown_log_line
+from portal.shared_objects import shared_object
 from portal.web import query_params
 
+LONGEST_QUERY = 200
+JUST_AFTER = 0.1
+"""Seconds. A window that ends so shortly after a line has it among its last lines."""
 BOTH_STREAMS, ALL_RANKS = "both", "all"
 """The word in the address in place of one stream or one rank: all lines are merged by their times."""
 
@@ -22,6 +31,25 @@ class MergedView:
     has_times: bool
     hidden_lines: int = 0
     """Lines of other levels than the one that the address asks for."""
+    found: "MergedHits | None" = None
+    """What the text in the address was found in, and the first error of the logs. None: nothing was searched."""
+
+
+@dataclass(frozen=True)
+class MergedHit:
+    """`before` is the value with which the page shows the line among the last ones; None if its time is not known."""
+
+    line: ShownLogLine
+    number: int
+    before: str | None
+
+
+@dataclass(frozen=True)
+class MergedHits:
+    count: int
+    hits: list[MergedHit]
+    covers_all: bool
+    first_error: MergedHit | None
 
 
 def read_merged_view(view: JobView, rank: str, kind: str) -> MergedView:
@@ -42,4 +70,19 @@ def read_merged_view(view: JobView, rank: str, kind: str) -> MergedView:
         merged.left_out_files,
         any(line.time is not None for line in merged.lines),
         len(lines) - len(shown),
+        read_hits(view, logs, times) if "find" in request.args else None,
     )
+
+
+def read_hits(view: JobView, logs: list[LogFile], times: AttemptLogTimes) -> MergedHits:
+    """Searches the chosen logs. An empty text finds the first error alone."""
+    text = request.args["find"][:LONGEST_QUERY]
+    slicer = shared_object(MetricsCache).time_slicer
+    found = search_merged_logs(view.files.root, view.files.out, logs, times, text, slicer)
+    first = shown_hit(found.first_error) if found.first_error else None
+    return MergedHits(found.count, [shown_hit(match) for match in found.matches], found.covers_all, first)
+
+
+def shown_hit(match: MergedMatch) -> MergedHit:
+    line = shown_log_line(MergedLine(match.log, match.time, match.text))
+    return MergedHit(line, match.line, None if match.time is None else f"{match.time + JUST_AFTER:.1f}")

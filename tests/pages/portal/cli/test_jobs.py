@@ -104,6 +104,20 @@ def test_a_log_is_written_as_it_is_and_followed_to_the_end(lab: Lab, run: Run) -
     assert len(run("job", "logs", str(job_id)).stdout.encode()) <= 65536
 
 
+def test_all_logs_are_read_and_searched_in_one(lab: Lab, run: Run) -> None:
+    job_id = submit(run)
+    folder = folders.attempt_folder(lab.cluster.settings, lab.workspace.id, job_id, 0) / "out"
+    folder.mkdir(parents=True)
+    (folder / "rank-0.stdout").write_text("epoch 1\nepoch 2\n")
+    (folder / "rank-1.stderr").write_text("ValueError: bad\n")
+    merged = run("job", "logs", str(job_id), "--merged").stdout
+    assert "– rank-0.stdout: epoch 1\n" in merged and "– rank-1.stderr: ValueError: bad\n" in merged
+    found = run("job", "logs", str(job_id), "--grep", "EPOCH")
+    assert found.stdout == "– rank-0.stdout:1: epoch 1\n– rank-0.stdout:2: epoch 2\n"
+    assert "First error, rank-1.stderr:1: ValueError: bad" in found.stderr
+    assert run("job", "logs", str(job_id), "--grep", "nowhere", expected=1).stdout == ""
+
+
 def test_whoever_follows_a_waiting_job_reads_what_it_waits_for(
     lab: Lab, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

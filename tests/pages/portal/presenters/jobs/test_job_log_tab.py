@@ -37,3 +37,22 @@ def test_both_streams_are_shown_in_the_order_of_their_times(lab: Lab) -> None:
     assert "epoch 1" in earlier and "epoch 2" not in earlier
     assert browser.get(f"/jobs/{job.id}?tab=log&stream=both&before=1e9").status_code == 422
     assert browser.get(f"/jobs/{job.id}?tab=log&stream=all").status_code == 422
+
+
+def test_all_logs_are_searched_and_the_first_error_is_one_click_away(lab: Lab) -> None:
+    job = lab.a_running_job()
+    out = lab.out(job)
+    (out / "rank-0.stdout").write_text("epoch 1\nepoch <2>\n")
+    (out / "rank-1.stderr").write_text("ValueError: <bad>\n")
+    (out.parent / "control" / "log_times").write_text(
+        "1763921234.0 rank-0.stdout 18\n1763921235.0 rank-1.stderr 18\n"
+    )
+    address = f"/jobs/{job.id}?tab=log&rank=all&stream=both"
+    browser = lab.browser(lab.seoyeon)
+    assert "First error" not in browser.get(address).text
+    html = browser.get(f"{address}&find=EPOCH").text
+    assert "2 lines have it" in html and "epoch &lt;2&gt;" in html
+    assert "First error" in html and "ValueError: &lt;bad&gt;" in html and "before=1763921235.1" in html
+    assert "not everything was searched" not in html
+    assert "First error" in browser.get(f"{address}&find=").text
+    assert "ValueError" in browser.get(f"{address}&before=1763921235.1").text, "where the link leads"
