@@ -28,8 +28,13 @@ from worker.bundle.signing import default_signing_key, ensure_signing_key, sign_
 from worker.bundle.sources import CLONE, read_bundle_sources
 
 INSTALLED = Path("/etc/groundcrew/bundle.json")
-BUILD_NEEDS = {"default-image": IMAGE_BUILD_PACKAGES}
-DOWNLOAD_NEEDS = {**BUILD_NEEDS, "images": IMAGE_COPY_PACKAGES}
+COMPILER_PACKAGES = (
+    SystemRequirement(("gcc",), programs=("gcc",)),
+    SystemRequirement(("pkg-config",), programs=("pkg-config",)),
+    SystemRequirement(("libseccomp-dev",), files=("usr/include/seccomp.h",)),
+)
+BUILD_NEEDS = {"default-image": IMAGE_BUILD_PACKAGES, "packages": COMPILER_PACKAGES}
+DOWNLOAD_NEEDS = {"default-image": IMAGE_BUILD_PACKAGES, "images": IMAGE_COPY_PACKAGES}
 """The packages of the system that each part of a bundle needs."""
 WITH = "vendors' packages besides: nvidia_driver, nvidia_container_toolkit, doca_ofed"
 

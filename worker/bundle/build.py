@@ -16,6 +16,9 @@ from worker.bundle.shared_parts import BUNDLE_PARTS, add_default_image, add_dist
 from worker.bundle.sources import BundleSources
 from worker.bundle.wheels import add_wheels
 
+CONTAINER_ENGINE = frozenset({"containerd", "containerd-shim-runc-v2", "ctr", "runc"})
+"""Programs that come as packages alone."""
+
 
 def build_bundle(
     target: Path,
@@ -55,10 +58,11 @@ def build_bundle(
 
 def choose_programs(parts: Sequence[str], sources: BundleSources) -> list[GoProgram]:
     """The programs that these parts need. Compiling all of them takes an hour and a half."""
-    of_packages = {*sources.kubernetes_package_names, "flannel"} if "packages" in parts else set()
+    names = {*sources.kubernetes_package_names, *CONTAINER_ENGINE, "flannel"}
+    of_packages = names if "packages" in parts else set()
     of_manifests = {"kubectl"} if "manifests" in parts else set()
-    every = "images" in parts
-    return [each for each in PROGRAMS if every or each.name in of_packages | of_manifests]
+    of_images = {each.name for each in PROGRAMS} - CONTAINER_ENGINE if "images" in parts else set()
+    return [each for each in PROGRAMS if each.name in of_packages | of_manifests | of_images]
 
 
 def add_built_images(
@@ -122,13 +126,15 @@ def add_built_packages(
     ours = own_packages.kubernetes_packages(sources.kubernetes_packages, programs, texts)
     version = sources.modules["cni"].version.removeprefix("v")
     ours.append(own_packages.flannel_package(version, programs["flannel"], texts["flannel"]))
+    engine = {name: sources.modules[name].version.removeprefix("v") for name in ("containerd", "runc")}
+    ours += own_packages.container_engine_packages(engine, programs, texts)
     for package in ours:
         about = next(each for each in (built.get(package.name), built["flannel"]) if each)
         # The folder of a program is named after its inputs, so it need not be read; our own files are read.
         units = [
             file.read_bytes()
-            for file in package.files.values()
-            if file.is_relative_to(own_packages.UNIT_FILES)
+            for file in (*package.files.values(), package.after_unpacking)
+            if file and file.is_relative_to(own_packages.UNIT_FILES)
         ]
         inputs: list[str | bytes] = [repr(package), *units]
 

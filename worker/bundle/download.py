@@ -20,6 +20,8 @@ from worker.bundle.shared_parts import BUNDLE_PARTS, add_default_image, add_dist
 from worker.bundle.sources import AptRepository, BundleSources
 from worker.bundle.wheels import add_wheels
 
+DISTRIBUTIONS_ENGINE = ("containerd", "runc")
+"""The collector `build` compiles both in the place of the distribution's versions."""
 LICENCE = "Apache-2.0"
 """The licence of Kubernetes and of every add-on that we use. Other parts of a publisher's image are not listed."""
 
@@ -89,6 +91,7 @@ def add_downloaded_packages(
         )
     names = [
         *sources.distribution,
+        *DISTRIBUTIONS_ENGINE,
         *sources.extra_packages,
         *(f"{name}={sources.kubernetes_packages}" for name in sources.kubernetes_package_names),
     ]

@@ -31,7 +31,9 @@ class GoProgram:
     version_at: tuple[str, ...] = ()
     """The variables that the linker sets. {version} is as v1.34.4; {major} and {minor} are its parts."""
     needs_c: bool = False
-    """Whether the program is linked against the C library, which its image then has to contain."""
+    """Whether the program is linked against the C library, which its image or package then has to bring."""
+    tags: tuple[str, ...] = ()
+    """The parts of the program that are compiled only when they are asked for."""
 
     def flags(self, module: GoModule | None) -> str:
         parts = module.version.removeprefix("v").split(".") if module else ["", ""]
@@ -50,12 +52,20 @@ def _kubernetes(name: str) -> GoProgram:
     return GoProgram(name, "kubernetes", f"k8s.io/kubernetes/cmd/{name}", set_by_linker)
 
 
+def _containerd(name: str) -> GoProgram:
+    place = "github.com/containerd/containerd/v2"
+    return GoProgram(name, "containerd", f"{place}/cmd/{name}", (f"{place}/version.Version={{version}}",))
+
+
 PROGRAMS = (
     *map(_kubernetes, ("kubectl", "kubeadm", "kubelet", "kube-apiserver")),
     *map(_kubernetes, ("kube-controller-manager", "kube-scheduler", "kube-proxy")),
     GoProgram("etcd", "etcd", "go.etcd.io/etcd/server/v3"),
     GoProgram("etcdctl", "etcd", "go.etcd.io/etcd/etcdctl/v3"),
     GoProgram("etcdutl", "etcd", "go.etcd.io/etcd/etcdutl/v3"),
+    *map(_containerd, ("containerd", "containerd-shim-runc-v2", "ctr")),
+    # Without libseccomp runc refuses every pod that has a seccomp profile, as the pods of workspaces must.
+    GoProgram("runc", "runc", "github.com/opencontainers/runc", needs_c=True, tags=("seccomp",)),
     GoProgram("pause", "pause", OWN_PACKAGE),
     GoProgram("coredns", "coredns", OWN_PACKAGE),
     GoProgram(
@@ -118,6 +128,7 @@ def ensure_program(
         program.flags(module),
         str(program.needs_c),
         str(module),
+        *program.tags,
     ]
     inputs: list[str | bytes] = [*described, *pins]
 
@@ -150,9 +161,11 @@ def _build(
         assert module is not None
         _take_main(module, work, build_cache)
     variables = {"CGO_ENABLED": "1" if program.needs_c else "0", "GOWORK": "off", "GOTOOLCHAIN": "local"}
+    tags = ["-tags", ",".join(program.tags)] if program.tags else []
     command = [
         "go",
         "build",
+        *tags,
         "-mod=readonly",
         "-trimpath",
         "-buildvcs=false",
@@ -161,7 +174,7 @@ def _build(
     ]
     build_cache.run([*command, "-o", building / program.name, program.package], folder=work, more=variables)
     listed = build_cache.run(
-        ["go", "list", "-deps", "-f", LIST, program.package], folder=work, more=variables
+        ["go", "list", *tags, "-deps", "-f", LIST, program.package], folder=work, more=variables
     )
     linked = sorted({tuple(line.split("\t")) for line in listed.splitlines() if line.count("\t") == 2})
     others = [(path, version, Path(place)) for path, version, place in linked if version and place]

@@ -19,6 +19,8 @@ class DebPackage:
     about: str
     files: Mapping[str, Path]
     """The file for each path of the package, without the leading slash."""
+    after_unpacking: Path | None = None
+    """What dpkg runs when the package's files are there."""
 
     @property
     def file_name(self) -> str:
@@ -63,6 +65,36 @@ def flannel_package(version: str, plugin: Path, licence: Path) -> DebPackage:
     return DebPackage(name, version, ("containernetworking-plugins",), about, files)
 
 
+def container_engine_packages(
+    versions: Mapping[str, str], programs: Mapping[str, Path], licences: Mapping[str, Path]
+) -> list[DebPackage]:
+    """Builds containerd and runc under the distribution's names and in the place of its versions.
+
+    Debian's containerd has no CDI, by which pods get GPUs, and its runc lacks fixes.
+    """
+    names = ("containerd", "containerd-shim-runc-v2", "ctr")
+    about = "built by Groundcrew from upstream's Go modules"
+    engine = {
+        **{f"usr/bin/{name}": programs[name] for name in names},
+        # The distribution's package has it in this place; dpkg must not take it away with that package's files.
+        "lib/systemd/system/containerd.service": UNIT_FILES / "containerd.service",
+        "usr/share/doc/containerd/copyright": licences["containerd"],
+    }
+    # runc is linked against the C library and against libseccomp.
+    runc = {"usr/sbin/runc": programs["runc"], "usr/share/doc/runc/copyright": licences["runc"]}
+    return [
+        DebPackage(
+            "containerd",
+            versions["containerd"],
+            ("runc",),
+            f"containerd, {about}",
+            engine,
+            UNIT_FILES / "containerd.postinst",
+        ),
+        DebPackage("runc", versions["runc"], ("libc6", "libseccomp2"), f"runc, {about}", runc),
+    ]
+
+
 def build_deb(package: DebPackage, target: Path, build_cache: BuildCache) -> None:
     """Runs dpkg-deb. The package is compressed lightly, because it is read from a disk or a local network."""
     tree = target.with_name(f".{target.name}.tree")
@@ -74,6 +106,9 @@ def build_deb(package: DebPackage, target: Path, build_cache: BuildCache) -> Non
         file.chmod(0o755 if "bin/" in place or "/cni/" in place else 0o644)
     (tree / "DEBIAN").mkdir(parents=True)
     (tree / "DEBIAN" / "control").write_text(_control(package))
+    if package.after_unpacking:
+        shutil.copyfile(package.after_unpacking, tree / "DEBIAN" / "postinst")
+        (tree / "DEBIAN" / "postinst").chmod(0o755)
     for folder in [tree, *(path for path in tree.rglob("*") if path.is_dir())]:
         folder.chmod(0o755)
     options = ["--root-owner-group", "-Zzstd", "-z3", "--build"]

@@ -30,7 +30,7 @@ def preflight_verdict(document: Document, options: Mapping[str, Any]) -> list[Fi
     what the master knows what is mounted there), masters (how many), others (identities of the other hosts by name),
     kernel_flavour, foreign_driver and foreign_rdma (packages), flavour_problem, adopts_driver, rdma_addresses,
     ports_between (what hosts need of each other), named_interfaces (by purpose), containerd (the
-    version that the distribution offers).
+    version that the distribution or the bundle offers).
     """
     checks = (
         about_system,
@@ -389,7 +389,8 @@ def about_hardware(document: Document, options: Mapping[str, Any]) -> Iterator[F
 
 def about_containers(document: Document, options: Mapping[str, Any]) -> Iterator[Finding]:
     """A containerd without CDI gives no GPU to a pod."""
-    here = document["packages"].get("containerd")
+    # A bundle's is newer than the one that is here, and takes its place.
+    here = None if options.get("has_bundle") else document["packages"].get("containerd")
     version = str(here or options["containerd"])
     if not options["has_kubernetes"] or not any(map(is_gpu, document["pci"])) or knows_cdi(version):
         return

@@ -6,6 +6,7 @@ from pathlib import Path
 import yaml
 
 from tests.kwok.program import MODULE, PINNED
+from worker.bundle.build import CONTAINER_ENGINE
 from worker.bundle.sources import TOOLKIT, read_bundle_sources
 
 ROOT = Path(__file__).parents[4]
@@ -45,7 +46,7 @@ def test_every_package_that_a_role_names_comes_with_the_bundle() -> None:
     inbox = yaml.safe_load((ROOT / "inventory/group_vars/all/sources.yml").read_text())
     named |= set(inbox["groundcrew_sources"]["mofed"]["inbox"]["packages"])
     assert {"python3-venv", "nginx-light", "runc", "perftest"} <= named
-    assert named <= set(SOURCES.distribution)
+    assert named <= {*SOURCES.distribution, *CONTAINER_ENGINE}
 
 
 def test_the_toolkits_packages_are_those_that_its_role_installs() -> None:
