@@ -305,8 +305,8 @@ def about_storage(document: Document, options: Mapping[str, Any]) -> Iterator[Fi
         yield fatal(
             "storage_local",
             f"Jobs are to run on {options['jobs_on']} hosts, and storage_kind is local: the disk of the master alone.",
-            "Write storage_kind: nfs with its server and export into the inventory; or mount one shared folder at "
-            f"{storage['path']} on every host, and write storage_kind: mounted.",
+            "Take storage_kind out of the inventory: the master then serves its folder by NFS; or mount one shared "
+            f"folder at {storage['path']} on every host, and write storage_kind: mounted.",
         )
     elif options["storage_kind"] == "mounted" and not storage["identity"]:
         yield fatal(
@@ -382,8 +382,7 @@ def about_hardware(document: Document, options: Mapping[str, Any]) -> Iterator[F
             "gpus_idle",
             f"Jobs run on the master alone (groundcrew_executor: process); the {len(gpus)} GPUs of this host "
             "would be shown and never given out.",
-            "For jobs on every host write groundcrew_kubernetes: true and groundcrew_executor: kubernetes, "
-            "with shared storage.",
+            "For jobs on every host take groundcrew_kubernetes and groundcrew_executor out of the inventory.",
         )
 
 

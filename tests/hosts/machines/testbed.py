@@ -226,6 +226,8 @@ class Testbed:
                 "children": {"master": group(masters), "worker": group(workers)},
                 "vars": {
                     "ansible_user": "ops",
+                    # More than one host would be a cluster by itself.
+                    "groundcrew_kubernetes": False,
                     # They are lent the compiled wheels of this machine.
                     "training_environment_compiler": False,
                     "ansible_ssh_private_key_file": str(self.key),
