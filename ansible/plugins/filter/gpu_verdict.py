@@ -99,12 +99,13 @@ def allocatable_findings(
     """Nodes of which pods cannot ask for as many GPUs as the bus has.
 
     `nodes` is what Kubernetes says of them by name (`allocatable`), `expected` the node and gpu_count of each host.
+    What a node without a GPU offers stands in for some.
     """
     found = []
     for facts in expected:
         node, count = str(facts["node"]), int(facts["gpu_count"])
         offered = int(nodes.get(node, {}).get("allocatable", {}).get("nvidia.com/gpu", 0))
-        if offered != count:
+        if count and offered != count:
             found.append(
                 {
                     "cause": f"{node}: {count} GPUs are on the PCI bus and pods may ask for {offered} "
@@ -115,6 +116,35 @@ def allocatable_findings(
                 }
             )
     return found
+
+
+def pod_findings(nodes: Mapping[str, Mapping[str, Any]]) -> list[Finding]:
+    """Nodes whose pod did not compute, by what the module pods_multiply says of each."""
+    return [
+        {
+            "cause": f"{node}: a pod does not compute on its GPUs: {found['problem']}.",
+            "remedy": "Look at what the kernel and the node's containers say of them.",
+            "command": "dmesg | grep -iE 'nvrm|xid' | tail -n 20; journalctl -n 30 -u containerd -u kubelet",
+        }
+        for node, found in sorted(nodes.items())
+        if found["problem"]
+    ]
+
+
+def pod_lines(nodes: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What the pod of each node saw, as the end of a run shows it; what does not work comes with its remedy."""
+    lines = []
+    for node, found in sorted(nodes.items()):
+        if found["skipped"]:
+            lines.append(f"{node}: no pod multiplied: {found['skipped']}")
+        elif not found["problem"] and found["is_simulated"]:
+            lines.append(
+                f"{node}: a pod had {found['devices']} and multiplied on the CPU (simulated: no GPU is real)"
+            )
+        elif not found["problem"]:
+            uuids = ", ".join(each["uuid"] or each["name"] for each in found["gpus"])
+            lines.append(f"{node}: in a pod multiplied as the CPU does: {uuids}")
+    return [*lines, *finding_lines(pod_findings(nodes))]
 
 
 def finding_lines(findings: Sequence[Finding]) -> list[str]:
@@ -174,4 +204,6 @@ class FilterModule:
             "gpu_seen": gpu_seen,
             "allocatable_findings": allocatable_findings,
             "finding_lines": finding_lines,
+            "pod_findings": pod_findings,
+            "pod_lines": pod_lines,
         }

@@ -131,6 +131,19 @@ def test_two_ranks_train_in_the_default_image_of_the_registry_of_their_own_site(
     with_programs.kubectl("delete mpijob digits")
 
 
+def test_a_pod_of_each_node_multiplies_and_the_verdict_says_what_stood_in(with_programs: Cluster) -> None:
+    """In the image of jobs, on the units that the stand-in offers; the same role is the end of every run."""
+    with_programs.apply(DEVICES)
+    count = "get nodes -o jsonpath='{.items[*].status.allocatable.nvidia\\.com/gpu}' | grep -x '2 2 2'"
+    with_programs.wait(count)
+    played = with_programs.play("--tags", "verify").must_succeed()
+    for host in with_programs.hosts:
+        assert f"{host.name}: a pod had stand-in-" in played.output
+    assert played.output.count("multiplied on the CPU (simulated: no GPU is real)") == len(with_programs.hosts)
+    assert set(played.changed.values()) == {0}
+    assert with_programs.kubectl("-n groundcrew-verify get pods --no-headers --ignore-not-found") == ""
+
+
 def test_certificates_have_days_left(installed: Cluster) -> None:
     """The control plane's a year, the authorities ten."""
     said = installed.master.ask("kubeadm certs check-expiration --output json 2>/dev/null")

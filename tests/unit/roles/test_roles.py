@@ -26,6 +26,7 @@ PROBES = {
     "portal : Read its public half",
     "container_engine : Look at what is here and what apt offers",
     "pod_network : Read the account's token",
+    "verify : Read which image the pods of jobs have",
     "base : Find accounts that were not here before",
     "base : Find groups that packages have brought and left",
     "bundle : Read the bundle, whole where this host does not know it yet",

@@ -85,7 +85,8 @@ def test_the_end_says_what_was_seen_and_what_is_simulated(seen: dict[str, Any], 
         ({"w1": {"nvidia.com/gpu": "6"}, "w2": {}}, ["w1: 8 GPUs are on the PCI bus and pods may ask for 6"]),
         ({"w1": {}, "w2": {}}, ["w1: 8 GPUs are on the PCI bus and pods may ask for 0"]),
         ({"w2": {}}, ["w1: 8 GPUs are on the PCI bus and pods may ask for 0"]),
-        ({"w1": {"nvidia.com/gpu": "8"}, "w2": {"nvidia.com/gpu": "1"}}, ["w2: 0 GPUs"]),
+        # What stands in for GPUs on a node without any.
+        ({"w1": {"nvidia.com/gpu": "8"}, "w2": {"nvidia.com/gpu": "2"}}, []),
     ],
 )
 def test_pods_may_ask_for_as_many_gpus_as_the_bus_has(
@@ -106,3 +107,34 @@ def test_the_end_names_the_gpus_that_multiplied() -> None:
     assert lines[1:] == ["    GPU-1 multiplied as the CPU does"]
     lines = REPORT(GOOD | {"skipped": "jobs hold all GPUs"}, "w1")
     assert lines[1:] == ["    nothing was multiplied: jobs hold all GPUs"]
+
+
+def pod_said(**more: Any) -> dict[str, Any]:
+    return {"gpus": [], "is_simulated": False, "problem": "", "devices": "", "skipped": "", **more}
+
+
+@pytest.mark.parametrize(
+    ("said", "line", "is_bad"),
+    [
+        (
+            pod_said(gpus=[{"uuid": "GPU-1", "name": "H100"}, {"uuid": "", "name": "H100"}]),
+            "w1: in a pod multiplied as the CPU does: GPU-1, H100",
+            False,
+        ),
+        (
+            pod_said(is_simulated=True, devices="stand-in-0,stand-in-1"),
+            "w1: a pod had stand-in-0,stand-in-1 and multiplied on the CPU (simulated: no GPU is real)",
+            False,
+        ),
+        (pod_said(skipped="jobs hold all GPUs"), "w1: no pod multiplied: jobs hold all GPUs", False),
+        (
+            pod_said(problem="2 GPUs are wanted"),
+            "w1: a pod does not compute on its GPUs: 2 GPUs are wanted.",
+            True,
+        ),
+    ],
+)
+def test_the_end_says_what_the_pod_of_each_node_saw(said: dict[str, Any], line: str, is_bad: bool) -> None:
+    lines = own_filters()["pod_lines"]({"w1": said})
+    assert lines[0] == line and len(lines) == (3 if is_bad else 1)
+    assert len(own_filters()["pod_findings"]({"w1": said})) == is_bad
