@@ -23,6 +23,7 @@ from worker.kubernetes.api_client import ApiRefused, ApiUnreachable, KubernetesA
 
 STARTS_WITHIN = 120.0
 ADMINISTRATOR, SCHEDULER, NOBODY = "administrator", "groundcrew-scheduler", "nobody"
+WATCHER = "groundcrew-pod-network"
 SERVED = ("v1beta2", "v2beta1")
 """Other versions of a kind are converted by controllers that do not run here."""
 CONTROLLERS = "job-controller,garbage-collector-controller,serviceaccount-controller,namespace-controller"
@@ -221,10 +222,10 @@ def rates_of(role: str, name: str) -> list[str]:
 
 
 def write_secrets(folder: Path) -> None:
-    """Three users by name, and the key that signs the tokens of service accounts."""
+    """Four users by name, and the key that signs the tokens of service accounts."""
     (folder / "tokens.csv").write_text(
         f"token-of-{ADMINISTRATOR},{ADMINISTRATOR},1,system:masters\ntoken-of-{SCHEDULER},{SCHEDULER},2\n"
-        f"token-of-{NOBODY},{NOBODY},3\n"
+        f"token-of-{NOBODY},{NOBODY},3\ntoken-of-{WATCHER},{WATCHER},4\n"
     )
     key = ["openssl", "genrsa", "-out", str(folder / "sa.key"), "2048"]
     subprocess.run(key, check=True, capture_output=True, env={"PATH": os.environ["PATH"]})

@@ -139,7 +139,9 @@ def test_a_pod_of_each_node_multiplies_and_the_verdict_says_what_stood_in(with_p
     played = with_programs.play("--tags", "verify").must_succeed()
     for host in with_programs.hosts:
         assert f"{host.name}: a pod had stand-in-" in played.output
-    assert played.output.count("multiplied on the CPU (simulated: no GPU is real)") == len(with_programs.hosts)
+    assert played.output.count("multiplied on the CPU (simulated: no GPU is real)") == len(
+        with_programs.hosts
+    )
     assert set(played.changed.values()) == {0}
     assert with_programs.kubectl("-n groundcrew-verify get pods --no-headers --ignore-not-found") == ""
 
