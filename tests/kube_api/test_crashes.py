@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path, PosixPath
 from worker.executors.factory import open_kubernetes_executor
 from tests.start_plans import change_plan
-from worker.executors.contract import Mount, StartPlan
+from worker.executors.contract import *
 import sys
 plan = eval(sys.argv[1])
 mark, kubeconfig, *folders = sys.argv[2:]
