@@ -114,6 +114,7 @@ def cluster(request: pytest.FixtureRequest, image: str, ansible_programs: Path) 
             "portal_node_grace_seconds": 60,
             "groundcrew_bundle": str(bundle),
             "kubernetes_evictions": NO_EVICTIONS,
+            "kubernetes_image_limit": 100,
             "kubernetes_addons_gpu_model": "stand-in",
         }
         inventory = bed.inventory(["m"], THREE, more, {"m": {"agent_cpu_slots": 0}})
