@@ -103,6 +103,16 @@ def test_what_lies_on_a_node_about_joining_holds_no_token() -> None:
     assert told["patches"] == {"directory": "/etc/groundcrew/kubernetes/patches"}
 
 
+@pytest.mark.parametrize(("cgroup", "ignored"), [(1, ["SystemVerification"]), (2, None)])
+def test_kubeadm_looks_past_control_groups_of_the_first_version_alone(
+    cgroup: int, ignored: list[str] | None
+) -> None:
+    seen = {"kubernetes": {"cgroup": cgroup, "containerd": "2.3.5", "node_addresses": []}}
+    told = documents("cluster.yaml", kubernetes_seen=seen) | documents("join.yaml", kubernetes_seen=seen)
+    for kind in ("InitConfiguration", "JoinConfiguration"):
+        assert told[kind]["nodeRegistration"].get("ignorePreflightErrors") == ignored
+
+
 def daemon(**more: Any) -> dict[str, Any]:
     given_ = {"kubernetes_closed_pods": "#!/bin/sh\n", **more}
     kustomization = yaml.safe_load(render("kubernetes", "flannel.yaml", **given(**given_)))
