@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import time
+from datetime import time, timedelta
 from ipaddress import ip_network
 from pathlib import Path
 from typing import TypedDict
@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from cluster.domain.executors import ExecutorKind
 from cluster.domain.installation import InstallationKind
 from cluster.domain.jobs.unix_ids import JobUnixIds
+from cluster.domain.notebooks.addresses import NotebookAddress, choose_notebook_address
 from cluster.domain.states import NotificationChannel
 from cluster.settings_reader import PREFIX, IpNetwork, MissingSettings, SettingsReader
 
@@ -113,6 +114,22 @@ def read_network_settings(reader: SettingsReader, host: str) -> NetworkSettings:
     }
 
 
+class NotebookSettings(TypedDict):
+    """How notebooks are reached, and how long an idle one runs."""
+
+    notebook_address: str
+    notebook_idle_minutes: int
+    nginx_group: str
+
+
+def read_notebook_settings(reader: SettingsReader) -> NotebookSettings:
+    return {
+        "notebook_address": reader.notebook_address("NOTEBOOK_ADDRESS"),
+        "notebook_idle_minutes": reader.number("NOTEBOOK_IDLE_MINUTES", 120),
+        "nginx_group": reader.text("NGINX_GROUP"),
+    }
+
+
 @dataclass(frozen=True)
 class Settings:
     """Sizes are bytes, times seconds. `state_dir` holds everything that `make reset` deletes."""
@@ -208,6 +225,13 @@ class Settings:
     cluster_networks: tuple[IpNetwork, ...] = tuple(map(ip_network, CLUSTER_NETWORKS.split(",")))
     """Networks in which no webhook of a person is called and no repository fetched; the nodes' own addresses are always
     among them."""
+    notebook_address: str = ""
+    """How browsers reach notebooks: a name of their own, `*.` and a name, or `:` and a port. Empty: below localhost
+    where the portal is there, else the port after the portal's."""
+    notebook_idle_minutes: int = 120
+    """A notebook that was not used for so long is stopped; 0: none is."""
+    nginx_group: str = ""
+    """The group of nginx, which may connect to the sockets of notebooks. Empty: that of `make up`."""
     git_hosts: tuple[str, ...] = ()
     """Hosts from which code may be fetched although they are this machine or in one of the cluster's networks."""
     package_index: str = field(default="", repr=False)
@@ -237,6 +261,19 @@ class Settings:
             NotificationChannel.PERSONAL_WEBHOOK: self.webhook_hosts,
         }
         return [channel for channel, address in addresses.items() if address]
+
+    @property
+    def notebooks(self) -> NotebookAddress:
+        return choose_notebook_address(self.notebook_address, self.public_url, self.port)
+
+    @property
+    def notebook_idle_limit(self) -> timedelta | None:
+        return timedelta(minutes=self.notebook_idle_minutes) if self.notebook_idle_minutes else None
+
+    @property
+    def notebook_sockets(self) -> Path:
+        """A folder for each running notebook, which only the notebook and nginx may enter."""
+        return self.state_dir / "notebooks"
 
     @property
     def seal_secret(self) -> str:
@@ -333,6 +370,7 @@ class Settings:
             **read_source_settings(told),
             **read_network_settings(told, host),
             credential_key=told.text("CREDENTIAL_KEY"),
+            **read_notebook_settings(told),
         )
         if told.invalid_names:
             raise MissingSettings(told.invalid_names)

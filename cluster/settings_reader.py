@@ -139,6 +139,18 @@ class SettingsReader:
             self.invalid_names.append(PREFIX + name)
         return tuple(value.lower() for value in values)
 
+    def notebook_address(self, name: str) -> str:
+        """`name`, `*.name` or `:port`; empty where it is empty."""
+        value = self.text(name).lower()
+        if value.startswith(":"):
+            is_good = value[1:].isdecimal() and 0 < int(value[1:]) < 65536
+        else:
+            host = value.removeprefix("*.")
+            is_good = ":" not in host and HOST.fullmatch(host) is not None
+        if value and not is_good:
+            self.invalid_names.append(PREFIX + name)
+        return value
+
     def networks(self, name: str, default: str) -> tuple[IpNetwork, ...]:
         """`10.20.0.0/16`, apart by commas; the host's part of an address does not count."""
         try:

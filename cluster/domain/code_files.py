@@ -1,5 +1,6 @@
 """Check the files of a training's code, and plan the next version from the one before."""
 
+import hashlib
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -61,6 +62,11 @@ def check_code_path(path: str, unicode_names: bool) -> str:
     if len(parts) > DEEPEST_CODE:
         raise Refused("code", "code.too_deep", file=text[:120], most=DEEPEST_CODE)
     return check_file_path("/".join(parts), unicode_names, "code")
+
+
+def digest_of(content: bytes) -> str:
+    """As in `CodeFile`."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def is_ignored(path: str) -> bool:

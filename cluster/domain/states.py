@@ -78,6 +78,14 @@ class DatasetState(StrEnum):
 class TrainingKind(StrEnum):
     BUILT_IN = "built_in"
     ADVANCED = "advanced"
+    NOTEBOOK = "notebook"
+    """Own code too, which is written in JupyterLab and may begin with no file at all."""
+
+
+class JobKind(StrEnum):
+    PROGRAM = "program"
+    NOTEBOOK = "notebook"
+    """JupyterLab for one person, until that person, the idle time or the time limit ends it."""
 
 
 class CodeState(StrEnum):
@@ -95,6 +103,7 @@ class CodeSource(StrEnum):
     ARCHIVE = "archive"
     GIT = "git"
     EDITOR = "editor"
+    NOTEBOOK = "notebook"
 
 
 class GitCredential(StrEnum):
@@ -122,6 +131,7 @@ class OperationKind(StrEnum):
     ENVIRONMENT_INSTALL = "environment.install"
     """Of an environment from a requirements file."""
     ENVIRONMENT_DELETE = "environment.delete"
+    EDITOR_BUILD = "editor.build"
     DATASET_IMPORT = "dataset.import"
     DATASET_SAMPLE = "dataset.sample"
     DATASET_DELETE = "dataset.delete"
@@ -172,6 +182,7 @@ class NotificationKind(StrEnum):
     JOB_FAILED = "job_failed"
     JOB_WAITS = "job_waits"
     TERM_ENDS = "term_ends"
+    NOTEBOOK_IDLE = "notebook_idle"
 
 
 class NotificationState(StrEnum):

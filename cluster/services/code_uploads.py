@@ -79,7 +79,7 @@ def require_training_with_code(cluster: Cluster, actor: Actor, training: Trainin
     """Raises Forbidden, and Refused on `code`."""
     require_permission("training.upload_code", training_relation(actor, training), training.id)
     require_active_workspace(cluster, training.workspace, "code")
-    if training.kind is not TrainingKind.ADVANCED:
+    if training.kind is TrainingKind.BUILT_IN:
         raise Refused("code", "code.built_in_has_none", name=training.name)
     if training.archived_at is not None:
         raise Refused("code", "training.archived", name=training.name)

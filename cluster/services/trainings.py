@@ -117,6 +117,8 @@ def check_model_or_code(
     cluster: Cluster, refusals: Refusals, kind: TrainingKind, model: str | None, code: CodeFiles
 ) -> CodeUpload | None:
     """The first upload of code of one's own; a built-in model has none."""
+    if kind is TrainingKind.NOTEBOOK and not code:
+        return None  # The first notebook begins with an empty folder.
     if kind is not TrainingKind.BUILT_IN:
         return refusals.check(check_first_upload, cluster, code)
     if model not in BUILT_IN_MODELS:

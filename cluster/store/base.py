@@ -56,13 +56,15 @@ NullableJson = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "p
 """Stores None as NULL, so that a constraint or an index can ask for it."""
 
 
-def enum_column(states: type[StrEnum]) -> Enum:
-    """A text column whose values the database checks, by a constraint `ck_<table>_<enum>`."""
+def enum_column(states: type[StrEnum], is_checked: bool = True) -> Enum:
+    """A text column whose values the database checks, by a constraint `ck_<table>_<enum>`, unless the column came to a
+    large table later: SQLite would copy all of it for a constraint.
+    """
     return Enum(
         states,
         values_callable=lambda kinds: [kind.value for kind in kinds],
         native_enum=False,
-        create_constraint=True,
+        create_constraint=is_checked,
         length=20,
         name=states.__name__.lower(),
     )

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from cluster.domain.jobs.headline_metric import HeadlineMetric
 from cluster.domain.jobs.metric_names import is_lower_better
-from cluster.domain.states import AttemptState, DesiredState, JobState, Launcher
+from cluster.domain.states import AttemptState, DesiredState, JobKind, JobState, Launcher
 from cluster.store.base import BaseRow, enum_column
 from cluster.store.datasets import Dataset
 from cluster.store.nodes import Allocation, Node
@@ -50,6 +50,7 @@ LIVE_WITH_CHOICE = text(
 )
 """It has not ended and names its environment."""
 CONTINUES = text("continues_job_id IS NOT NULL")
+LIVE_NOTEBOOK = text("kind = 'notebook' AND state IN ('waiting', 'starting', 'running', 'stopping')")
 HAS_END = text("ended_at IS NOT NULL")
 SCORED = text("headline_score IS NOT NULL")
 STORED = text("storage_bytes > 0 AND files_deleted_at IS NULL")
@@ -180,12 +181,24 @@ class Job(BaseRow):
             sqlite_where=HAS_END,
             postgresql_where=HAS_END,
         ),
+        # A person has one notebook of a training at a time: two would write the same files.
+        Index(
+            "uq_jobs_live_notebook",
+            "user_id",
+            "training_id",
+            unique=True,
+            sqlite_where=LIVE_NOTEBOOK,
+            postgresql_where=LIVE_NOTEBOOK,
+        ),
         {"sqlite_autoincrement": True},
     )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     workspace_id: Mapped[int] = mapped_column(ForeignKey("workspaces.id"))
     training_id: Mapped[int] = mapped_column(ForeignKey("trainings.id"))
+    kind: Mapped[JobKind] = mapped_column(
+        enum_column(JobKind, is_checked=False), default=JobKind.PROGRAM, server_default=JobKind.PROGRAM.value
+    )
     sweep_id: Mapped[int | None] = mapped_column(ForeignKey("sweeps.id"))
     sweep_number: Mapped[int | None]
     """Its place in the sweep's list, from 1."""
@@ -430,3 +443,46 @@ class JobEvent(BaseRow):
     """The job's state from this moment on."""
     code: Mapped[str] = mapped_column(String(60))
     data: Mapped[dict[str, Any]] = mapped_column(default=dict)
+
+
+class Notebook(BaseRow):
+    """JupyterLab of one job: how it is reached and when it was used."""
+
+    __tablename__ = "notebooks"
+
+    job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id"), primary_key=True)
+    token: Mapped[str] = mapped_column(String(64))
+    """nginx sends it to Jupyter. No browser ever gets it from us."""
+    address: Mapped[str | None] = mapped_column(String(200))
+    """Host and port of a notebook on another node. None: it listens on a socket of this machine."""
+    ready_attempt: Mapped[int | None]
+    """The number of the newest attempt whose Jupyter has answered."""
+    used_at: Mapped[datetime | None]
+    """When a kernel last worked, a terminal last wrote, or a file was last saved."""
+    is_busy: Mapped[bool] = mapped_column(default=False)
+    """Whether a kernel worked when it was last asked."""
+    warned_at: Mapped[datetime | None]
+    """When its person was told that it will be stopped. None: it is in use."""
+    stops_at: Mapped[datetime | None]
+    """When it is stopped if nobody uses it until then."""
+    job: Mapped[Job] = relationship()
+
+
+class NotebookEntry(BaseRow):
+    """The right of one browser to open one notebook: first a ticket for a minute, then a cookie.
+
+    It lasts as long as the portal session in which it was asked for.
+    """
+
+    __tablename__ = "notebook_entries"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id"), index=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
+    session_hash: Mapped[str] = mapped_column(String(64))
+    """The `token_hash` of the portal session."""
+    ticket_hash: Mapped[str | None] = mapped_column(String(64), unique=True)
+    """None once the ticket was used."""
+    ticket_expires_at: Mapped[datetime]
+    cookie_hash: Mapped[str | None] = mapped_column(String(64), unique=True)
+    created_at: Mapped[datetime]

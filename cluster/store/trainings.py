@@ -149,3 +149,14 @@ class GitSource(BaseRow):
     """Whether that fetch made the version, rather than finding nothing new."""
     setter: Mapped[User] = relationship()
     operation: Mapped[Operation | None] = relationship()
+
+
+class WorkingCopy(BaseRow):
+    """The files of one person for one training, which all of the person's notebooks of it share."""
+
+    __tablename__ = "working_copies"
+
+    training_id: Mapped[int] = mapped_column(ForeignKey("trainings.id"), primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.id"), primary_key=True)
+    code_version: Mapped[int]
+    """The version that it began from or was last saved as; 0 if it began empty."""

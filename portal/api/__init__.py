@@ -26,6 +26,7 @@ from portal.api import (
 )
 from portal.api.code import code_archives, git_source, training_code
 from portal.api.environments import environments, images
+from portal.api.notebooks import notebooks, working_copies
 from portal.api.people import notifications, ssh_door, ssh_keys
 from portal.api.sweeps import sweeps
 
@@ -53,6 +54,8 @@ FEATURES = (
     ssh_keys,
     ssh_door,
     repairs,
+    notebooks,
+    working_copies,
 )
 
 

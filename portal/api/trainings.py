@@ -72,6 +72,10 @@ class TrainingBody(RequestSchema):
     name = fields.String(required=True, validate=validate.Length(max=200))
     description = fields.String(load_default="", validate=validate.Length(max=2000))
     model = fields.String(load_default=None, allow_none=True, validate=validate.Length(max=100))
+    notebook = fields.Boolean(
+        load_default=False,
+        metadata={"description": "Own code that is written in JupyterLab; `files` may be empty"},
+    )
     visibility = fields.Enum(Visibility, by_value=True, load_default=Visibility.PUBLIC)
     members = fields.List(fields.String(), load_default=list, validate=validate.Length(max=1000))
     objective = fields.Nested(ObjectiveBody, load_default=None, allow_none=True)
@@ -154,7 +158,8 @@ class Trainings(MethodView):
     @blueprint.response(201, DescribedTraining)
     def post(self, body: dict[str, Any]) -> Any:
         """Make a training from a built-in model or from code."""
-        kind = TrainingKind.ADVANCED if body["model"] is None else TrainingKind.BUILT_IN
+        own = TrainingKind.NOTEBOOK if body["notebook"] else TrainingKind.ADVANCED
+        kind = own if body["model"] is None else TrainingKind.BUILT_IN
         training = trainings.create_training(
             current_cluster(),
             current_actor(),

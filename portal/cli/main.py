@@ -23,6 +23,7 @@ COMMANDS = {
     "job": ("jobs", "job"),
     "node": ("nodes", "node"),
     "nodes": ("nodes", "print_nodes"),
+    "notebook": ("trainings", "notebook"),
     "queue": ("queue", "queue"),
     "ssh-config": ("ssh", "ssh_config"),
     "ssh-key": ("ssh", "ssh_key"),

@@ -31,6 +31,8 @@ KOREAN = {
     "job-{id} is being stopped.": "job-{id} 작업을 중지하는 중입니다.",
     "sweep-{id} submitted: {jobs} jobs.": "sweep-{id} 스윕을 제출했습니다: 작업 {jobs}건.",
     "sweep-{id} is being stopped.": "sweep-{id} 스윕을 중지하는 중입니다.",
+    "job-{id} is not ready: {state}.": "job-{id} 작업이 준비되지 않았습니다: {state}.",
+    "You have no notebook of {name}.": "{name} 학습의 노트북이 없습니다.",
     "Forget {name} and its units?": "{name} 노드와 그 자원을 지울까요?",
     "{name} is forgotten.": "{name} 노드를 지웠습니다.",
     "No environment is called {name}.": "이름이 {name}인 환경이 없습니다.",

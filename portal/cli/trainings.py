@@ -1,6 +1,8 @@
 """`groundcrew training …`: lists, makes, edits, hands over, archives and deletes what jobs are made from."""
 
 import base64
+import time
+import webbrowser
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ from .client import EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
 from .code import list_local_files
 from .messages import message
 from .output import Table, output_option, readable_size, show_table
-from .submission import find_environment, find_training
+from .submission import find_environment, find_training, parse_duration
 
 training_argument = click.argument("name", metavar="[WORKSPACE/]NAME")
 visibility_option = click.option("--visibility", type=click.Choice(["public", "private"]))
@@ -191,3 +193,99 @@ def delete(client: RestClient, name: str, job_files: bool, yes: bool) -> None:
         exit_with(message("Nothing was changed."), EXIT_USAGE)
     client.delete(f"/trainings/{found['id']}", job_files=str(job_files).lower())
     click.echo(message("{name} is deleted.", name=name))
+
+
+notebook_training = click.argument("training", metavar="[WORKSPACE/]TRAINING")
+READY_SECONDS, PAUSE_SECONDS = 120.0, 1.0
+
+
+@click.group()
+def notebook() -> None:
+    """Notebooks: JupyterLab with the files of a training."""
+
+
+@notebook.command("list")
+@output_option
+@click.pass_obj
+def list_notebooks(client: RestClient, output: str | None) -> None:
+    """Your notebooks that run or wait."""
+    show_table(client.get("/notebooks")["items"], NOTEBOOKS, output)
+
+
+NOTEBOOKS = Table(
+    lambda row: f"job-{row['job_id']}",
+    {
+        "Job": lambda row: f"job-{row['job_id']}",
+        "Training": lambda row: row["training"]["name"],
+        "State": lambda row: row["state"],
+        "Address": lambda row: row["url"],
+    },
+)
+
+
+@notebook.command("start")
+@notebook_training
+@click.option("--time-limit", metavar="TIME", help="As 90m, 8h or 1d.")
+@click.option("--wait", is_flag=True, help="Until JupyterLab answers.")
+@click.pass_obj
+def start_notebook(client: RestClient, training: str, time_limit: str | None, wait: bool) -> None:
+    """Start your notebook of a training and print the address of its page."""
+    body: dict[str, Any] = {"training_id": find_training(client, training)["id"]}
+    if time_limit:
+        body["time_limit_seconds"] = parse_duration(time_limit, "m")
+    row = client.post("/notebooks", body)
+    if wait:
+        row = wait_until_ready(client, row["job_id"])
+    click.echo(row["url"])
+
+
+def wait_until_ready(client: RestClient, job_id: int) -> dict[str, Any]:
+    """Ends the command if the notebook ends, or does not answer in time."""
+    until = time.monotonic() + READY_SECONDS
+    while True:
+        row: dict[str, Any] = client.get(f"/notebooks/{job_id}")
+        if row["is_ready"]:
+            return row
+        if time.monotonic() > until or row["state"] in ("finished", "failed", "stopped"):
+            exit_with(message("job-{id} is not ready: {state}.", id=job_id, state=row["state"]))
+        time.sleep(PAUSE_SECONDS)
+
+
+@notebook.command("open")
+@notebook_training
+@click.pass_obj
+def open_notebook(client: RestClient, training: str) -> None:
+    """Open the page of your notebook in the browser, in which you are signed in."""
+    url = find_notebook(client, training)["url"]
+    click.echo(url)
+    webbrowser.open(f"{url}?open=1")
+
+
+@notebook.command("stop")
+@notebook_training
+@click.pass_obj
+def stop_notebook(client: RestClient, training: str) -> None:
+    """Stop your notebook. Its files and packages are kept."""
+    job_id = find_notebook(client, training)["job_id"]
+    client.post(f"/jobs/{job_id}/stop", {})
+    click.echo(f"job-{job_id}")
+
+
+@notebook.command("save")
+@notebook_training
+@click.option("--overwrite", is_flag=True, help="Also if there is a newer version of somebody else.")
+@click.pass_obj
+def save_notebook(client: RestClient, training: str, overwrite: bool) -> None:
+    """Make your files the newest version of the training's code, and print its number."""
+    training_id = find_training(client, training)["id"]
+    saved = client.post(f"/trainings/{training_id}/working-copy/save", {"overwrite": overwrite})
+    click.echo(saved["version"])
+
+
+def find_notebook(client: RestClient, training: str) -> dict[str, Any]:
+    """Ends the command if the person has none of this training."""
+    training_id = find_training(client, training)["id"]
+    rows = [row for row in client.get("/notebooks")["items"] if row["training"]["id"] == training_id]
+    if not rows:
+        exit_with(message("You have no notebook of {name}.", name=training), EXIT_NOT_FOUND)
+    return dict(rows[0])

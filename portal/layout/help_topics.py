@@ -14,6 +14,7 @@ TOPICS = {
     "training_code": "code",
     "code_editor": "code",
     "git_source": "code-from-git",
+    "notebooks": "notebooks",
     "jobs": "jobs",
     "runs": "runs",
     "attention": "failed-jobs",

@@ -103,6 +103,7 @@ def administrator_navigation(
                     NavigationItem("briefcase", _("Workspaces"), "/workspaces"),
                     NavigationItem("school", _("Trainings"), "/trainings"),
                     NavigationItem("player-play", _("Jobs"), "/jobs", also=("/sweeps",)),
+                    NavigationItem("pencil", _("Notebooks"), "/notebooks"),
                     NavigationItem("database", _("Datasets"), "/datasets"),
                     NavigationItem("box", _("Environments"), "/environments"),
                 ),
@@ -148,6 +149,7 @@ def workspace_navigation(
         (
             NavigationItem("school", _("Trainings"), f"{inside}/trainings", also=("/trainings",)),
             NavigationItem("player-play", _("Jobs"), "/jobs", also=("/sweeps",)),
+            NavigationItem("pencil", _("Notebooks"), "/notebooks"),
             NavigationItem("database", _("Datasets"), f"{inside}/datasets", also=("/datasets",)),
         ),
     )

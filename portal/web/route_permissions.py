@@ -45,12 +45,14 @@ class RouteRule(Enum):
     REORDERS_JOB = "the workspace's manager"
     STOPS_JOB = "the job's user, the training's owner or the workspace's manager"
     DELETES_FILES = "the job's user, the training's owner or the workspace's manager, once it has ended"
+    OPENS_NOTEBOOK = "the person whose job the notebook is; not even an administrator opens another person's"
     SEES_SWEEP = "sees the sweep's training"
     STOPS_SWEEP = "the sweep's user, the training's owner or the workspace's manager"
     SEES_OPERATION = "requester or member of the workspace"
     RETRIES_OPERATION = "requester or manager of the workspace"
     NODE = "a node, by its own token"
     """Agents, and nobody who can sign in."""
+    NGINX = "nginx, for a browser with a ticket or the cookie of one notebook; it sends nothing else there"
     METRICS_READER = (
         "whoever collects metrics: by the installation's token, or from this machine where it has none"
     )
@@ -145,6 +147,15 @@ ROUTE_RULES: dict[str, RouteRule] = {
     "git_source.remove": RouteRule.OWNS_TRAINING,
     "code_editor.edit": RouteRule.OWNS_TRAINING,
     "code_editor.save": RouteRule.OWNS_TRAINING,
+    "notebooks.index": RouteRule.SIGNED_IN,
+    "notebooks.training": RouteRule.SEES_TRAINING,
+    "notebooks.start": RouteRule.SEES_TRAINING,
+    "notebooks.save": RouteRule.OWNS_TRAINING,
+    "notebooks.page": RouteRule.SEES_JOB,
+    "notebooks.open_": RouteRule.OPENS_NOTEBOOK,
+    "notebooks.keep": RouteRule.OPENS_NOTEBOOK,
+    "notebook_gate.check": RouteRule.NGINX,
+    "notebook_gate.enter": RouteRule.NGINX,
     "job_new.new": RouteRule.SEES_TRAINING,
     "job_new.create": RouteRule.SEES_TRAINING,
     "job_new.check": RouteRule.SEES_TRAINING,
@@ -292,6 +303,10 @@ ROUTE_RULES: dict[str, RouteRule] = {
     "api_jobs.Hold": RouteRule.REORDERS_JOB,
     "api_jobs.Release": RouteRule.REORDERS_JOB,
     "api_jobs.Move": RouteRule.REORDERS_JOB,
+    "api_notebooks.Notebooks": RouteRule.SIGNED_IN,
+    "api_notebooks.OneNotebook": RouteRule.SEES_JOB,
+    "api_notebooks.KeepNotebook": RouteRule.OPENS_NOTEBOOK,
+    "api_trainings.SaveWorkingCopy": RouteRule.OWNS_TRAINING,
     "api_queue.TheQueue": RouteRule.SIGNED_IN,
 }
 
@@ -324,7 +339,7 @@ def authorize_request() -> None:
         return
     rule = ROUTE_RULES[request.endpoint]
     refuse_cross_site_writes()
-    if rule is RouteRule.ANYONE:
+    if rule in (RouteRule.ANYONE, RouteRule.NGINX):
         return
     if rule is RouteRule.NODE:
         authenticate_node()

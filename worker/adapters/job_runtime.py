@@ -14,7 +14,7 @@ from cluster.files import safe_files
 
 WORKER = Path(__file__).resolve().parents[1]
 INSIDE_FOLDER = WORKER / "inside"
-PACKAGES = {"groundcrew_models": WORKER / "models"}
+PACKAGES = {"groundcrew_models": WORKER / "models", "groundcrew_notebooks": WORKER / "notebooks"}
 SHARED_FILES = (Path(safe_files.__file__),)
 """Files of the services that the shim uses too."""
 JOB_IDS_FILE = Path("job-ids.json")

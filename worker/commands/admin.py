@@ -30,7 +30,7 @@ from worker.adapters.job_runtime import install_runtime, runtime_folder
 from worker.adapters.portal_certificates import ensure_authority, ensure_certificate, read_certificate_names
 from worker.commands.node_reboots import drain_for_reboot, undrain_after_reboot
 from worker.composition import open_cluster
-from worker.environments.default_environment import ensure_training_environment
+from worker.environments.default_environment import ensure_editor_environment, ensure_training_environment
 from worker.first_training.run import run_first_training
 from worker.images.site_images import SITE_SETTINGS, list_archives, read_image_site
 
@@ -60,6 +60,7 @@ def ensure_environment_row(settings: Settings, chosen: argparse.Namespace) -> Co
     cluster = open_cluster(settings)
     before = read_default_environment(cluster)
     ensure_training_environment(cluster)
+    ensure_editor_environment(cluster)
     after = read_default_environment(cluster)
     is_known = before is not None and after is not None and before.digest == after.digest
     return {

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from cluster.domain.notebooks.addresses import NotebookSeparation
 from cluster.files.atomic import write_atomically
 from cluster.settings import Settings
 from worker.bootstrap.paths import CLONE, InstallationPaths
@@ -131,10 +132,17 @@ def render_site(places: InstallationPaths, settings: Settings) -> str:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    has_tls = settings.tls_dir is not None
+    has_tls, notebooks = settings.tls_dir is not None, settings.notebooks
+    words = f"{'ssl http2 ' if has_tls else ''}backlog=2048"
+    # A second server on the same address names no backlog: nginx takes it once.
+    shared = f"{listening_address(settings)}{' ssl http2' if has_tls else ''}"
+    own = f"{listening_address(settings, notebooks.port)} {words}"
     return environment.get_template(SITE).render(
         nginx_port=settings.port,
-        nginx_listen=[f"{listening_address(settings)} {'ssl http2 ' if has_tls else ''}backlog=2048"],
+        nginx_listen=[f"{listening_address(settings)} {words}"],
+        nginx_notebook_listen=[own if notebooks.separation is NotebookSeparation.OWN_PORT else shared],
+        nginx_notebook_names=notebooks.server_names,
+        nginx_portal_url=settings.public_url,
         nginx_tls_certificate=f"{places.nginx_dir}/portal.pem" if has_tls else "",
         nginx_tls_key=f"{places.nginx_dir}/portal.key",
         nginx_static=f"{places.nginx_dir}/static",
@@ -144,7 +152,7 @@ def render_site(places: InstallationPaths, settings: Settings) -> str:
     )
 
 
-def listening_address(settings: Settings) -> str:
+def listening_address(settings: Settings, port: int | None = None) -> str:
     """A name leads to one address here: it is this machine's own, and the certificate is for the name."""
     found = socket.getaddrinfo(settings.host, settings.port, socket.AF_INET, socket.SOCK_STREAM)
-    return f"{found[0][4][0]}:{settings.port}"
+    return f"{found[0][4][0]}:{port or settings.port}"

@@ -1,13 +1,15 @@
-"""Register the default training environment of this version, and request a build if its files are missing."""
+"""Register the environments of this version, and request a build of those whose files are missing."""
 
 from pathlib import Path
 
 from cluster.domain.states import EnvironmentState
 from cluster.services.context import Cluster
 from cluster.services.images.environments import ensure_default_environment, rebuild_default_environment
+from cluster.services.notebooks.editor_environment import ensure_editor
 from cluster.services.people.users import service_actor
 from worker.environments.build_platform import PYTHON, read_build_platform, training_environment_path
 from worker.environments.description import read_environment_description
+from worker.environments.editor_environment import editor_path, is_editor_ready
 from worker.environments.manifest import is_environment_ready
 
 
@@ -21,3 +23,9 @@ def ensure_training_environment(cluster: Cluster) -> None:
     environment = ensure_default_environment(cluster, actor, digest, str(path))
     if environment.state is EnvironmentState.READY and not is_environment_ready(Path(environment.path)):
         rebuild_default_environment(cluster, actor)
+
+
+def ensure_editor_environment(cluster: Cluster) -> None:
+    """Registers this version's environment of editors, and requests a build if its files are missing."""
+    path = editor_path(read_build_platform(PYTHON), cluster.settings.cache_dir)
+    ensure_editor(cluster, service_actor(cluster), path, is_editor_ready(path))

@@ -45,10 +45,11 @@ class ExecutorUnreachable(Unavailable):
 
 @dataclass(frozen=True)
 class Mount:
-    """A file or folder of this machine that a container sees read-only."""
+    """A file or folder of this machine that a container sees, read-only unless `is_writable`."""
 
     source: Path
     target: Path
+    is_writable: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,16 @@ class SandboxSpec:
     """Folders below hidden ones that stay visible. The attempt's `out` is always visible."""
     uids: tuple[int, int]
     """The first and the last uid as which a job of this installation may run."""
+    written: tuple[Path, ...] = ()
+    """Folders beside `out` that the program may write. Nobody but us can replace one by a link: their parents are
+    ours.
+    """
 
     def to_json(self) -> dict[str, Any]:
         return {
             "hidden": [str(folder) for folder in self.hidden],
             "shown": [str(folder) for folder in self.shown],
+            "written": [str(folder) for folder in self.written],
             "uids": list(self.uids),
         }
 
@@ -237,6 +243,12 @@ class Executor(Protocol):
         ...
 
     def read_status(self, folder: Path) -> RunStatus: ...
+
+    def find_notebook(self, folder: Path) -> str:
+        """Host and port at which this machine reaches a notebook. Empty if it has none yet, and for a notebook of this
+        machine, which listens on a socket.
+        """
+        ...
 
     def list_running(self) -> list[RunningAttempt]:
         """All runs of this installation that are alive, whichever scheduler started them."""

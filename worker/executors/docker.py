@@ -159,6 +159,9 @@ class DockerExecutor:
             return RunStatus(ObservedState.ALIVE, handle, of_this_boot)
         return RunStatus(ObservedState.ENDED if has_begun else ObservedState.ABSENT, handle, of_this_boot)
 
+    def find_notebook(self, folder: Path) -> str:
+        return ""
+
     def list_running(self) -> list[RunningAttempt]:
         return [
             RunningAttempt(

@@ -87,13 +87,18 @@ def container_limits(placement: PlacementPlan) -> dict[str, Any]:
 
 
 def container_mounts(plan: StartPlan) -> list[dict[str, Any]]:
-    """The attempt's two folders are writable and all others read-only. The engine refuses a missing source."""
+    """The attempt's two folders are writable, all others as the plan says. The engine refuses a missing source."""
     own = [
         {"Type": "bind", "Source": str(plan.folder / part), "Target": str(FOLDER_INSIDE / part)}
         for part in ("control", "out")
     ]
     given = [
-        {"Type": "bind", "Source": str(each.source), "Target": str(each.target), "ReadOnly": True}
+        {
+            "Type": "bind",
+            "Source": str(each.source),
+            "Target": str(each.target),
+            "ReadOnly": not each.is_writable,
+        }
         for each in plan.container.mounts
     ]
     return [*own, *given]

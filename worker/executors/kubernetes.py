@@ -18,6 +18,7 @@ from cluster.domain.executors import ExecutorKind
 from cluster.domain.jobs.attempts import ObservedState
 from cluster.domain.jobs.exits import ExitRecord, parse_exit_record
 from cluster.domain.jobs.unix_ids import DEFAULT_UNIX_IDS, JobUnixIds
+from cluster.domain.notebooks import jupyter_server
 from worker.executors import container_folders
 from worker.executors.attempt_folder import check_plan_ids
 from worker.executors.contract import (
@@ -132,6 +133,17 @@ class KubernetesExecutor:
         away.
         """
         return self.read_installation()
+
+    def find_notebook(self, folder: Path) -> str:
+        """The address of its service, which leads to the pod while Jupyter answers."""
+        name = object_names.run_name(int(folder.parent.name), int(folder.name))
+        namespace = object_names.workspace_namespace(object_names.workspace_of_folder(folder))
+        try:
+            service = self.api.get("Service", name, namespace)
+        except (ApiUnreachable, ApiRefused):
+            return ""
+        address = service["spec"].get("clusterIP", "") if service else ""
+        return f"{address}:{jupyter_server.PORT}" if address else ""
 
     def start(self, plan: StartPlan) -> Handle | None:
         """Returns None if the objects exist and the shim has not begun."""

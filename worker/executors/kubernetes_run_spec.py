@@ -113,7 +113,10 @@ def run_mounts(plan: StartPlan, gang: GangKind) -> tuple[PodMount, ...]:
     if gang is GangKind.MPI:
         # ssh and sshd need a passwd entry for the job's uid.
         own.append(PodMount(plan.folder / "passwd", Path("/etc/passwd")))
-    return (*own, *(PodMount(mount.source, mount.target) for mount in plan.container.mounts))
+    return (
+        *own,
+        *(PodMount(mount.source, mount.target, mount.is_writable) for mount in plan.container.mounts),
+    )
 
 
 def passwd_text(user: tuple[int, int]) -> str:

@@ -22,6 +22,10 @@ class PathMapping(Protocol):
         """The path under which the program finds `path`. `name` is its unique name within the attempt."""
         ...
 
+    def map_writable(self, path: Path, name: str) -> Path:
+        """The same for a folder that the program may write, which belongs to the job's user."""
+        ...
+
     def map_runtime(self, runtime: Path) -> Path: ...
 
     def map_environment(self, environment: Path) -> Path: ...
@@ -36,9 +40,15 @@ class HostPaths:
     mounts: list[Mount] = field(default_factory=list)
     visible: list[Path] = field(default_factory=list)
     """The paths that a sandbox has to keep visible."""
+    written: list[Path] = field(default_factory=list)
+    """The paths that the program may write."""
 
     def map_path(self, path: Path, name: str) -> Path:
         return self._keep(path)
+
+    def map_writable(self, path: Path, name: str) -> Path:
+        self.written.append(path)
+        return path
 
     def map_runtime(self, runtime: Path) -> Path:
         return self._keep(runtime)
@@ -62,6 +72,10 @@ class ContainerPaths:
 
     def map_path(self, path: Path, name: str) -> Path:
         return self._give(path, CONTAINER_ROOT / name)
+
+    def map_writable(self, path: Path, name: str) -> Path:
+        self.mounts.append(Mount(path, CONTAINER_ROOT / name, is_writable=True))
+        return CONTAINER_ROOT / name
 
     def map_runtime(self, runtime: Path) -> Path:
         return self._give(runtime, RUNTIME_INSIDE)

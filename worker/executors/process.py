@@ -116,6 +116,9 @@ class ProcessExecutor:
             ObservedState.ALIVE if is_shim_alive(handle) else ObservedState.ENDED, handle, of_this_boot
         )
 
+    def find_notebook(self, folder: Path) -> str:
+        return ""
+
     def list_running(self) -> list[RunningAttempt]:
         """Finds shims by their command line. `control/started` confirms that it is one, and the plan says of which
         attempt.

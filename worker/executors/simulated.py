@@ -115,6 +115,9 @@ class SimulatedExecutor:
             seen = ObservedState.ALIVE if run is not None and of_this_boot else ObservedState.ENDED
             return RunStatus(seen, handle, of_this_boot)
 
+    def find_notebook(self, folder: Path) -> str:
+        return ""
+
     def list_running(self) -> list[RunningAttempt]:
         """Includes runs of which only a part is alive, on a node that answers."""
         with self.world.lock():

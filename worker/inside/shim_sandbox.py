@@ -34,9 +34,10 @@ class MountAttributes(ctypes.Structure):
 def enter_sandbox(wanted: Dict[str, Any], out: Optional[str]) -> Dict[str, str]:
     """Enters the sandbox and returns what the machine refused: {feature: the kernel's error}.
 
-    `wanted` is {"hidden": [folder], "shown": [folder], "memory_bytes": int or None}. Below a hidden folder the
-    program sees only the shown folders, which it can read, and `out`, which is its only writable folder. If `out` is
-    None, it can write nothing. Raises OSError if a folder could not be made visible after something had covered it.
+    `wanted` is {"hidden": [folder], "shown": [folder], "written": [folder], "memory_bytes": int or None}. Below a
+    hidden folder the program sees only the shown folders, which it can read, and `out` and the written ones, which it
+    can write. If `out` is None, it can write nothing.
+    Raises OSError if a folder could not be made visible after something had covered it.
     """
     try:
         check_libc(libc.unshare(CLONE_NEWNS), "unshare")
@@ -48,7 +49,7 @@ def enter_sandbox(wanted: Dict[str, Any], out: Optional[str]) -> Dict[str, str]:
     try_feature(missing, "system", make_system_read_only)
     try_feature(missing, "processes_hidden", hide_processes)
     shown = [(path, open_path(path)) for path in wanted["shown"] if os.path.isdir(path)]
-    written = open_path(out) if out else None
+    written = [(path, open_path(path)) for path in ([out, *wanted.get("written", ())] if out else ())]
     try_feature(missing, "tmp", lambda: mount_own_tmp(wanted.get("memory_bytes")))
     covered: List[str] = []
     try_feature(missing, "storage_hidden", lambda: cover_folders(wanted["hidden"], covered))
@@ -56,10 +57,9 @@ def enter_sandbox(wanted: Dict[str, Any], out: Optional[str]) -> Dict[str, str]:
         # A link to the folder is hidden as well, if it is below a hidden one.
         for place in {path, os.readlink("/proc/self/fd/%d" % descriptor)}:
             bind_path(place, descriptor)
-    if out is not None and written is not None:
-        bind_path(out, written, True)
-        os.close(written)
-    for _, descriptor in shown:
+    for path, descriptor in written:
+        bind_path(path, descriptor, True)
+    for _, descriptor in shown + written:
         os.close(descriptor)
     for folder in covered:
         close_cover_folder(folder)

@@ -39,6 +39,7 @@ class PeriodicWork(StrEnum):
     CONFINEMENT = auto()
     ORPHAN_RUNS = auto()
     KUBERNETES = auto()
+    NOTEBOOKS = auto()
 
 
 PERIODS: Mapping[PeriodicWork, float] = MappingProxyType(
@@ -60,6 +61,7 @@ PERIODS: Mapping[PeriodicWork, float] = MappingProxyType(
         PeriodicWork.NOTIFICATIONS: 60.0,
         PeriodicWork.CONFINEMENT: 900.0,  # A network manager may have taken a rule away meanwhile.
         PeriodicWork.ORPHAN_RUNS: 5.0,
+        PeriodicWork.NOTEBOOKS: 0.5,  # A notebook that has just answered is opened at once.
         PeriodicWork.KUBERNETES: 1.0,  # The watch itself pauses for longer between two reads of the cluster.
     }
 )

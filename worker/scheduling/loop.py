@@ -22,6 +22,7 @@ from worker.scheduling.clock_watch import ClockWatch
 from worker.scheduling.file_deletions import JobFileDeletions
 from worker.scheduling.kubernetes_watch import open_kubernetes_watch
 from worker.scheduling.node_watch import NodeWatch
+from worker.scheduling.notebooks.notebook_watch import NotebookWatch
 from worker.scheduling.periodic_work import periodic_work
 from worker.scheduling.queue_reporter import QueueReporter
 from worker.scheduling.reconciler import Reconciler
@@ -56,6 +57,7 @@ class SchedulerLoop:
         self.exit_watch = ExitWatch()
         self.deletions = JobFileDeletions(cluster)
         self.kubernetes = open_kubernetes_watch(cluster, executor)
+        self.notebooks = NotebookWatch(cluster, self.reconciler.executor, steady)
         self.workspace_folders = WorkspaceFolders(cluster, steady)
         self.queue_reporter = QueueReporter(cluster, steady)
         nodes = NodeWatch(cluster, self.reconciler.executor, wakeup.wake)
@@ -64,6 +66,7 @@ class SchedulerLoop:
             PeriodicWork.WHOLE_QUEUE: self.place_whole_queue,
             PeriodicWork.FILE_DELETIONS: self.deletions.advance,
             PeriodicWork.SCHEDULER_STATS: self.record_stats,
+            PeriodicWork.NOTEBOOKS: self.notebooks.advance,
         }
         if self.kubernetes:
             self.periodic_work[PeriodicWork.KUBERNETES] = self.kubernetes.advance
@@ -78,6 +81,7 @@ class SchedulerLoop:
         if self.lease:
             release_lease(self.cluster, self.lease)
         self.deletions.close()
+        self.notebooks.close()
         if self.kubernetes:
             self.kubernetes.close()
 

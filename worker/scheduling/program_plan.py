@@ -5,6 +5,7 @@ from pathlib import Path
 
 from cluster.domain.jobs import launch
 from cluster.domain.jobs.resume_points import ResumePoint
+from cluster.domain.notebooks.jupyter_server import notebook_program
 from cluster.domain.states import Launcher, TrainingKind
 from cluster.services.storage import folders
 from cluster.settings import Settings
@@ -14,8 +15,10 @@ from worker.executors.contract import ProgramPlan
 from worker.executors.path_mapping import PathMapping
 from worker.kubernetes import object_names
 from worker.kubernetes.manifests.run_spec import GangKind
+from worker.scheduling.notebooks.notebook_program import NotebookPlan, notebook_variables, plan_notebook
 from worker.scheduling.resume_points import map_checkpoints
 from worker.scheduling.start_rows import (
+    StartRows,
     allocated_gpus,
     allocated_kind,
     allocated_units,
@@ -40,6 +43,7 @@ class ProgramPaths:
     """The version that the job was submitted with; None for a built-in model."""
     checkpoints: str | None
     """The checkpoints of the attempt from which this one continues."""
+    notebook: NotebookPlan | None = None
 
 
 def map_program_paths(
@@ -47,11 +51,11 @@ def map_program_paths(
     attempt: Attempt,
     view: PathMapping,
     runtime: Path,
-    environment: Path,
+    loaded: StartRows,
     resume: ResumePoint | None,
 ) -> ProgramPaths:
-    """Shows through `view` whatever the program needs."""
-    job = attempt.job
+    """Shows through `view` whatever the program needs. Raises NotStarted."""
+    job, environment = attempt.job, loaded.environment_of(attempt.id).path
     folder = folders.attempt_folder(settings, job.workspace_id, job.id, attempt.number)
     inside, shown_runtime = view.map_attempt(folder), str(view.map_runtime(runtime))
     python = view.map_environment(environment) / "bin" / "python"
@@ -63,8 +67,9 @@ def map_program_paths(
         dataset=map_dataset(settings, job, view),
     )
     checkpoints = map_checkpoints(folder, resume, view) if resume else None
-    code = map_code(settings, job, view) if is_own_code else None
-    return ProgramPaths(folder, inside, environment, python, job_folders, code, checkpoints)
+    notebook = plan_notebook(settings, attempt, loaded, view, python, shown_runtime)
+    code = map_code(settings, job, view) if is_own_code and notebook is None else None
+    return ProgramPaths(folder, inside, environment, python, job_folders, code, checkpoints, notebook)
 
 
 def map_dataset(settings: Settings, job: Job, view: PathMapping) -> str:
@@ -112,7 +117,7 @@ def program_variables(settings: Settings, attempt: Attempt, paths: ProgramPaths)
     if allocated_gpus(attempt) and not settings.executor.capabilities.is_local:
         # The node chooses which of its GPUs they are: all that the program sees are its own.
         del variables["CUDA_VISIBLE_DEVICES"]
-    return variables
+    return notebook_variables(attempt, paths.notebook, variables) if paths.notebook else variables
 
 
 def choose_gang_launch(
@@ -121,9 +126,11 @@ def choose_gang_launch(
     """On several nodes the ranks are several pods, and each gets the variables of these `names`."""
     by_node, job = units_by_node(attempt), attempt.job
     python, job_folders = str(paths.python), paths.folders
-    plan = launch.local_launch_plan(
-        job.launcher, python, job_folders.runtime, job.units, job_program(job, python)
-    )
+    program = notebook_program(paths.notebook.places) if paths.notebook else job_program(job, python)
+    ranks = 1 if paths.notebook else job.units
+    plan = launch.local_launch_plan(job.launcher, python, job_folders.runtime, ranks, program)
+    if paths.notebook and not settings.executor.capabilities.is_local:
+        return GangKind.NOTEBOOK, plan
     if settings.executor.capabilities.is_local or len(by_node) < 2:
         return GangKind.NONE, plan
     workdir = f"{job_folders.out}/work" if paths.code else job_folders.out

@@ -8,11 +8,11 @@ from cluster.domain.jobs.gpu_support import check_gpu_support
 from cluster.domain.jobs.memory import NodeMemory, memory_limit_of
 from cluster.domain.jobs.resume_points import ResumePoint
 from cluster.domain.nodes.gpu_minors import gpu_minors_of
-from cluster.domain.states import UnitState
+from cluster.domain.states import JobKind, UnitState
 from cluster.services.context import Cluster
 from cluster.services.storage import folders
 from cluster.settings import Settings
-from cluster.store.jobs import Attempt
+from cluster.store.jobs import Attempt, Job
 from worker.executors.contract import ContainerPlan, NotStarted, PlacementPlan, SandboxSpec, StartPlan
 from worker.executors.path_mapping import HostPaths, PathMapping, path_mapping_of
 from worker.scheduling import program_plan, start_rows
@@ -38,9 +38,8 @@ def build_start_plan(
     attempt = loaded.attempts[attempt_id]
     check_gpus_used(loaded, attempt)
     view = path_mapping_of(settings.executor.capabilities)
-    environment = loaded.environment_of(attempt_id)
     check_environment_files(settings, loaded, attempt_id)
-    paths = program_plan.map_program_paths(settings, attempt, view, runtime, environment.path, resume)
+    paths = program_plan.map_program_paths(settings, attempt, view, runtime, loaded, resume)
     program, gang = program_plan.plan_program(settings, attempt, paths)
     placement = plan_placement(settings, attempt, gang, view)
     image = loaded.image_of(attempt_id)
@@ -60,7 +59,7 @@ def check_gpus_used(loaded: start_rows.StartRows, attempt: Attempt) -> None:
     job, kind = attempt.job, start_rows.allocated_kind(attempt)
     try:
         support = loaded.environment_of(attempt.id).support
-        check_gpu_support(support, kind, job.training.kind, [str(word) for word in job.command])
+        check_gpu_support(support, kind, job.training.kind, program_words(job))
     except Refused as refused:
         raise NotStarted("start.no_gpu_environment", **refused.data) from refused
 
@@ -73,6 +72,11 @@ def check_environment_files(settings: Settings, loaded: start_rows.StartRows, at
     is_ours = environment.is_chosen and not environment.image and settings.executor.capabilities.is_local
     if is_ours and not settings.executor.capabilities.is_simulated and not environment.path.is_dir():
         raise NotStarted("start.environment_gone", name=environment.name)
+
+
+def program_words(job: Job) -> list[str]:
+    """The cells of a notebook are run by the environment's Python."""
+    return ["python"] if job.kind is JobKind.NOTEBOOK else [str(word) for word in job.command]
 
 
 def plan_placement(settings: Settings, attempt: Attempt, gang: str, view: PathMapping) -> PlacementPlan:
@@ -132,4 +136,4 @@ def choose_sandbox(settings: Settings, view: PathMapping) -> SandboxSpec | None:
     if not needs_sandbox or not isinstance(view, HostPaths):
         return None
     hidden = (settings.state_dir, settings.backups)
-    return SandboxSpec(hidden, tuple(view.visible), settings.job_ids.uid_range)
+    return SandboxSpec(hidden, tuple(view.visible), settings.job_ids.uid_range, tuple(view.written))

@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from sqlalchemy import bindparam, select
 from sqlalchemy.orm import joinedload, selectinload
 
 from cluster.domain.nodes import node_networks
-from cluster.domain.states import UnitKind
+from cluster.domain.states import JobKind, UnitKind
 from cluster.services.context import Cluster
 from cluster.services.images.start_environments import (
     StartEnvironment,
@@ -16,6 +17,7 @@ from cluster.services.images.start_environments import (
     read_image_rows,
     read_start_environments,
 )
+from cluster.services.notebooks import editor_environment, notebook_rows
 from cluster.settings import Settings
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation, Node, Unit
@@ -44,6 +46,10 @@ class StartRows:
     """Kind of unit → the image from which containers are made; empty if there is none."""
     image_rows: Mapping[str, int] = field(default_factory=dict)
     """Reference → id, of the images that are environments."""
+    editor: Path | None = None
+    """The environment that has JupyterLab; None while it is not ready."""
+    notebook_tokens: Mapping[int, str] = field(default_factory=dict)
+    """Of the notebooks among the jobs, by job."""
 
     def environment_of(self, attempt_id: int) -> StartEnvironment:
         return self.environments[self.attempts[attempt_id].job.environment_id]
@@ -65,7 +71,15 @@ def read_start_rows(cluster: Cluster, attempt_ids: Collection[int]) -> StartRows
         chosen = {attempt.job.environment_id for attempt in attempts.values()}
         known = read_start_environments(cluster, session, chosen)
         images = read_container_images(cluster.settings, session)
-        return StartRows(attempts, known, images, read_image_rows(cluster.settings, session))
+        image_rows = read_image_rows(cluster.settings, session)
+        notebooks = [each.job_id for each in attempts.values() if each.job.kind is JobKind.NOTEBOOK]
+        if not notebooks:
+            return StartRows(attempts, known, images, image_rows)
+        editor, tokens = (
+            editor_environment.load_editor(session),
+            notebook_rows.load_tokens(session, notebooks),
+        )
+        return StartRows(attempts, known, images, image_rows, editor, tokens)
 
 
 def allocated_units(attempt: Attempt) -> list[Unit]:

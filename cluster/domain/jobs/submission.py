@@ -10,7 +10,7 @@ from cluster.domain.jobs.resume_points import ResumePoint
 from cluster.domain.names import check_job_name
 from cluster.domain.queue.explanations import WaitingExplanation
 from cluster.domain.refusals import Refusals
-from cluster.domain.states import Launcher, TrainingKind, UnitKind
+from cluster.domain.states import JobKind, Launcher, TrainingKind, UnitKind
 
 LONGEST_TIME_LIMIT = 366 * 24 * 3600
 SHORTEST_TIME_LIMIT = 60
@@ -47,6 +47,7 @@ class JobRequest:
     """The environment in which it runs, or `DEFAULT_ENVIRONMENT_ID`. None: the one that the training names."""
     continues: ResumePoint | None = None
     """The checkpoint of another job with which it begins."""
+    kind: JobKind = JobKind.PROGRAM
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def check_job_request(
     refusals.check(check_grace, request.grace_seconds)
     refusals.check(check_retries, request.retries)
     refusals.check(check_priority, request.priority)
-    if training is TrainingKind.ADVANCED:
+    if training is not TrainingKind.BUILT_IN:
         refusals.check(check_command, request.command)
     elif request.command:
         refusals.add(Refused("command", "job.command_of_built_in"))

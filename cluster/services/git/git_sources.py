@@ -163,7 +163,7 @@ def load_fetchable(cluster: Cluster, session: Session, actor: Actor, training_id
     training = load_training(session, actor, training_id)
     require_permission("training.upload_code", training_relation(actor, training), training_id)
     require_active_workspace(cluster, training.workspace, "url")
-    if training.kind is not TrainingKind.ADVANCED:
+    if training.kind is TrainingKind.BUILT_IN:
         raise Refused("url", "code.built_in_has_none", name=training.name)
     require_storage_room(training.workspace, "url")
     if training.archived_at is not None:

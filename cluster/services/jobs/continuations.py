@@ -60,7 +60,7 @@ def read_continuation(cluster: Cluster, actor: Actor, job_id: int, name: str = "
 
 
 def continued_request(job: Job, point: ResumePoint, name: str) -> JobRequest:
-    is_own_code = job.training.kind is TrainingKind.ADVANCED
+    is_own_code = job.training.kind is not TrainingKind.BUILT_IN
     return JobRequest(
         name=name or continued_name(job.name),
         units=job.units,

@@ -22,6 +22,7 @@ from cluster.domain.refusals import Refusals
 from cluster.domain.states import (
     DatasetState,
     DesiredState,
+    JobKind,
     JobState,
     TrainingKind,
     UnitKind,
@@ -162,6 +163,7 @@ def job_columns(asked: CheckedSubmission, actor: Actor, now: datetime) -> dict[s
         "training_id": training.id,
         "user_id": actor.user_id,
         "name": checked.name,
+        "kind": checked.kind,
         "units": checked.units,
         "launcher": checked.launcher,
         "command": list(checked.command),
@@ -220,7 +222,7 @@ def check_submission(
     warnings: tuple[SubmissionWarning, ...] = ()
     with refusals.collect():
         warnings = check_job_request(request, training.kind, training.workspace.units, largest, kind)
-    if "command" not in refusals.by_field:
+    if "command" not in refusals.by_field and request.kind is JobKind.PROGRAM:
         refusals.check(check_code, cluster, training, request)
     environment = refusals.check(choose_environment, cluster, session, training, request.environment_id)
     if "environment" not in refusals.by_field:
@@ -232,7 +234,8 @@ def check_submission(
         refusals.check(check_memory, request.memory_bytes, request.units, kind, nodes, overcommit)
     if kind is UnitKind.GPU and largest is not None:
         ground = read_job_environment(cluster, session, environment or load_default_environment(session))
-        warnings += refusals.check(check_gpu_support, ground, kind, training.kind, request.command) or ()
+        words = ("python",) if request.kind is JobKind.NOTEBOOK else request.command
+        warnings += refusals.check(check_gpu_support, ground, kind, training.kind, words) or ()
     dataset = refusals.check(check_dataset, session, training, request.dataset_id)
     if training.kind is TrainingKind.BUILT_IN:
         if dataset is None:
@@ -256,6 +259,10 @@ def check_training(session: Session, training: Training, request: JobRequest) ->
     if training.kind is TrainingKind.BUILT_IN:
         if request.code_version is not None:
             raise Refused("code_version", "code.built_in_has_none", name=training.name)
+        if request.kind is JobKind.NOTEBOOK:
+            raise Refused("training", "notebook.of_built_in", name=training.name)
+        return
+    if request.kind is JobKind.NOTEBOOK:
         return
     if request.code_version in (None, training.code_version):
         if training.code_version == 0:

@@ -96,3 +96,28 @@ def describe_job_end(job: Job) -> dict[str, Any]:
         "details": details,
         "path": f"/jobs/{job.id}",
     }
+
+
+def write_idle_notebook_event(session: Session, job: Job, stops_at: datetime, now: datetime) -> None:
+    """Tells the notebook's person that it will be stopped."""
+    if NotificationKind.NOTEBOOK_IDLE not in read_kinds(session, {job.user_id}).get(job.user_id, frozenset()):
+        return
+    data = {"job": job.id, "training": job.training.name, "stops_at": stops_at.isoformat()}
+    add_notification_events(
+        session,
+        [
+            {
+                "user_id": job.user_id,
+                "key": f"notebook:{job.id}:{stops_at.isoformat()}",
+                "kind": NotificationKind.NOTEBOOK_IDLE,
+                "sweep_id": None,
+                "data": {
+                    "code": "notification.notebook_idle",
+                    "data": data,
+                    "details": [],
+                    "path": f"/jobs/{job.id}/notebook",
+                },
+                "happened_at": now,
+            }
+        ],
+    )

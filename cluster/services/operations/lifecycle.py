@@ -17,6 +17,7 @@ QUEUE_OF_KIND = {
     OperationKind.ENVIRONMENT_BUILD: TaskQueue.IMAGES,
     OperationKind.ENVIRONMENT_INSTALL: TaskQueue.IMAGES,
     OperationKind.ENVIRONMENT_DELETE: TaskQueue.GENERAL,
+    OperationKind.EDITOR_BUILD: TaskQueue.IMAGES,
     OperationKind.DATASET_IMPORT: TaskQueue.GENERAL,
     OperationKind.DATASET_SAMPLE: TaskQueue.GENERAL,
     OperationKind.DATASET_DELETE: TaskQueue.GENERAL,

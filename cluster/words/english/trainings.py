@@ -59,6 +59,7 @@ TITLES = {
 WORDS = {
     "kind.training.built_in": "Built-in",
     "kind.training.advanced": "Own code",
+    "kind.training.notebook": "Notebook",
     "visibility.public": "Whole workspace",
     "visibility.private": "Named members",
     "launcher.horovod": "Horovod",

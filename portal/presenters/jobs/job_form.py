@@ -52,7 +52,7 @@ def model_of(training: Training) -> BuiltInModel | None:
 def read_job_fields(training: Training, refusals: Refusals) -> JobRequest | SweepRequest:
     """A sweep as soon as something has several values. `refusals` get the fields that have not even the right shape, as
     the form calls them; defaults stand for them."""
-    is_own_code = training.kind is TrainingKind.ADVANCED
+    is_own_code = training.kind is not TrainingKind.BUILT_IN
     # Which variables there are is the domain's to say.
     variables = [name for name in request.form if name.startswith(VARIABLE_PREFIX)]
     read = refusals.check

@@ -54,7 +54,7 @@ def render_code(training_id: int, errors: dict[str, str], status: int = 200) -> 
 def read_own_code(training_id: int) -> Training:
     """Raises NotFound, also for a built-in model, which has no code here."""
     training = trainings.read_training(current_cluster(), current_actor(), training_id)
-    if training.kind is not TrainingKind.ADVANCED:
+    if training.kind is TrainingKind.BUILT_IN:
         raise NotFound("training", training_id)
     return training
 

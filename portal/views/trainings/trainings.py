@@ -99,7 +99,7 @@ def create_from_form(workspace_id: int) -> Training:
         kind=kind,
         model=forms.text_field("model") or None if kind is TrainingKind.BUILT_IN else None,
         visibility=Visibility(forms.choice_field("visibility", VISIBILITIES)),
-        code=uploads.read_code_files() if kind is TrainingKind.ADVANCED else [],
+        code=uploads.read_code_files() if kind is not TrainingKind.BUILT_IN else [],
         member_names=forms.names_field("members"),
         objective=objective_field() or ("", False),
     )
@@ -132,7 +132,7 @@ def page(training_id: int) -> Response:
 def render_training(training_id: int, errors: dict[str, str], status: int = 200) -> Response:
     cluster, actor = current_cluster(), current_actor()
     training = trainings.read_training(cluster, actor, training_id)
-    is_own_code = training.kind is TrainingKind.ADVANCED
+    is_own_code = training.kind is not TrainingKind.BUILT_IN
     return render_page_or_fragment(
         "trainings/page.html",
         "trainings/_page.html",

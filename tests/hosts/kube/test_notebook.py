@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.jobs import notebooks
+from cluster.domain.notebooks import jupyter_server
 from tests.hosts.kube.conftest import Cluster
 from tests.hosts.kube.scenarios import portal_user as pilots
 from tests.hosts.kube.scenarios.notebooks import COMMAND, TOKEN, ask_status, begins_notebooks, run_cell
@@ -49,7 +49,8 @@ class Notebook:
 
     @property
     def url(self) -> str:
-        return f"http://{self.read(f'service {self.name}')['spec']['clusterIP']}:{notebooks.PORT}"
+        address = self.read(f"service {self.name}")["spec"]["clusterIP"]
+        return f"http://{address}:{jupyter_server.PORT}{jupyter_server.base_path(self.job).rstrip('/')}"
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +99,10 @@ def test_who_asks_from_the_master_is_let_in_by_the_workspaces_policy(notebook: N
     ask_status(notebook.pilot.cluster.master, notebook.url)
     (rule,) = notebook.read("networkpolicy door")["spec"]["ingress"]
     blocks = {each["ipBlock"]["cidr"] for each in rule["from"]}
-    seen = {f"{address}/32" for address in re.findall(r"403 GET /api/status \(@([0-9.]+)\)", notebook.log)}
+    seen = {
+        f"{address}/32"
+        for address in re.findall(r"403 GET /nb/[0-9]+/api/status \(@([0-9.]+)\)", notebook.log)
+    }
     assert seen and seen <= blocks, (seen, blocks)
 
 

@@ -10,6 +10,7 @@ from flask.testing import FlaskClient
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import (
     DatasetState,
+    JobKind,
     JobState,
     OperationKind,
     OperationState,
@@ -22,7 +23,7 @@ from cluster.services.jobs import saved_views
 from cluster.services.people import api_tokens, passwords, sessions, ssh_keys
 from cluster.services.storage import folders
 from cluster.store.datasets import Dataset
-from cluster.store.jobs import Sweep
+from cluster.store.jobs import Notebook, Sweep
 from cluster.store.operations import Operation
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
@@ -128,13 +129,14 @@ def make_people(cluster: Cluster) -> dict[str, User]:
 
 
 def make_trainings(cluster: Cluster, workspace: Workspace, owner: User) -> dict[str, int]:
-    """One that everybody in the workspace sees, and the owner's own with a running job and a sweep."""
+    """One that everybody in the workspace sees, and the owner's own with a running notebook and a sweep."""
     node = a_node(cluster, 4, name="lab-a")
     public = a_training(cluster, workspace, owner, "lenet")
     private = a_training(cluster, workspace, owner, "idea", TrainingKind.ADVANCED, Visibility.PRIVATE)
     a_code_version(cluster, private, [("train.py", b"print(1)\n")])
     now = cluster.clock()
-    job = a_job(cluster, private, owner, 1, JobState.RUNNING, started_at=now, fence=1)
+    job = a_job(cluster, private, owner, 1, JobState.RUNNING, started_at=now, fence=1, kind=JobKind.NOTEBOOK)
+    add(cluster, Notebook(job_id=job.id, token="a-token", ready_attempt=1, used_at=now))
     holding(cluster, job, [node.units[0]])
     out = folders.attempt_folder(cluster.settings, workspace.id, job.id, 1) / "out"
     (out / "checkpoints").mkdir(parents=True)

@@ -16,6 +16,7 @@ WITHOUT_THE_CLUSTER = (
     "worker/bundle/check.py",
     "worker/inside/",
     "worker/models/",
+    "worker/notebooks/",
     "worker/adapters/playbook_process.py",
 )
 """Run without the packages of the product: by the system's Python, a job's, Ansible's or a researcher's."""
@@ -34,6 +35,7 @@ ALLOWED = {
     "worker/bundle/build_cache.py": FOLDER,
     "worker/embedded/state_directory.py": "a link",
     "worker/environments/build.py": FOLDER,
+    "worker/environments/editor_environment.py": FOLDER,
     "worker/environments/wheels.py": FOLDER,
 }
 

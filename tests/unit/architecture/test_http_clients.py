@@ -15,6 +15,9 @@ WITHOUT_PACKAGES = ("portal/cli/", "worker/bootstrap/", "worker/bundle/check.py"
 CLIENTS = ("http.client", "urllib.request", "urllib.error", "urllib3", "requests", "aiohttp")
 ALLOWED = {
     "worker/adapters/docker_engine.py": {"requests"},  # Docker's client is on it and raises its errors.
+    "worker/adapters/jupyter_status.py": {
+        "http.client"
+    },  # The scheduler asks, which loads no httpx at its start.
     "worker/embedded/supervisor.py": {
         "http.client"
     },  # supervisor's own transport is on it and raises its errors.

@@ -39,6 +39,7 @@ ALLOWED = {
     "worker/environments/": BUILDER,
     "worker/images/": SITE_CACHE,
     "worker/commands/repair_broker.py": "in the folder of runs, by the user whose it is; its unit is not root's",
+    "worker/notebooks/": "runs inside the job, as the job's user",
     "worker/repairs/playbook_runs.py": EMBEDDED + "; on servers no root runs it",
 }
 """A file, or a folder with a slash at its end, and why it may."""

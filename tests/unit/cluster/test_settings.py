@@ -22,7 +22,7 @@ def test_every_setting_that_is_read_is_documented_and_the_other_way_round() -> N
     source = (ROOT / "cluster" / "settings.py").read_text()
     read = set(
         re.findall(
-            r"(?:text|required|required_by|number|choice|zone|folder|folders|time_of_day|place|address|export|hosts|networks|id_base|bytes_or_none|recipient|index)"
+            r"(?:text|required|required_by|number|choice|zone|folder|folders|time_of_day|place|address|export|hosts|notebook_address|networks|id_base|bytes_or_none|recipient|index)"
             r'\)?\("([A-Z_]+)"',
             source,
         )

@@ -15,7 +15,7 @@ from worker.embedded.state_directory import (
     find_impassable_folder,
     is_path_too_long_for_sockets,
 )
-from worker.environments.default_environment import ensure_training_environment
+from worker.environments.default_environment import ensure_editor_environment, ensure_training_environment
 from worker.first_training.run import run_first_training
 
 
@@ -42,6 +42,7 @@ def main(arguments: list[str]) -> int:
         wait_for_portal(places, settings)
         cluster = open_cluster(settings)
         ensure_training_environment(cluster)
+        ensure_editor_environment(cluster)
     print_address(cluster)
     return run_first_training(cluster) if options.with_first_training else 0
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from cluster.domain.jobs import notebooks
+from cluster.domain.notebooks import jupyter_server
 
 
 class GangKind(StrEnum):
@@ -89,7 +89,7 @@ class RunSpec:
     """`server:/folder` if nodes mount the storage by NFS for each pod; empty if every node has it mounted already."""
     runtime: tuple[RuntimeFolder, ...] = ()
     """The folders of the job runtime."""
-    port: int = notebooks.PORT
+    port: int = jupyter_server.PORT
     """The TCP port of a notebook."""
 
     @property

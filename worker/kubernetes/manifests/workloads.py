@@ -1,7 +1,7 @@
 """The workload of a run: a Job, an Indexed Job with DNS names for its pods, an MPIJob, or a notebook's pod."""
 
-from cluster.domain.jobs import notebooks
 from cluster.domain.jobs.launch import SSH_PORT, units_per_pod
+from cluster.domain.notebooks import jupyter_server
 from worker.kubernetes import object_names
 from worker.kubernetes.api_client import KubernetesObject
 from worker.kubernetes.manifests.pod_template import HOST, RUNTIME_INSIDE, pod_labels, pod_template
@@ -137,7 +137,7 @@ def notebook_pod(run: RunSpec) -> KubernetesObject:
     serves = {
         "ports": [{"name": "web", "containerPort": run.port}],
         "readinessProbe": {
-            "httpGet": {"path": notebooks.HEALTH_PATH, "port": "web"},
+            "httpGet": {"path": jupyter_server.health_path(run.job), "port": "web"},
             "periodSeconds": 2,
             "failureThreshold": 30,
         },

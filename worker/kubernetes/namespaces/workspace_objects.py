@@ -7,8 +7,8 @@ without node labels, so that Kueue cannot choose other nodes.
 from collections.abc import Sequence
 from typing import Any
 
-from cluster.domain.jobs import notebooks
 from cluster.domain.kubernetes.workspace_namespace import GPU_RESOURCE, WorkspaceNamespace
+from cluster.domain.notebooks import jupyter_server
 from worker.kubernetes.object_kinds import object_head
 from worker.kubernetes.object_names import (
     INSTALLATION,
@@ -127,7 +127,7 @@ def notebook_ingress_policy(masters: Sequence[str]) -> Thing:
     """
     if not masters:
         return {}
-    ports = [{"protocol": "TCP", "port": notebooks.PORT}]
+    ports = [{"protocol": "TCP", "port": jupyter_server.PORT}]
     return {"ingress": [{"from": [{"ipBlock": {"cidr": block}} for block in masters], "ports": ports}]}
 
 

@@ -16,7 +16,9 @@ COMMAND = "notebook"
 """A job whose command this is becomes one; every other job begins as always."""
 SCHEDULER = f"""
 from dataclasses import replace
-from cluster.domain.jobs import launch, notebooks
+from cluster.domain.jobs import launch
+from cluster.domain.notebooks import jupyter_server
+from cluster.domain.notebooks.jupyter_server import NotebookPlaces
 from cluster.domain.states import Launcher
 from worker.__main__ import main
 from worker.images.description import ENVIRONMENT_PATH
@@ -31,9 +33,11 @@ def read_notebook(*words):
     if plan.program.argv[-1] != {COMMAND!r}:
         return plan
     python = f"{{ENVIRONMENT_PATH}}/bin/python"
-    notebook = notebooks.notebook_program(python, plan.program.environment["GROUNDCREW_OUT"] + "/work")
+    places = NotebookPlaces(python, python, str(RUNTIME_INSIDE), plan.program.environment["GROUNDCREW_OUT"])
+    notebook = jupyter_server.notebook_program(places)
     command = launch.local_launch_plan(Launcher.PLAIN, python, RUNTIME_INSIDE, 1, notebook).command
-    told = dict(plan.program.environment) | notebooks.notebook_environment({TOKEN!r})
+    told = dict(plan.program.environment)
+    told |= jupyter_server.notebook_environment(plan.job, {TOKEN!r}, places, told)
     program = replace(plan.program, argv=command, environment=told)
     return replace(plan, program=program, placement=replace(plan.placement, gang=GangKind.NOTEBOOK))
 

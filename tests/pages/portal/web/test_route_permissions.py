@@ -27,17 +27,19 @@ EXPECTED: dict[RouteRule, dict[str, str]] = {
     RouteRule.REORDERS_JOB: NAMED | {"owner": FORBIDDEN},
     RouteRule.STOPS_JOB: NAMED,
     RouteRule.DELETES_FILES: NAMED,
+    RouteRule.OPENS_NOTEBOOK: dict.fromkeys(KINDS, HIDDEN) | {"owner": IN},
     RouteRule.SEES_SWEEP: NAMED,
     RouteRule.STOPS_SWEEP: NAMED,
     RouteRule.SEES_OPERATION: MEMBERS,
     RouteRule.RETRIES_OPERATION: MEMBERS | {"member": FORBIDDEN},
     RouteRule.NODE: dict.fromkeys(KINDS, DOOR),
+    RouteRule.NGINX: dict.fromkeys(KINDS, HIDDEN),
     RouteRule.METRICS_READER: dict.fromkeys(KINDS, IN),
     RouteRule.OWNER_ONLY: dict.fromkeys(KINDS, HIDDEN) | {"owner": IN},
 }
 """Of the house's private training and its job. These tests ask from this machine, as a collector may."""
 
-FOR_NOBODY = (RouteRule.ANYONE, RouteRule.METRICS_READER)
+FOR_NOBODY = (RouteRule.ANYONE, RouteRule.METRICS_READER, RouteRule.NGINX)
 """Who has not signed in is sent to the door by all others."""
 
 

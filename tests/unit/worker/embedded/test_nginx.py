@@ -95,6 +95,7 @@ def test_nginx_takes_what_the_role_writes_for_servers(places: InstallationPaths,
     """As the distribution's nginx.conf includes it; only its place and its certificate are the test's."""
     given = {
         "groundcrew_portal_port": 8443,
+        "groundcrew_public_name": "gpu.example",
         "groundcrew_home": "/opt/groundcrew",
         "groundcrew_configuration": "/etc/groundcrew",
         "ansible_facts": {"python": {"version": {"major": 3, "minor": 11}}},
@@ -141,6 +142,8 @@ def test_servers_and_one_machine_have_the_same_rules(places: InstallationPaths, 
         "nginx_portal_socket",
         "nginx_stream_socket",
         "nginx_upload_bytes",
+        "nginx_notebook_names",
+        "nginx_portal_url",
     }
     on_servers = read("roles/nginx/vars/main.yml")
     assert on_servers["nginx_upload_bytes"] == settings.upload_limit_bytes

@@ -34,7 +34,15 @@ PLAN = a_start_plan(7, 2, Path("/storage/jobs/7/2"), ("true",), {"A": "1"}, uid=
             change_plan(
                 PLAN, memory_bytes=9, sandbox=SandboxSpec((Path("/state"),), (Path("/data"),), (1, 2))
             ),
-            {"sandbox": {"hidden": ["/state"], "shown": ["/data"], "uids": [1, 2], "memory_bytes": 9}},
+            {
+                "sandbox": {
+                    "hidden": ["/state"],
+                    "shown": ["/data"],
+                    "written": [],
+                    "uids": [1, 2],
+                    "memory_bytes": 9,
+                }
+            },
         ),
     ],
 )

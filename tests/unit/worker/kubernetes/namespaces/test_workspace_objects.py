@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from cluster.domain.jobs import notebooks
 from cluster.domain.kubernetes.workspace_namespace import WorkspaceNamespace
+from cluster.domain.notebooks import jupyter_server
 from tests.unit.worker.kubernetes.manifests.test_workloads import RUNS
 from worker.kubernetes.manifests.workloads import run_objects as objects_of_run
 from worker.kubernetes.namespaces.workspace_objects import workspace_objects
@@ -20,7 +20,7 @@ def door(*masters: str) -> dict[str, Any]:
 
 def test_masters_are_let_in_at_the_port_of_notebooks_alone() -> None:
     (rule,) = door("10.0.0.10/32", "10.244.0.0/32")["ingress"]
-    assert rule["ports"] == [{"protocol": "TCP", "port": notebooks.PORT}]
+    assert rule["ports"] == [{"protocol": "TCP", "port": jupyter_server.PORT}]
     assert [each["ipBlock"]["cidr"] for each in rule["from"]] == ["10.0.0.10/32", "10.244.0.0/32"]
 
 

@@ -1,0 +1,1 @@
+"""Starts, opens, saves and stops notebooks."""

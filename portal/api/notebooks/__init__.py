@@ -1,0 +1,1 @@
+"""Notebooks over REST, and the files that they leave."""

@@ -1,0 +1,1 @@
+"""Pages of notebooks, and the gate that nginx asks before it lets a browser in."""

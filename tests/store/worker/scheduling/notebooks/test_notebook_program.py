@@ -1,0 +1,94 @@
+"""The start plan of a notebook: JupyterLab with its folders to write, and the token in no command line."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cluster.domain.executors import ExecutorKind
+from cluster.services.notebooks.editor_environment import ensure_editor
+from cluster.services.people.users import service_actor
+from cluster.services.storage import folders, notebook_folders
+from tests.builders import a_job, holding
+from tests.notebook_lab import NotebookLab
+from worker.executors.contract import NotStarted, StartPlan
+from worker.scheduling.notebooks import notebook_program
+from worker.scheduling.start_plan_builder import build_start_plan
+from worker.scheduling.start_rows import read_start_rows
+
+RUNTIME = Path("/runtime")
+
+
+def plan_of(lab: NotebookLab, attempt_id: int) -> StartPlan:
+    return build_start_plan(lab.cluster, RUNTIME, attempt_id)
+
+
+def on(lab: NotebookLab, executor: ExecutorKind) -> NotebookLab:
+    settings = replace(
+        lab.cluster.settings, executor=executor, docker_image="image:1", kubernetes_image="image:1"
+    )
+    return replace(lab, cluster=replace(lab.cluster, settings=settings))
+
+
+def test_as_a_process_it_writes_its_copy_and_its_socket(lab: NotebookLab) -> None:
+    job = lab.start()
+    plan = plan_of(lab, lab.run(job))
+    assert plan.program.argv[-3:] == ("/editor/bin/python", "-I", "/runtime/groundcrew_notebooks/server.py")
+    variables = plan.program.environment
+    assert variables["JUPYTER_TOKEN"] == lab.row(job).token
+    assert lab.row(job).token not in " ".join(plan.program.argv)
+    settings = lab.cluster.settings
+    copy = notebook_folders.working_copy_folder(settings, job.workspace_id, job.training_id, lab.owner.id)
+    assert variables["GROUNDCREW_NOTEBOOK_FOLDER"] == str(copy)
+    assert variables["GROUNDCREW_NOTEBOOK_SOCKET"] == str(notebook_folders.socket_path(settings, job.id, 1))
+    code = folders.code_folder(settings, job.workspace_id, job.training_id, 1)
+    assert variables["GROUNDCREW_NOTEBOOK_CODE"] == str(code)
+    assert plan.program.code is None and plan.program.ranks == 1
+    if plan.sandbox is not None:
+        socket = notebook_folders.socket_folder(settings, job.id, 1)
+        assert plan.sandbox.written == (copy, socket) and code in plan.sandbox.shown
+
+
+def test_in_a_container_both_are_mounted_to_write_and_nothing_else_is(lab: NotebookLab) -> None:
+    lab = on(lab, ExecutorKind.DOCKER)
+    job = lab.start()
+    plan = plan_of(lab, lab.run(job))
+    written = {mount.target for mount in plan.container.mounts if mount.is_writable}
+    assert written == {Path("/groundcrew/notebook"), Path("/groundcrew/socket")}
+    assert plan.program.environment["GROUNDCREW_NOTEBOOK_SOCKET"] == "/groundcrew/socket/jupyter.sock"
+    assert Path("/groundcrew/code") in {mount.target for mount in plan.container.mounts}
+
+
+def test_in_a_pod_it_listens_on_a_port_and_runs_the_images_jupyterlab(lab: NotebookLab) -> None:
+    lab = on(lab, ExecutorKind.KUBERNETES)
+    job = lab.start()
+    plan = plan_of(lab, lab.run(job))
+    assert plan.placement.gang == "notebook"
+    assert plan.program.environment["GROUNDCREW_NOTEBOOK_SOCKET"] == ""
+    assert plan.program.argv[-3] == plan.program.argv[0]
+    assert {mount.target for mount in plan.container.mounts if mount.is_writable} == {
+        Path("/groundcrew/notebook")
+    }
+
+
+def test_without_jupyterlab_it_does_not_begin(lab: NotebookLab) -> None:
+    attempt = lab.run(lab.start())
+    ensure_editor(lab.cluster, service_actor(lab.cluster), Path("/other"), is_built=False)
+    with pytest.raises(NotStarted) as problem:
+        plan_of(lab, attempt)
+    assert problem.value.code == "start.no_editor"
+
+
+def test_its_folders_are_made_before_it_begins_and_those_of_no_other_job(lab: NotebookLab) -> None:
+    job, settings = lab.start(), lab.cluster.settings
+    settings.state_dir.mkdir(exist_ok=True)
+    folders.ensure_workspace_folder(settings, job.workspace_id)
+    plain = a_job(lab.cluster, lab.training, lab.owner, command=["train.py"])
+    other = holding(lab.cluster, plain, [lab.node.units[1]]).id
+    attempt = lab.run(job)
+    rows = read_start_rows(lab.cluster, [attempt, other])
+    notebook_program.ensure_notebook_folders(settings, rows.attempts[other])
+    assert not settings.notebook_sockets.exists()
+    notebook_program.ensure_notebook_folders(settings, rows.attempts[attempt])
+    assert notebook_folders.socket_folder(settings, job.id, 1).is_dir()
+    assert plan_of(lab, other).program.environment.keys().isdisjoint({"JUPYTER_TOKEN", "PIP_PREFIX"})

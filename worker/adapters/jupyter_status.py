@@ -1,0 +1,97 @@
+"""Asks a notebook's server over HTTP whether it is ready and when it was used.
+
+The server runs its person's code, so nothing that it answers is believed further than a time and a yes or no.
+"""
+
+import http.client
+import json
+import socket
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+ANSWER_SECONDS = 2.0
+LARGEST_ANSWER = 256 * 1024
+
+
+@dataclass(frozen=True)
+class JupyterStatus:
+    """`used_at` is the newest activity of a kernel or a terminal. None: there is none."""
+
+    used_at: datetime | None
+    is_busy: bool
+
+
+@dataclass(frozen=True)
+class JupyterServer:
+    """Where one notebook's server listens: on a socket of this machine, or at host and port."""
+
+    base: str
+    token: str
+    path: Path | None = None
+    address: str = ""
+
+    def is_ready(self) -> bool:
+        return isinstance(self._get("api", ""), dict)
+
+    def read_status(self) -> JupyterStatus | None:
+        """None if it does not answer as Jupyter does."""
+        kernels, terminals = self._get("api/kernels", self.token), self._get("api/terminals", self.token)
+        if not isinstance(kernels, list):
+            return None
+        entries = [*kernels, *(terminals if isinstance(terminals, list) else [])]
+        times = [moment for entry in entries if (moment := parse_activity(entry)) is not None]
+        busy = any(isinstance(each, dict) and each.get("execution_state") == "busy" for each in kernels)
+        return JupyterStatus(max(times, default=None), busy)
+
+    def _get(self, path: str, token: str) -> Any:
+        connection = self._connection()
+        headers = {"Authorization": f"token {token}"} if token else {}
+        try:
+            connection.request("GET", self.base + path, headers=headers)
+            answer = connection.getresponse()
+            return json.loads(read_limited(answer)) if answer.status == 200 else None
+        except (OSError, http.client.HTTPException, ValueError, RecursionError):
+            return None
+        finally:
+            connection.close()
+
+    def _connection(self) -> http.client.HTTPConnection:
+        if self.path is not None:
+            return SocketConnection(self.path)
+        host, _, port = self.address.rpartition(":")
+        return http.client.HTTPConnection(host, int(port), timeout=ANSWER_SECONDS)
+
+
+class SocketConnection(http.client.HTTPConnection):
+    """HTTP over a unix socket."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__("localhost", timeout=ANSWER_SECONDS)
+        self.path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(ANSWER_SECONDS)
+        self.sock.connect(str(self.path))
+
+
+def read_limited(answer: http.client.HTTPResponse) -> bytes:
+    """Raises ValueError for an answer that is too long or takes too long."""
+    content, until = b"", time.monotonic() + ANSWER_SECONDS
+    while piece := answer.read1(LARGEST_ANSWER):
+        content += piece
+        if len(content) > LARGEST_ANSWER or time.monotonic() > until:
+            raise ValueError("too much")
+    return content
+
+
+def parse_activity(entry: object) -> datetime | None:
+    text = entry.get("last_activity") if isinstance(entry, dict) else None
+    try:
+        moment = datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return moment.astimezone(UTC) if moment is not None and moment.tzinfo is not None else None

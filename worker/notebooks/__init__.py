@@ -1,0 +1,1 @@
+"""What runs inside a notebook, installed beside the shim as `groundcrew_notebooks`."""

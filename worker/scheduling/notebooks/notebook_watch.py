@@ -1,0 +1,129 @@
+"""Asks running notebooks whether they answer and when they were used, in threads that may hang."""
+
+import os
+import stat
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+
+from cluster.domain.notebooks.jupyter_server import FILES, base_path
+from cluster.files.safe_read import FileMissing, FileNotPlain, open_folder_beneath
+from cluster.services.context import Cluster
+from cluster.services.leases import HeldLease
+from cluster.services.notebooks.notebook_rows import list_living_attempts, list_running
+from cluster.services.notebooks.use import NotebookUse, record_use
+from cluster.services.storage import folders
+from cluster.services.storage.notebook_folders import (
+    remove_socket_folders_except,
+    socket_path,
+    working_copy_parts,
+)
+from cluster.store.jobs import Attempt, Job, Notebook
+from worker.adapters.jupyter_status import JupyterServer
+from worker.executors.contract import Executor
+
+ASKED_AT_ONCE = 4
+USE_ASKED_EVERY = 30.0
+"""Seconds between two questions to a notebook that has answered."""
+READY_ASKED_EVERY = 0.25
+REMOVED_EVERY = 60.0
+"""Seconds between two looks for folders of sockets that no notebook needs any more."""
+MOST_FILES = 1_000
+"""So many files of a working copy are looked at for the time of the last save."""
+
+
+@dataclass(frozen=True)
+class Question:
+    job: int
+    attempt: int
+    server: JupyterServer
+    files: tuple[str, ...]
+    """The folder of the person's files below the storage."""
+    is_ready: bool
+
+
+class NotebookWatch:
+    """Called in each pass. Answers are recorded in the pass after the one that asked."""
+
+    def __init__(
+        self, cluster: Cluster, executor: Executor, steady: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.cluster = cluster
+        self.executor = executor
+        self.steady = steady
+        self.pool = ThreadPoolExecutor(ASKED_AT_ONCE, "notebook")
+        self.asked: dict[int, Future[NotebookUse | None]] = {}
+        self.asked_at: dict[int, float] = {}
+        self.removed_at = steady()
+
+    def advance(self, held: HeldLease) -> None:
+        """Raises LeaseLost."""
+        answers = {job: future.result() for job, future in self.asked.items() if future.done()}
+        for job in answers:
+            del self.asked[job]
+        record_use(self.cluster, held, {job: use for job, use in answers.items() if use is not None})
+        with self.cluster.store.read() as session:
+            running = [self.question(*each) for each in list_running(session)]
+        self.asked_at = {q.job: self.asked_at[q.job] for q in running if q.job in self.asked_at}
+        for question in running:
+            self.ask(question)
+        if self.steady() - self.removed_at >= REMOVED_EVERY:
+            self.removed_at = self.steady()
+            with self.cluster.store.read() as session:
+                living = {f"{job}-{attempt}" for job, attempt in list_living_attempts(session)}
+            remove_socket_folders_except(self.cluster.settings, living)
+
+    def question(self, job: Job, attempt: Attempt, notebook: Notebook) -> Question:
+        settings = self.cluster.settings
+        is_local = settings.executor.capabilities.is_local
+        folder = folders.attempt_folder(settings, job.workspace_id, job.id, attempt.number)
+        address = notebook.address or ("" if is_local else self.executor.find_notebook(folder))
+        socket = socket_path(settings, job.id, attempt.number) if is_local else None
+        files = (*working_copy_parts(job.workspace_id, job.training_id, job.user_id), FILES)
+        server = JupyterServer(base_path(job.id), notebook.token, socket, address)
+        return Question(job.id, attempt.number, server, files, notebook.ready_attempt == attempt.number)
+
+    def ask(self, question: Question) -> None:
+        pause = USE_ASKED_EVERY if question.is_ready else READY_ASKED_EVERY
+        before = self.asked_at.get(question.job)
+        if question.job in self.asked or (before is not None and self.steady() - before < pause):
+            return
+        self.asked_at[question.job] = self.steady()
+        self.asked[question.job] = self.pool.submit(partial(answer, self.cluster, question))
+
+    def close(self) -> None:
+        self.pool.shutdown(wait=False, cancel_futures=True)
+
+
+def answer(cluster: Cluster, question: Question) -> NotebookUse | None:
+    """In a thread. None while the server does not answer."""
+    if not question.is_ready:
+        if not (question.server.path or question.server.address) or not question.server.is_ready():
+            return None
+        return NotebookUse(question.attempt, None, address=question.server.address or None)
+    status = question.server.read_status()
+    saved = read_last_save(cluster, question.files)
+    times = [moment for moment in (status.used_at if status else None, saved) if moment is not None]
+    return NotebookUse(question.attempt, max(times, default=None), status is not None and status.is_busy)
+
+
+def read_last_save(cluster: Cluster, files: tuple[str, ...]) -> datetime | None:
+    """When a file at the top of the working copy was last written. Times in the future do not count."""
+    newest = 0.0
+    try:
+        with (
+            open_folder_beneath(cluster.settings.storage_dir, *files) as folder,
+            os.scandir(folder) as entries,
+        ):
+            for number, entry in enumerate(entries):
+                if number >= MOST_FILES:
+                    break
+                status = entry.stat(follow_symlinks=False)
+                if stat.S_ISREG(status.st_mode) and status.st_mtime <= time.time():
+                    newest = max(newest, status.st_mtime)
+    except (OSError, FileMissing, FileNotPlain):
+        return None
+    return datetime.fromtimestamp(newest, UTC) if newest else None
