@@ -85,6 +85,7 @@ class SourceSettings(TypedDict):
     git_hosts: tuple[str, ...]
     package_index: str
     package_folder: Path | None
+    credential_key: str
 
 
 def read_source_settings(reader: SettingsReader) -> SourceSettings:
@@ -92,6 +93,7 @@ def read_source_settings(reader: SettingsReader) -> SourceSettings:
         "git_hosts": reader.hosts("GIT_HOSTS"),
         "package_index": reader.index("PACKAGE_INDEX"),
         "package_folder": reader.folder("PACKAGE_FOLDER"),
+        "credential_key": reader.text("CREDENTIAL_KEY"),
     }
 
 
@@ -369,7 +371,6 @@ class Settings:
             **read_notification_settings(told),
             **read_source_settings(told),
             **read_network_settings(told, host),
-            credential_key=told.text("CREDENTIAL_KEY"),
             **read_notebook_settings(told),
         )
         if told.invalid_names:

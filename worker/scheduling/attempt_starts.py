@@ -11,9 +11,8 @@ from cluster.services.context import Cluster
 from cluster.services.jobs import attempts
 from cluster.services.jobs.live_attempts import LiveAttempt
 from cluster.services.leases import HeldLease
-from cluster.services.storage import folders, registered_paths
+from cluster.services.storage import folders, notebook_folders, registered_paths
 from worker.executors.contract import Executor, Handle, NotStarted, start_problem_of
-from worker.scheduling.notebooks.notebook_program import ensure_notebook_folders
 from worker.scheduling.resume_points import find_start_point, require_start_point, start_from_copy
 from worker.scheduling.start_plan_builder import build_start_plan
 from worker.scheduling.start_rows import StartRows, read_start_rows
@@ -64,7 +63,9 @@ class AttemptStarts:
         try:
             plan = build_start_plan(self.cluster, self.runtime, attempt.attempt_id, resume, loaded)
             folders.ensure_workspace_folder(self.cluster.settings, attempt.workspace_id)
-            ensure_notebook_folders(self.cluster.settings, loaded.attempts[attempt.attempt_id])
+            notebook_folders.ensure_notebook_folders(
+                self.cluster.settings, loaded.attempts[attempt.attempt_id]
+            )
             require_start_point(attempt, resume)
         except OSError as error:
             return partial(raise_not_started, start_problem_of(str(error), error.errno))

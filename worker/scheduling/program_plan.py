@@ -3,9 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cluster.domain.jobs import launch
-from cluster.domain.jobs.resume_points import ResumePoint
-from cluster.domain.notebooks.jupyter_server import notebook_program
+from cluster.domain.jobs import launch, resume_points
 from cluster.domain.states import Launcher, TrainingKind
 from cluster.services.storage import folders
 from cluster.settings import Settings
@@ -52,7 +50,7 @@ def map_program_paths(
     view: PathMapping,
     runtime: Path,
     loaded: StartRows,
-    resume: ResumePoint | None,
+    resume: resume_points.ResumePoint | None,
 ) -> ProgramPaths:
     """Shows through `view` whatever the program needs. Raises NotStarted."""
     job, environment = attempt.job, loaded.environment_of(attempt.id).path
@@ -126,7 +124,7 @@ def choose_gang_launch(
     """On several nodes the ranks are several pods, and each gets the variables of these `names`."""
     by_node, job = units_by_node(attempt), attempt.job
     python, job_folders = str(paths.python), paths.folders
-    program = notebook_program(paths.notebook.places) if paths.notebook else job_program(job, python)
+    program = paths.notebook.command if paths.notebook else job_program(job, python)
     ranks = 1 if paths.notebook else job.units
     plan = launch.local_launch_plan(job.launcher, python, job_folders.runtime, ranks, program)
     if paths.notebook and not settings.executor.capabilities.is_local:

@@ -9,10 +9,12 @@ import os
 from pathlib import Path
 
 from cluster.domain.notebooks.jupyter_server import SOCKET
+from cluster.domain.states import JobKind
 from cluster.files import safe_files
 from cluster.files.safe_files import Owner
 from cluster.services.storage import folders
 from cluster.settings import Settings
+from cluster.store.jobs import Attempt
 
 NOTEBOOKS = "notebooks"
 PASSABLE = 0o711
@@ -85,3 +87,13 @@ def remove_socket_folders_except(settings: Settings, known: set[str]) -> None:
         for name in safe_files.list_names(sockets):
             if name not in known:
                 safe_files.remove_tree(sockets, name)
+
+
+def ensure_notebook_folders(settings: Settings, attempt: Attempt) -> None:
+    """Makes what the program of a notebook writes; called before each start. Raises OSError."""
+    job = attempt.job
+    if job.kind is not JobKind.NOTEBOOK:
+        return
+    ensure_working_copy_folder(settings, job.workspace_id, job.training_id, job.user_id)
+    if settings.executor.capabilities.is_local:
+        ensure_socket_folder(settings, job.id, attempt.number, job.user_id)

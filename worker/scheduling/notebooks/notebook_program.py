@@ -21,6 +21,10 @@ class NotebookPlan:
     places: NotebookPlaces
     token: str
 
+    @property
+    def command(self) -> tuple[str, ...]:
+        return jupyter_server.notebook_program(self.places)
+
 
 def plan_notebook(
     settings: Settings, attempt: Attempt, loaded: StartRows, view: PathMapping, python: Path, runtime: str
@@ -60,13 +64,3 @@ def map_first_code(settings: Settings, attempt: Attempt, view: PathMapping) -> s
 def notebook_variables(attempt: Attempt, plan: NotebookPlan, variables: dict[str, str]) -> dict[str, str]:
     own = jupyter_server.notebook_environment(attempt.job_id, plan.token, plan.places, variables)
     return variables | own
-
-
-def ensure_notebook_folders(settings: Settings, attempt: Attempt) -> None:
-    """Called before each start. Raises OSError."""
-    job = attempt.job
-    if job.kind is not JobKind.NOTEBOOK:
-        return
-    notebook_folders.ensure_working_copy_folder(settings, job.workspace_id, job.training_id, job.user_id)
-    if settings.executor.capabilities.is_local:
-        notebook_folders.ensure_socket_folder(settings, job.id, attempt.number, job.user_id)

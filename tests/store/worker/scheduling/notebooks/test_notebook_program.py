@@ -12,7 +12,8 @@ from cluster.services.storage import folders, notebook_folders
 from tests.builders import a_job, holding
 from tests.notebook_lab import NotebookLab
 from worker.executors.contract import NotStarted, StartPlan
-from worker.scheduling.notebooks import notebook_program
+from worker.executors.path_mapping import HostPaths
+from worker.scheduling.notebooks.notebook_program import NotebookPlan, plan_notebook
 from worker.scheduling.start_plan_builder import build_start_plan
 from worker.scheduling.start_rows import read_start_rows
 
@@ -87,8 +88,12 @@ def test_its_folders_are_made_before_it_begins_and_those_of_no_other_job(lab: No
     other = holding(lab.cluster, plain, [lab.node.units[1]]).id
     attempt = lab.run(job)
     rows = read_start_rows(lab.cluster, [attempt, other])
-    notebook_program.ensure_notebook_folders(settings, rows.attempts[other])
+    notebook_folders.ensure_notebook_folders(settings, rows.attempts[other])
     assert not settings.notebook_sockets.exists()
-    notebook_program.ensure_notebook_folders(settings, rows.attempts[attempt])
+    notebook_folders.ensure_notebook_folders(settings, rows.attempts[attempt])
     assert notebook_folders.socket_folder(settings, job.id, 1).is_dir()
+    view = HostPaths()
+    assert plan_notebook(settings, rows.attempts[other], rows, view, Path("/python"), "/runtime") is None
+    notebook = plan_notebook(settings, rows.attempts[attempt], rows, view, Path("/python"), "/runtime")
+    assert isinstance(notebook, NotebookPlan) and notebook.command[0] == "/editor/bin/python"
     assert plan_of(lab, other).program.environment.keys().isdisjoint({"JUPYTER_TOKEN", "PIP_PREFIX"})
