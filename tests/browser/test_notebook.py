@@ -1,0 +1,191 @@
+"""A notebook in a real browser: opened, a cell run, saved, a job made of it; and a hostile page in it gets nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from cluster.domain.states import TrainingKind, Visibility
+from cluster.services import trainings
+from cluster.services.context import Cluster
+from cluster.services.notebooks.editor_environment import load_editor
+from cluster.settings import Settings
+from cluster.store.trainings import Training
+from cluster.store.users import User
+from tests.browser.conftest import signed_in
+from tests.builders import a_user, a_workspace, actor_of
+from tests.installation import Installation, an_installation
+from worker.composition import open_cluster
+from worker.embedded.settings_file import read_settings_file, write_settings_file
+from worker.embedded.supervisor import SupervisorClient
+
+LONG_MS = 60_000
+CODE = [("train.py", b"print('from version 1')\n")]
+HOSTILE = """async ([portal, other]) => {
+  const got = {};
+  const attempt = async (name, act) => { try { got[name] = await act(); } catch (error) { got[name] = 'refused'; } };
+  got.cookies = document.cookie;
+  await attempt('page', async () => (await fetch(portal + '/', {credentials: 'include'})).status);
+  await attempt('rest', async () => (await fetch(portal + '/api/v1/jobs', {credentials: 'include'})).status);
+  await attempt('write', async () => (await fetch(portal + '/jobs/1/stop', {
+    method: 'POST', credentials: 'include', headers: {'Content-Type': 'application/x-www-form-urlencoded'},
+    body: 'csrf_token=x'})).status);
+  await attempt('worker', async () => {
+    await navigator.serviceWorker.register('files/sw.js', {scope: './'}); return 'installed'; });
+  await attempt('gate', async () => (await fetch('/notebook-gate')).status);
+  await attempt('other', async () => (await fetch(`/nb/${other}/api/kernels`, {redirect: 'error'})).status);
+  await attempt('frame', () => new Promise((resolve) => {
+    const frame = document.createElement('iframe');
+    frame.addEventListener('load', () => {
+      try { resolve(frame.contentDocument ? 'blank' : 'closed'); } catch (error) { resolve('closed'); } });
+    frame.src = portal + '/';
+    document.body.append(frame);
+    setTimeout(() => resolve('blocked'), 3000);
+  }));
+  document.cookie = 'gc_session_PORT=evil; Domain=localhost; Path=/';
+  document.cookie = 'gc_session_PORT=evil; Path=/';
+  return got;
+}"""
+
+
+@dataclass
+class Place:
+    installation: Installation
+    cluster: Cluster
+    owner: User
+    training: Training
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.installation.port}"
+
+    def use_address(self, setting: str) -> None:
+        """How notebooks are reached from now on; the services begin anew, and notebooks go on."""
+        file = self.installation.places.settings_file
+        if read_settings_file(file).get("GROUNDCREW_NOTEBOOK_ADDRESS", "") != setting:
+            write_settings_file(file, {"GROUNDCREW_NOTEBOOK_ADDRESS": setting})
+            self.installation.up()
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Place]:
+    with an_installation() as installation:
+        installation.up()
+        settings = read_settings_file(installation.places.settings_file)
+        cluster = open_cluster(Settings.from_environment({**os.environ, **settings}))
+        until = time.monotonic() + 120
+        while True:
+            with cluster.store.read() as session:
+                if load_editor(session) is not None:
+                    break
+            assert time.monotonic() < until, "JupyterLab is not installed"
+            time.sleep(0.2)
+        owner = a_user(cluster, "minji")
+        workspace = a_workspace(cluster, owner, units=2)
+        made = trainings.create_training(
+            *(cluster, actor_of(owner), workspace.id, "shapes", ""),
+            *(TrainingKind.ADVANCED, None, Visibility.PUBLIC, CODE),
+        )
+        yield Place(installation, cluster, owner, made)
+        cluster.store.close()
+
+
+@pytest.fixture
+def visit(browser: Browser, place: Place) -> Iterator[Callable[[str], Page]]:
+    """Opens an empty page in which the owner is signed in; nothing may be asked of any other site meanwhile."""
+    contexts, asked = list[BrowserContext](), set[str]()
+
+    def open_page(language: str) -> Page:
+        context = browser.new_context(
+            base_url=place.url,
+            locale={"ko": "ko-KR", "en": "en-US"}[language],
+            storage_state=signed_in(place.cluster, place.owner, place.url),
+        )
+        context.on("request", lambda request: asked.add(urlsplit(request.url).hostname or ""))
+        contexts.append(context)
+        return context.new_page()
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert {host for host in asked if host != "127.0.0.1" and not host.endswith(".localhost")} <= {""}
+
+
+def open_lab(page: Page, training: int) -> str:
+    """From the training's page into JupyterLab; its address."""
+    page.goto(f"/trainings/{training}/notebook")
+    since = time.monotonic()
+    page.locator(".form-foot .btn-ink").click(no_wait_after=True)
+    page.wait_for_url(re.compile(r"/jobs/\d+/notebook|/nb/\d+/"))
+    print(f"progress page after {time.monotonic() - since:.2f} s")
+    page.wait_for_url(re.compile(r"/nb/\d+/lab"), timeout=LONG_MS)
+    page.locator(".jp-LauncherCard").first.wait_for(timeout=LONG_MS)
+    print(f"JupyterLab after {time.monotonic() - since:.2f} s")
+    return page.url
+
+
+def run_cell(page: Page, code: str) -> None:
+    cell = page.locator(".jp-Notebook-cell .cm-content").last
+    cell.click()
+    page.keyboard.insert_text(code)
+    page.keyboard.press("Shift+Enter")
+
+
+def test_a_cell_is_run_saved_and_becomes_a_job(visit: Callable[[str], Page], place: Place) -> None:
+    page, since = visit("ko"), time.monotonic()
+    open_lab(page, place.training.id)
+    page.locator(".jp-LauncherCard[data-category='Notebook']").first.click()
+    run_cell(page, "import os; print('seen', 6 * 7, os.getuid()); open('train.py', 'w').write('print(7)\\n')")
+    output = page.locator(".jp-OutputArea-output").first
+    expect(output).to_contain_text("seen 42", timeout=LONG_MS)
+    print(f"first cell after {time.monotonic() - since:.2f} s")
+    if os.geteuid() == 0:
+        expect(output).to_contain_text(str(place.cluster.settings.job_ids.uid_of(place.owner.id)))
+    page.goto(f"{place.url}/trainings/{place.training.id}/notebook")
+    page.get_by_role("button", name="저장하고 작업 시작").click()
+    expect(page).to_have_url(re.compile(r"/jobs/new$"))
+    page.get_by_role("button", name=re.compile("작업 1개 만들기")).click()
+    expect(page.locator(".pill")).to_have_text("끝남", timeout=LONG_MS)
+    with place.cluster.store.read() as session:
+        assert session.get_one(Training, place.training.id).code_version == 2
+
+
+@pytest.mark.long
+def test_a_kernel_outlives_portal_scheduler_and_nginx(visit: Callable[[str], Page], place: Place) -> None:
+    page = visit("en")
+    open_lab(page, place.training.id)
+    page.locator(".jp-LauncherCard[data-category='Console']").first.wait_for(timeout=LONG_MS)
+    page.locator(".jp-LauncherCard[data-category='Notebook']").first.click()
+    run_cell(page, "x = 6 * 7; print('seen', x)")
+    expect(page.locator(".jp-OutputArea-output").first).to_contain_text("seen 42", timeout=LONG_MS)
+    supervisor = SupervisorClient(place.installation.places)
+    for service in ("portal", "scheduler", "nginx"):
+        supervisor.restart_service(service)
+    run_cell(page, "print('still', x)")
+    expect(page.locator(".jp-OutputArea-output").nth(1)).to_contain_text("still 42", timeout=LONG_MS)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("setting", ["", "nb.localhost", ":port"])
+def test_a_hostile_page_gets_nothing(visit: Callable[[str], Page], place: Place, setting: str) -> None:
+    port = place.installation.port
+    place.use_address(f":{port + 1}" if setting == ":port" else setting)
+    page = visit("en")
+    address = open_lab(page, place.training.id)
+    assert "token" not in address and "ticket" not in address
+    got = page.evaluate(HOSTILE.replace("PORT", str(port)), [place.url, 999])
+    assert got.pop("frame") in ("blocked", "closed")
+    assert got.pop("cookies") == ""
+    assert got.pop("gate") in (404, "refused") and got.pop("other") in ("refused", 401, 403)
+    assert got == {"page": "refused", "rest": "refused", "write": "refused", "worker": "refused"}
+    page.goto(place.url)
+    cookies = [each for each in page.context.cookies(place.url) if each["name"] == f"gc_session_{port}"]
+    assert [each["httpOnly"] for each in cookies] == [True]
+    expect(page.get_by_role("link", name="minji")).to_be_visible()
