@@ -115,7 +115,7 @@ def test_too_much_code_is_refused_with_the_limit(lab: Lab, monkeypatch: pytest.M
     assert problem_of(answer.text, "code")
 
 
-@pytest.mark.parametrize("kind", ["", "notebook"])
+@pytest.mark.parametrize("kind", ["", "docker"])
 def test_an_unknown_kind_is_refused(lab: Lab, kind: str) -> None:
     answer = lab.browser(lab.minjun).post(
         f"/workspaces/{lab.workspace.id}/trainings/new", data=BUILT_IN | {"kind": kind}
