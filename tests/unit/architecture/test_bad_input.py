@@ -16,7 +16,8 @@ WITHOUT_TEST = re.compile(r"^Does not apply: \w+.{20,}")
 ROWS = ROW.findall((ROOT / "docs" / "developing" / "bad-input.md").read_text())
 
 FINDING = re.compile(r"^\| (D?\d+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \| (.+) \|$", re.MULTILINE)
-FINDINGS = FINDING.findall((ROOT / "docs" / "measurements" / "security.md").read_text())
+REVIEWS = (ROOT / "docs" / "measurements" / "security.md").read_text()
+FINDINGS = FINDING.findall(REVIEWS)
 REVIEWED = ["9", "10", *(str(number) for number in range(12, 23)), *(f"D{number}" for number in range(5, 12))]
 
 
@@ -53,6 +54,11 @@ def test_each_finding_names_tests_that_exist(number: str, tests: str) -> None:
     assert named and tests.count("::") == len(named), (
         f"{number}: a test is missing, or written in another way"
     )
+
+
+def test_each_test_that_the_page_of_reviews_names_exists() -> None:
+    named = TEST.findall(REVIEWS)
+    assert [f"{path}::{name}" for path, name in named if name not in functions_of(path)] == []
 
 
 def test_a_test_that_is_gone_is_found() -> None:

@@ -8,7 +8,7 @@ from tests.pages.portal.api.description.described_requests import send_described
 from tests.pages.portal.filled_portal import KINDS, House
 
 SHOWN = 10
-FEW, MANY = 1, 40
+FEW, MANY = 1, 10
 
 
 @pytest.mark.parametrize("kind", KINDS)
