@@ -137,7 +137,15 @@ class ApiBlueprint(Blueprint):  # type: ignore[misc]
 
     def arguments(self, schema: type[Schema], location: str = "json") -> TypedDecorator:
         # An instance: from a class every request would make a new one, with copies of all its fields.
-        decorate: TypedDecorator = super().arguments(schema(), location=location)
+        made = schema()
+        # A body of which no field has to be there may be left out itself.
+        is_needed = any(field.required for field in made.fields.values())
+        decorate: TypedDecorator = super().arguments(made, location=location, required=is_needed)
+        return decorate
+
+    def alt_response(self, status: int, schema: type[Schema]) -> TypedDecorator:
+        """Another good answer, with its schema."""
+        decorate: TypedDecorator = super().alt_response(status, schema=schema, success=True)
         return decorate
 
     def response(self, status: int, schema: type[Schema] | None = None, **options: Any) -> TypedDecorator:

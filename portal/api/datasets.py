@@ -9,7 +9,7 @@ from marshmallow import ValidationError, fields, validate, validates_schema
 from cluster.services import datasets
 from cluster.store.datasets import Dataset
 from portal.api.blueprint import ApiBlueprint, describe_named
-from portal.api.schemas import IS_ID, DatasetAnswer, DatasetList, NameQuery, RequestSchema
+from portal.api.schemas import IS_ID, BooleanField, DatasetAnswer, DatasetList, NameQuery, RequestSchema
 from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("datasets", "Datasets: what trainings read.")
@@ -21,7 +21,7 @@ class DatasetBody(RequestSchema):
     workspace_id = fields.Integer(required=True, strict=True, validate=IS_ID)
     name = fields.String(load_default="", validate=validate.Length(max=200))
     path = fields.String(load_default=None, allow_none=True, validate=validate.Length(max=2000))
-    sample = fields.Boolean(load_default=False)
+    sample = BooleanField(load_default=False)
 
     @validates_schema
     def check_way(self, body: dict[str, Any], **kwargs: Any) -> None:

@@ -63,6 +63,7 @@ class Jobs(MethodView):
     @blueprint.arguments(DryRunQuery, location="query")
     @blueprint.arguments(JobBody)
     @blueprint.response(201, JobAnswer)
+    @blueprint.alt_response(200, JobAnswer)
     def post(self, query: dict[str, Any], body: dict[str, Any]) -> Any:
         """Submit a job. With `dry_run=true` nothing is made: the answer says what would happen.
 

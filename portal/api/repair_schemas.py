@@ -2,7 +2,7 @@
 
 from marshmallow import fields, validate
 
-from portal.api.schemas import IS_ID, NamedObject, RequestSchema, ResponseSchema, Sentence
+from portal.api.schemas import IS_ID, BooleanField, NamedObject, RequestSchema, ResponseSchema, Sentence
 
 
 class RepairBody(RequestSchema):
@@ -18,7 +18,7 @@ class RepairBody(RequestSchema):
         validate=validate.Length(max=500),
         metadata={"description": "Ids, where the repair works on nodes"},
     )
-    look_ahead = fields.Boolean(
+    look_ahead = BooleanField(
         load_default=False, metadata={"description": "Only say what would be changed (Ansible's check mode)"}
     )
 

@@ -26,6 +26,15 @@ class ResponseSchema(CompiledSchema):
         unknown = EXCLUDE
 
 
+class BooleanField(fields.Boolean):
+    """True or false of a body, where 0, 1 and texts are other values."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool | None:
+        if not isinstance(value, bool):
+            raise self.make_error("invalid", input=value)
+        return value
+
+
 class VariableValueField(fields.Field[Any]):
     """Text or a number; the model's own table checks the rest."""
 

@@ -17,7 +17,7 @@ from cluster.services.training_changes import TrainingChanges
 from cluster.store.base import LARGEST_ID
 from cluster.store.trainings import Training
 from portal.api.blueprint import ApiBlueprint, describe_named
-from portal.api.schemas import IS_ID, NameQuery, RequestSchema, ResponseSchema, TrainingAnswer
+from portal.api.schemas import IS_ID, BooleanField, NameQuery, RequestSchema, ResponseSchema, TrainingAnswer
 from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("trainings", "Trainings: what jobs are made from.")
@@ -45,7 +45,7 @@ class TrainingQuery(NameQuery):
 
 class ObjectiveBody(RequestSchema):
     metric = fields.String(required=True, validate=validate.Length(max=LONGEST_METRIC))
-    lower_is_better = fields.Boolean(load_default=False)
+    lower_is_better = BooleanField(load_default=False)
 
 
 def parse_objective_body(body: Mapping[str, Any] | None) -> tuple[str, bool]:
@@ -90,7 +90,7 @@ class TrainingChangesBody(RequestSchema):
     visibility = fields.Enum(Visibility, by_value=True, load_default=None)
     members = fields.List(fields.String(), load_default=None, validate=validate.Length(max=1000))
     owner = fields.String(load_default=None, validate=validate.Length(max=100))
-    archived = fields.Boolean(load_default=None)
+    archived = BooleanField(load_default=None)
     objective = fields.Nested(ObjectiveBody, allow_none=True, metadata={"description": "Null removes it"})
     environment_id = fields.Integer(
         load_default=None,

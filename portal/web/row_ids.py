@@ -1,18 +1,20 @@
 """Addresses name rows by their ids; a number that no row can have is no address."""
 
-from typing import Any
-
 from flask import Flask
-from werkzeug.routing import IntegerConverter, Map
+from werkzeug.routing import IntegerConverter
 
 from cluster.store.base import LARGEST_ID
 
+LONGEST_ID = len(str(LARGEST_ID))
+
 
 class RowIdConverter(IntegerConverter):
-    """`<int:…>` of a rule: what the database could not even compare is 404."""
+    """`<int:…>` of a rule. What the database could not even compare is the largest id, which is nobody's: refused by the
+    router, it would be a wrong method where two routes share a path.
+    """
 
-    def __init__(self, url_map: Map, **options: Any) -> None:
-        super().__init__(url_map, max=LARGEST_ID, **options)
+    def to_python(self, value: str) -> int:
+        return min(int(value), LARGEST_ID) if len(value) <= LONGEST_ID else LARGEST_ID
 
 
 def init_app(app: Flask) -> None:

@@ -11,7 +11,7 @@ from cluster.services.git import git_sources
 from cluster.services.git.git_sources import GitSourceChoice
 from portal.api.blueprint import describe_sentence
 from portal.api.code.commits import describe_commit
-from portal.api.schemas import CommitAnswer, RequestSchema, ResponseSchema, Sentence
+from portal.api.schemas import BooleanField, CommitAnswer, RequestSchema, ResponseSchema, Sentence
 from portal.api.trainings import blueprint
 from portal.presenters.code.git_source_panel import read_git_source_panel
 from portal.web.request_context import current_actor, current_cluster
@@ -49,7 +49,7 @@ class GitSourceBody(RequestSchema):
     user_name = fields.String(load_default="", validate=validate.Length(max=100))
     token = fields.String(load_default="", validate=validate.Length(max=1000))
     private_key = fields.String(load_default="", validate=validate.Length(max=8000))
-    makes_new_key = fields.Boolean(load_default=False)
+    makes_new_key = BooleanField(load_default=False)
 
 
 def describe_source(training_id: int) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from cluster.services.images.gpu_support import support_of
 from cluster.store.environments import Environment
 from portal.api.blueprint import ApiBlueprint, describe_named, describe_sentence
 from portal.api.environments.images import PartAnswer, describe_library
-from portal.api.schemas import IS_ID, NamedObject, RequestSchema, ResponseSchema, Sentence
+from portal.api.schemas import IS_ID, BooleanField, NamedObject, RequestSchema, ResponseSchema, Sentence
 from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("environments", "Environments: what jobs run in.")
@@ -49,7 +49,7 @@ class EnvironmentBody(EnvironmentScopeBody):
         validate=validate.Length(max=20),
         metadata={"description": "A version that the machine has, as 3.11; empty: that of its distribution"},
     )
-    builds_sources = fields.Boolean(
+    builds_sources = BooleanField(
         load_default=False, metadata={"description": "Build packages that the index has only as source"}
     )
 

@@ -5,7 +5,15 @@ from typing import Any
 from marshmallow import ValidationError, fields, validate
 
 from cluster.domain.sweeps.plan import SweepKind
-from portal.api.schemas import IS_ID, NamedObject, RequestSchema, ResponseSchema, Sentence, SubmissionBody
+from portal.api.schemas import (
+    IS_ID,
+    BooleanField,
+    NamedObject,
+    RequestSchema,
+    ResponseSchema,
+    Sentence,
+    SubmissionBody,
+)
 
 LONGEST_LIST = 1024 * 1024
 
@@ -31,7 +39,7 @@ class SweepBody(SubmissionBody):
     values = fields.Dict(keys=fields.String(), values=SweptValues(), required=True)
     kind = fields.Enum(SweepKind, by_value=True, load_default=SweepKind.GRID)
     most_at_once = fields.Integer(load_default=None, allow_none=True, strict=True)
-    stop_on_trouble = fields.Boolean(load_default=False)
+    stop_on_trouble = BooleanField(load_default=False)
 
 
 class SweepListQuery(RequestSchema):

@@ -44,6 +44,7 @@ class Sweeps(MethodView):
     @blueprint.arguments(DryRunQuery, location="query")
     @blueprint.arguments(SweepBody)
     @blueprint.response(201, SweepAnswer)
+    @blueprint.alt_response(200, SweepAnswer)
     def post(self, query: dict[str, Any], body: dict[str, Any]) -> Any:
         """Make one job for each set of values: all of them or, with `dry_run=true`, none.
 
