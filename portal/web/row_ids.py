@@ -9,8 +9,8 @@ LONGEST_ID = len(str(LARGEST_ID))
 
 
 class RowIdConverter(IntegerConverter):
-    """`<int:…>` of a rule. What the database could not even compare is the largest id, which is nobody's: refused by the
-    router, it would be a wrong method where two routes share a path.
+    """`<int:…>` of a rule. What the database could not even compare is the largest id, which is nobody's: refused by
+    the router, it would be a wrong method where two routes share a path.
     """
 
     def to_python(self, value: str) -> int:
