@@ -29,7 +29,7 @@ class ResponseSchema(CompiledSchema):
 class BooleanField(fields.Boolean):
     """True or false of a body, where 0, 1 and texts are other values."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool | None:
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
         if not isinstance(value, bool):
             raise self.make_error("invalid", input=value)
         return value
