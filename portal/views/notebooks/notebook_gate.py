@@ -22,9 +22,9 @@ blueprint = Blueprint("notebook_gate", __name__)
 
 
 def asked_notebook() -> int:
-    """The job that nginx has read from the path. Raises NotFound if the name of the host is another notebook's."""
-    job, named = request.headers.get("X-Notebook", ""), request.headers.get("X-Notebook-Host", "")
-    if not JOB.fullmatch(job) or named not in ("", job):
+    """The job that nginx has read from the path. Raises NotFound for a request that does not come from there."""
+    job = request.headers.get("X-Notebook", "")
+    if not JOB.fullmatch(job):
         raise NotFound("notebook")
     return int(job)
 
@@ -52,12 +52,17 @@ def is_from_notebook(job_id: int) -> bool:
 
     A service worker would outlive the notebook and could read later visits to the same address.
     """
-    if "Service-Worker" in request.headers:
+    if "Service-Worker" in request.headers or not has_own_name(job_id):
         return False
     if request.headers.get("Sec-Fetch-Site", "none") not in SAFE_SITES:
         return False
     origin = request.headers.get("Origin")
     return origin is None or origin == current_cluster().settings.notebooks.origin(job_id)
+
+
+def has_own_name(job_id: int) -> bool:
+    """Whether the name of the host, if it names a notebook, names this one."""
+    return request.headers.get("X-Notebook-Host", "") in ("", str(job_id))
 
 
 @blueprint.get("/notebook-gate/enter")
@@ -67,7 +72,8 @@ def enter() -> Response:
     """
     job_id, settings = asked_notebook(), current_cluster().settings
     ticket = request.args.get("ticket", "")
-    cookie = redeem_ticket(current_cluster(), job_id, ticket) if 0 < len(ticket) <= LONGEST_SECRET else None
+    is_usable = 0 < len(ticket) <= LONGEST_SECRET and has_own_name(job_id)
+    cookie = redeem_ticket(current_cluster(), job_id, ticket) if is_usable else None
     target = f"{base_path(job_id)}lab" if cookie else f"{settings.public_url}/jobs/{job_id}/notebook"
     page = Response(render_template("notebooks/enter.html", target=target), mimetype="text/html")
     page.headers["Referrer-Policy"] = "no-referrer"

@@ -109,7 +109,7 @@ def test_a_ticket_of_another_notebook_or_an_old_one_is_worth_nothing(gate: Gate)
         ({"Origin": "http://127.0.0.1:8470"}, 403),
         ({"Origin": "null"}, 403),
         ({"Service_Worker": "script"}, 403),
-        ({"X_Notebook_Host": "999"}, 404),
+        ({"X_Notebook_Host": "999"}, 403),
         ({"X_Notebook": "1/../2"}, 404),
         ({"X_Notebook": "9" * 30}, 404),
     ],
