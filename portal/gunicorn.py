@@ -26,8 +26,9 @@ from portal.web.concurrency_limit import THREADS
 MOST_WORKERS = 2
 """A page computes with one processor at a time; the others are for the scheduler and for jobs."""
 SWITCH_SECONDS = 0.00025
-"""A thread that computes gives way after so long. A page takes up its work a hundred times (each row that it reads, each
-write to its reader): for every thread that computes it waits so long each time, with Python's own 5 ms half a second."""
+"""A thread that computes gives way after so long. A page takes up its work a hundred times (each row that it reads,
+each write to its reader), and waits so long each time for every thread that computes: with Python's own 5 ms, half a
+second."""
 
 # The import goes faster without the collector, which `when_ready` starts.
 gc.disable()

@@ -28,7 +28,7 @@ from cluster.services.context import Cluster
 from cluster.settings import Settings
 from cluster.store.jobs import Job
 from tests.adversaries import canaries, images, passes
-from tests.adversaries.moves import Move
+from tests.adversaries.moves import WITHOUT_CONSTRAINTS, Move
 from tests.adversaries.service_moves import MOVES
 from tests.adversaries.stage import PERSON, WITNESS, Layout, Services, Stage, make, make_outside
 from tests.builders import a_training, a_user, a_workspace
@@ -296,6 +296,7 @@ def say(**facts: object) -> None:
 
 
 def play_all(cluster: Cluster, services: Services, moves: list[Move], tree: Path) -> None:
+    ask(WITHOUT_CONSTRAINTS)
     tables = keep_rows()
     for move in moves:
         began = time.monotonic()

@@ -20,7 +20,7 @@ WITHOUT_CONSTRAINTS = """do $$ declare each record; begin
     where contype in ('c', 'f') and connamespace = 'public'::regnamespace
   loop execute format('alter table %s drop constraint %I', each.place, each.conname); end loop;
 end $$"""
-"""Whoever owns the tables of PostgreSQL may take their constraints away."""
+"""For the owner of PostgreSQL's tables, who is none of the services: a move then tries what the product itself checks."""
 LONGEST = 20.0
 """Seconds after which a race ends, whatever the other side does."""
 
@@ -120,7 +120,8 @@ class Ground:
         select.select([0], [], [], LONGEST)
 
     def sql(self, *statements: str) -> None:
-        """As the user to whom the services' tables belong: no constraint of the application stands in the way."""
+        """As the services, which may write rows. No constraint of the application stands in the way: SQLite's are switched
+        off here, those of PostgreSQL are gone (WITHOUT_CONSTRAINTS)."""
         if Path(self.database).is_absolute():
             with sqlite3.connect(self.database, timeout=10.0, isolation_level=None) as connection:
                 connection.execute("pragma foreign_keys = off")
@@ -130,7 +131,7 @@ class Ground:
             connection.close()
             return
         words = ["psql", "--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", self.database]
-        said = ";\n".join((WITHOUT_CONSTRAINTS, *statements, ""))
+        said = ";\n".join((*statements, ""))
         subprocess.run(words, input=said, text=True, check=True, stdout=sys.stderr)
 
     def ask(self, statement: str) -> list[str]:
