@@ -20,7 +20,7 @@ WITHOUT_CONSTRAINTS = """do $$ declare each record; begin
     where contype in ('c', 'f') and connamespace = 'public'::regnamespace
   loop execute format('alter table %s drop constraint %I', each.place, each.conname); end loop;
 end $$"""
-"""For the owner of PostgreSQL's tables, who is none of the services: a move then tries what the product itself checks."""
+"""For the owner of PostgreSQL's tables, who is none of the services: moves then try what the product itself checks."""
 LONGEST = 20.0
 """Seconds after which a race ends, whatever the other side does."""
 
@@ -120,8 +120,8 @@ class Ground:
         select.select([0], [], [], LONGEST)
 
     def sql(self, *statements: str) -> None:
-        """As the services, which may write rows. No constraint of the application stands in the way: SQLite's are switched
-        off here, those of PostgreSQL are gone (WITHOUT_CONSTRAINTS)."""
+        """As the services, which may write rows. No constraint of the application stands in the way: those of SQLite
+        are switched off here, those of PostgreSQL are gone (WITHOUT_CONSTRAINTS)."""
         if Path(self.database).is_absolute():
             with sqlite3.connect(self.database, timeout=10.0, isolation_level=None) as connection:
                 connection.execute("pragma foreign_keys = off")
