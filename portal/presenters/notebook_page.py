@@ -41,7 +41,12 @@ class NotebookView:
 def read_notebook_page(cluster: Cluster, actor: Actor, state: NotebookState) -> NotebookView:
     job = state.job
     done = progress_of(state)
-    words = (_("Waits in the queue"), _("Starts on a node"), _("JupyterLab gets ready"), _("Ready"))
+    words = (
+        _("Waits in the queue"),
+        _("Starts on a node"),
+        _("JupyterLab gets ready"),
+        _("JupyterLab is ready"),
+    )
     steps = tuple(
         NotebookStep(
             word, "done" if place < done else "now" if place == done and state.is_live else "to-come"

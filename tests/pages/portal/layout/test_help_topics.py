@@ -18,6 +18,7 @@ WITHOUT = {
     "first_administrator",
     "sign_in",
     "links",
+    "notebook_gate",
 }
 """Help itself, pages before sign-in, and what is no page."""
 
