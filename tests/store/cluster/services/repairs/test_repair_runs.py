@@ -171,8 +171,8 @@ def given_up(cluster: Cluster, chief: Actor) -> RepairRun:
 @pytest.mark.parametrize(
     ("is_administrator", "scopes", "error"),
     [
-        (False, None, Forbidden),
-        (False, frozenset({"read", "write", "repair"}), Forbidden),
+        (False, None, NotFound),
+        (False, frozenset({"read", "write", "repair"}), NotFound),
         (True, frozenset({"read", "write"}), Forbidden),
         (True, None, Conflict),
         (True, frozenset({"read", "write", "repair"}), Conflict),
