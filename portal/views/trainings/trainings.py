@@ -76,7 +76,13 @@ def create(workspace_id: int) -> Response:
     if forms.text_field("then") == TO_THE_JOB and is_runnable(training):
         flash(made, "ok")
         return redirect(url_for("job_new.new", training_id=training.id), 303)
-    flash(happened(made, url_for("job_new.new", training_id=training.id), _("Start a job")), "ok")
+    if training.kind is TrainingKind.NOTEBOOK:
+        flash(
+            happened(made, url_for("notebooks.training", training_id=training.id), _("Open the notebook")),
+            "ok",
+        )
+    else:
+        flash(happened(made, url_for("job_new.new", training_id=training.id), _("Start a job")), "ok")
     return redirect(url_for("trainings.page", training_id=training.id), 303)
 
 
