@@ -216,7 +216,12 @@ def test_flannel_lays_the_plugin_out_with_the_settings_that_name_it() -> None:
     kinds = [each["type"] for each in json.loads(data["cni-conf.json"])["plugins"]]
     assert kinds == ["flannel", "groundcrew-closed-pods", "portmap"]
     template = patches["DaemonSet"]["spec"]["template"]
-    (first,) = template["spec"]["initContainers"]
+    settings, first = template["spec"]["initContainers"]
+    assert (settings["name"], settings["command"], settings["args"][1]) == (
+        "install-cni",
+        ["cp"],
+        "/etc/kube-flannel/cni-conf.json",
+    )
     assert first["args"][-1] == f"/opt/cni/bin/{kinds[1]}" and "flannel:v" in first["image"]
     modes = {
         each["name"]: each.get("configMap", {}).get("defaultMode") for each in template["spec"]["volumes"]
