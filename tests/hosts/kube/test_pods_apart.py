@@ -16,7 +16,7 @@ SPACES = ("gc-workspace-901", "gc-workspace-902")
 PORT = 8080
 WATCHER = "groundcrew-pod-network.service"
 RULES = "groundcrew-pod-ports.service"
-METADATA = "169.254.169.254:80"
+METADATA = "169.254.169.254:8099"
 
 
 @dataclass(frozen=True)
@@ -109,9 +109,9 @@ def test_no_pod_of_a_workspace_reaches_where_clouds_keep_credentials(mesh: Mesh)
     other.ask("ip address add 169.254.169.254/32 dev lo")
     worker.ask(f"ip route replace 169.254.169.254 via {other.address}")
     try:
-        listening = "systemd-run --unit=gc-metadata python3 -m http.server 80 --bind 169.254.169.254"
+        listening = "systemd-run --unit=gc-metadata python3 -m http.server 8099 --bind 169.254.169.254"
         other.ask(listening)
-        worker.wait_until("timeout 5 bash -c '</dev/tcp/169.254.169.254/80'", 60)
+        worker.wait_until("timeout 5 bash -c '</dev/tcp/169.254.169.254/8099'", 60)
         (pod,) = (pod for pod in mesh.pods() if (pod.space, pod.node) == (SPACES[0], "w1"))
         assert (
             mesh.cluster.kubectl(f"-n {pod.space} exec {pod.name} -- /probe connect {METADATA}") == "closed"
