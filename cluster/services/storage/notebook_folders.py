@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cluster.domain.notebooks.jupyter_server import SOCKET
 from cluster.domain.states import JobKind
+from cluster.failpoints import external_call
 from cluster.files import safe_files
 from cluster.files.safe_files import Owner
 from cluster.services.storage import folders
@@ -39,6 +40,7 @@ def socket_path(settings: Settings, job_id: int, attempt: int) -> Path:
     return socket_folder(settings, job_id, attempt) / SOCKET
 
 
+@external_call("notebooks.working_copy_folder")
 def ensure_working_copy_folder(settings: Settings, workspace_id: int, training_id: int, user_id: int) -> None:
     """Empty at first: the notebook itself copies the code there, with the rights of its user. Raises OSError."""
     own = folders.root_folder_rights(settings, workspace_id)
@@ -63,6 +65,7 @@ def job_folder_rights(settings: Settings, user_id: int, gid: int) -> tuple[int, 
     return (0o2750, (uid, ids[1])) if ids else (0o700, (uid, gid))
 
 
+@external_call("notebooks.socket_folder")
 def ensure_socket_folder(settings: Settings, job_id: int, attempt: int, user_id: int) -> None:
     """The notebook may write it and nginx pass through it; nobody else. Raises OSError."""
     path = socket_path(settings, job_id, attempt)
@@ -79,6 +82,7 @@ def ensure_socket_folder(settings: Settings, job_id: int, attempt: int, user_id:
         os.close(safe_files.ensure_folder(sockets, path.parent.name, 0o2710, owner))
 
 
+@external_call("notebooks.socket_folders_removed")
 def remove_socket_folders_except(settings: Settings, known: set[str]) -> None:
     """`known` are the names `<job>-<attempt>` of the running ones."""
     if not settings.notebook_sockets.is_dir():
