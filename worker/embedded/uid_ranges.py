@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cluster.domain.jobs.unix_ids import IDS_PER_BASE, is_valid_id_base
+from cluster.domain.jobs.unix_ids import IDS_PER_INSTALLATION, is_valid_id_base
 from worker.bootstrap.paths import InstallationPaths
 
 FIRST_BASE = 100_000
@@ -30,8 +30,8 @@ def choose_id_base(places: InstallationPaths) -> int:
     with open_register(places.cache_dir) as register:
         taken = {*bases_of_siblings(places), *bases_in(register, places.settings_file)}
         base = FIRST_BASE
-        while base in taken and is_valid_id_base(base + IDS_PER_BASE):
-            base += IDS_PER_BASE
+        while base in taken and is_valid_id_base(base + IDS_PER_INSTALLATION):
+            base += IDS_PER_INSTALLATION
         (register / str(base)).write_text(f"{places.settings_file}\n")
     return base
 

@@ -6,6 +6,9 @@ from cluster.domain.errors import Refused
 
 IDS_PER_BASE = 2**20
 """The number of ids after each base. The base itself belongs to no job, because rows are counted from 1."""
+SERVICE_IDS = 16
+"""The numbers behind each range, which no job has: those of the SSH door, and room for others."""
+IDS_PER_INSTALLATION = IDS_PER_BASE + SERVICE_IDS
 MIN_BASE = 1000
 """Smaller ids belong to root and to services of the machine."""
 LARGEST_BASE = 2**32 - 2 - IDS_PER_BASE

@@ -74,6 +74,7 @@ def test_only_the_two_programs_are_answered(lab: SshLab, minji: User, program: R
         assert "enter.py" not in ask(lab, uid, keys, 3)
 
 
+@pytest.mark.long
 def test_a_ticket_that_nobody_gave_is_worth_nothing(
     lab: SshLab, minji: User, program: RunningProgram
 ) -> None:
@@ -100,6 +101,7 @@ def test_a_ticket_that_nobody_gave_is_worth_nothing(
     assert "exit" not in ask(lab, 65534, request | {"ticket": genuine}, 3), "a ticket of another user"
 
 
+@pytest.mark.long
 def test_requests_that_no_program_of_ours_sends_do_no_harm(lab: SshLab, program: RunningProgram) -> None:
     ids = door_ids(lab.cluster)
     for message in ({}, {"ticket": 7}, {"ticket": "x" * 100_000}, {"login": ["job-1"], "fingerprint": {}}):
@@ -109,6 +111,7 @@ def test_requests_that_no_program_of_ours_sends_do_no_harm(lab: SshLab, program:
     assert lab.ssh("minji", program.login, "true").returncode == 0
 
 
+@pytest.mark.long
 def test_huge_commands_and_many_keys_are_refused_and_the_door_goes_on(
     lab: SshLab, program: RunningProgram, tmp_path: Path
 ) -> None:
@@ -128,6 +131,7 @@ def test_huge_commands_and_many_keys_are_refused_and_the_door_goes_on(
     assert done.returncode == 0, "an agent may hold more keys than OpenSSH's six tries"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", ["person", "membership"])
 def test_who_loses_the_right_is_put_out(lab: SshLab, loss: str) -> None:
     person = lab.person(f"leaves-{loss}"[:20])
@@ -144,6 +148,7 @@ def test_who_loses_the_right_is_put_out(lab: SshLab, loss: str) -> None:
     assert lab.ssh(person.name, program.login, "true").returncode == 255
 
 
+@pytest.mark.long
 def test_a_job_that_waits_or_has_ended_says_so(lab: SshLab, minji: User) -> None:
     program = lab.run(minji)
     lab.executor.kill(program.handle)

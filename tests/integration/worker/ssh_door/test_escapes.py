@@ -149,6 +149,7 @@ def test_a_session_gets_hold_of_nothing_but_the_job(moves: dict[str, str]) -> No
     assert {name: told for name, told in moves.items() if not told.startswith("refused")} == {}
 
 
+@pytest.mark.long
 def test_files_of_the_program_decide_nothing_at_the_door(
     lab: SshLab, program: RunningProgram, tmp_path: Path
 ) -> None:
@@ -170,6 +171,7 @@ def test_files_of_the_program_decide_nothing_at_the_door(
     assert "ran-rc" not in done.stdout and "LD_PRELOAD" not in done.stdout
 
 
+@pytest.mark.long
 def test_no_variable_of_the_client_reaches_the_door(lab: SshLab, program: RunningProgram) -> None:
     command = ["ssh", *lab.options("minji"), "-p", str(lab.port)]
     injected: list[str] = []
@@ -188,6 +190,7 @@ def test_no_variable_of_the_client_reaches_the_door(lab: SshLab, program: Runnin
         assert evil not in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", ["groundcrew.db", "ssh/host_key", "keys/minji"])
 def test_sftp_and_scp_reach_no_file_of_the_host(
     lab: SshLab, program: RunningProgram, tmp_path: Path, path: str
@@ -230,6 +233,7 @@ def inner(lab: SshLab, login: str) -> list[str]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("place", ["installation", "job"])
 def test_a_forward_reaches_the_jobs_sockets_and_none_of_the_installation(
     lab: SshLab, program: RunningProgram, tmp_path: Path, place: str
@@ -269,6 +273,7 @@ def test_a_forward_reaches_the_jobs_sockets_and_none_of_the_installation(
     assert reached == ("the job's socket" if place == "job" else "nobody")
 
 
+@pytest.mark.long
 def test_the_inner_sshd_is_the_jobs_user_and_forwards_no_agent(lab: SshLab, program: RunningProgram) -> None:
     done: Any = subprocess.run(
         [
