@@ -130,9 +130,11 @@ PAGES = {
     "link-dead": Shown("/link/used-up", who="nobody", status=404),
     "not-found": Shown("/jobs/999999", who="minji", status=404),
     "forbidden": Shown("/users", who="minji", status=403),
+    "notebooks": Shown("/notebooks", who="minji"),
+    "notebook-training": Shown("/trainings/{own}/notebook", who="minji"),
 }
 
-SHOWN_ONCE = {"first-administrator": "/first-administrator"}
+SHOWN_ONCE = {"first-administrator": "/first-administrator", "notebook": "/jobs/1/notebook"}
 """Looked at on the way, because afterwards they are gone."""
 
 NO_PAGES = {
@@ -191,6 +193,10 @@ NO_PAGES = {
     "api_jobs.FileContent",
     "api_jobs.Metrics",
     "api_jobs.MetricRows",
+    "api_notebooks.Notebooks",
+    "api_notebooks.OneNotebook",
+    "notebook_gate.check",
+    "notebook_gate.enter",
     "command.program",
     "command.authority",
     "operations.log",

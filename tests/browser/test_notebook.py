@@ -20,6 +20,7 @@ from cluster.settings import Settings
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from tests.browser.conftest import signed_in
+from tests.browser.page_list import look_at
 from tests.builders import a_user, a_workspace, actor_of
 from tests.installation import Installation, an_installation
 from worker.composition import open_cluster
@@ -107,6 +108,7 @@ def visit(browser: Browser, place: Place) -> Iterator[Callable[[str], Page]]:
             base_url=place.url,
             locale={"ko": "ko-KR", "en": "en-US"}[language],
             storage_state=signed_in(place.cluster, place.owner, place.url),
+            reduced_motion="reduce",
         )
         context.on("request", lambda request: asked.add(urlsplit(request.url).hostname or ""))
         contexts.append(context)
@@ -132,15 +134,19 @@ def open_lab(page: Page, training: int) -> str:
 
 
 def run_cell(page: Page, code: str) -> None:
+    """Types only once the cell has the focus and the kernel answers: JupyterLab moves the focus while it opens."""
+    expect(page.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']")).to_be_visible(timeout=LONG_MS)
     cell = page.locator(".jp-Notebook-cell .cm-content").last
     cell.click()
+    expect(cell).to_be_focused()
     page.keyboard.insert_text(code)
+    expect(cell).to_contain_text(code.splitlines()[0][:20])
     page.keyboard.press("Shift+Enter")
 
 
 def test_a_cell_is_run_saved_and_becomes_a_job(visit: Callable[[str], Page], place: Place) -> None:
     page, since = visit("ko"), time.monotonic()
-    open_lab(page, place.training.id)
+    lab = open_lab(page, place.training.id)
     page.locator(".jp-LauncherCard[data-category='Notebook']").first.click()
     run_cell(page, "import os; print('seen', 6 * 7, os.getuid()); open('train.py', 'w').write('print(7)\\n')")
     output = page.locator(".jp-OutputArea-output").first
@@ -148,6 +154,9 @@ def test_a_cell_is_run_saved_and_becomes_a_job(visit: Callable[[str], Page], pla
     print(f"first cell after {time.monotonic() - since:.2f} s")
     if os.geteuid() == 0:
         expect(output).to_contain_text(str(place.cluster.settings.job_ids.uid_of(place.owner.id)))
+    job = re.search(r"/nb/(\d+)/", lab)
+    assert job is not None
+    look_at(page, "notebook", f"{place.url}/jobs/{job[1]}/notebook", "ko")
     page.goto(f"{place.url}/trainings/{place.training.id}/notebook")
     page.get_by_role("button", name="저장하고 작업 시작").click()
     expect(page).to_have_url(re.compile(r"/jobs/new$"))
