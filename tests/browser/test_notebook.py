@@ -144,9 +144,17 @@ def run_cell(page: Page, code: str) -> None:
     page.keyboard.press("Shift+Enter")
 
 
+def test_a_training_opens_in_jupyterlab(visit: Callable[[str], Page], place: Place) -> None:
+    page = visit("ko")
+    job = re.search(r"/nb/(\d+)/", open_lab(page, place.training.id))
+    assert job is not None
+    look_at(page, "notebook", f"{place.url}/jobs/{job[1]}/notebook", "ko")
+
+
+@pytest.mark.long
 def test_a_cell_is_run_saved_and_becomes_a_job(visit: Callable[[str], Page], place: Place) -> None:
     page, since = visit("ko"), time.monotonic()
-    lab = open_lab(page, place.training.id)
+    open_lab(page, place.training.id)
     page.locator(".jp-LauncherCard[data-category='Notebook']").first.click()
     run_cell(page, "import os; print('seen', 6 * 7, os.getuid()); open('train.py', 'w').write('print(7)\\n')")
     output = page.locator(".jp-OutputArea-output").first
@@ -154,9 +162,6 @@ def test_a_cell_is_run_saved_and_becomes_a_job(visit: Callable[[str], Page], pla
     print(f"first cell after {time.monotonic() - since:.2f} s")
     if os.geteuid() == 0:
         expect(output).to_contain_text(str(place.cluster.settings.job_ids.uid_of(place.owner.id)))
-    job = re.search(r"/nb/(\d+)/", lab)
-    assert job is not None
-    look_at(page, "notebook", f"{place.url}/jobs/{job[1]}/notebook", "ko")
     page.goto(f"{place.url}/trainings/{place.training.id}/notebook")
     page.get_by_role("button", name="저장하고 작업 시작").click()
     expect(page).to_have_url(re.compile(r"/jobs/new$"))
