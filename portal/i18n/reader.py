@@ -1,6 +1,6 @@
-"""Who reads the answer of a request, as far as words are concerned: noted once the request is let in.
+"""The language and time zone of the person who reads an answer, noted once the request is let in.
 
-Every word and every moment of a page is written for them, so that a look has to cost next to nothing.
+Every word and every moment of a page is written by them, so reading them has to cost next to nothing.
 """
 
 from contextvars import ContextVar

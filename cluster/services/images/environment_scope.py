@@ -1,4 +1,4 @@
-"""Who may choose an environment, and who may change that."""
+"""Change which workspaces may choose an environment."""
 
 from collections.abc import Sequence
 

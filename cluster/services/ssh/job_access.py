@@ -1,4 +1,4 @@
-"""Who may enter a running job by SSH: the person who submitted it, with a key of their own, while they may see it.
+"""Decide whether a key opens a running job: only its submitter may enter, and only while they may see the job.
 
 Nobody else may, for a session runs as that person's unix user, which sees all of their jobs in the workspace.
 """

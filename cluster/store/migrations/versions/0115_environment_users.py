@@ -1,4 +1,4 @@
-"""Who uses an environment is found by an index."""
+"""An index finds what uses an environment."""
 
 import sqlalchemy as sa
 from alembic import op

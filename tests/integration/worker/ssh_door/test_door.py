@@ -1,4 +1,4 @@
-"""Whom the door lets in: the owner of the job with a key of theirs, asked again each time, and no forged ticket."""
+"""The door lets in the owner of the job with a key of theirs, asks again each time, and takes no forged ticket."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Who may choose an environment is changed by those who manage all of its workspaces."""
+"""Only those who manage all workspaces of an environment change its scope."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Who may enter a running job: the person who submitted it, by a live key, while they may see it."""
+"""The submitter of a running job enters it by a live key, while they may see it."""
 
 from pathlib import Path
 

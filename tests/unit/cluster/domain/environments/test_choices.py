@@ -1,4 +1,4 @@
-"""Who may choose an environment, and what a job would lack in it."""
+"""People choose environments of their workspaces, and learn what a job would lack in one."""
 
 import pytest
 
