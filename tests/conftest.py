@@ -24,6 +24,7 @@ from cluster.store.engine import Store
 from cluster.store.migrate import upgrade_database
 from tests.databases import PostgresqlMissing, PostgresqlServer, owner_url, postgresql_server
 from tests.machine.memory_folder import write_to_memory
+from tests.machine.unix_id_ranges import TEST_IDS
 from tests.statement_cache import compile_once
 
 ANSIBLE = Path(__file__).resolve().parents[1] / "ansible"
@@ -165,6 +166,8 @@ def settings_for(url: str, state_dir: Path) -> Settings:
         secret_key="a key for tests only, long enough",
         time_zone="Asia/Seoul",
         ansible_dir=ANSIBLE,
+        uid_base=TEST_IDS.uid_base,
+        gid_base=TEST_IDS.gid_base,
     )
 
 

@@ -14,6 +14,7 @@ from cluster.event_bus import RedisEventBus
 from cluster.services.context import Cluster
 from cluster.settings import Settings
 from tests.conftest import IS_CI
+from tests.machine.unix_id_ranges import TEST_IDS
 from worker.adapters.job_runtime import install_runtime
 from worker.composition import open_cluster
 
@@ -87,6 +88,8 @@ def settings_on(ground: Path, migrated_file: Path, redis_url: str) -> Settings:
         database_url=f"sqlite:///{database}",
         redis_url=redis_url,
         secret_key="a key for tests only, long enough",
+        uid_base=TEST_IDS.uid_base,
+        gid_base=TEST_IDS.gid_base,
     )
 
 

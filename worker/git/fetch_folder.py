@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from cluster.domain.jobs.unix_ids import UnixIds
 from cluster.failpoints import external_call
 from cluster.files import safe_files
-from worker.git.git_process import UnixIds
 
 WORK_PREFIX = "groundcrew-git-"
 FORGOTTEN_SECONDS = 24 * 3600

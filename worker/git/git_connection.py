@@ -8,10 +8,11 @@ from urllib.parse import quote, urlsplit
 
 from cluster.domain.errors import Unavailable
 from cluster.domain.git.git_sources import GitTarget, check_addresses, parse_git_target
+from cluster.domain.jobs.unix_ids import UnixIds
 from cluster.domain.notifications.webhook_targets import IpNetwork
 from cluster.domain.states import GitCredential
 from cluster.services.git.fetch_orders import FetchOrder
-from worker.git.git_process import GitLimits, UnixIds, quote_words
+from worker.git.git_process import GitLimits, quote_words
 
 WORK = Path("/var/tmp")
 """Everybody may enter it, as the user without rights has to, and services have their own on servers."""

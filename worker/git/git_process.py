@@ -14,6 +14,7 @@ from typing import IO
 
 from cluster.domain.errors import GroundcrewError, Refused, Unavailable
 from cluster.domain.git.git_failures import explain_git_failure
+from cluster.domain.jobs.unix_ids import UnixIds
 from cluster.redaction import redact_text
 
 PATH = "/usr/bin:/bin:/usr/local/bin"
@@ -57,14 +58,6 @@ class GitLimits:
     file_bytes: int = 256 * 1024**2
     """The limit for each file that git writes, above all the pack."""
     memory_bytes: int = 2 * 1024**3
-
-
-@dataclass(frozen=True)
-class UnixIds:
-    """The user and group as which git runs."""
-
-    uid: int
-    gid: int
 
 
 @dataclass

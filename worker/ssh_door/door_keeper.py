@@ -30,13 +30,11 @@ from worker.ssh_door.layout import (
     NAMES_AHEAD,
     SSHD,
     DoorFolder,
-    DoorIds,
     door_ids,
     has_name_service,
 )
 
 log = structlog.get_logger()
-LARGEST_UID = 2**32 - 2
 TICK_SECONDS = 5.0
 RETRY_SECONDS = 30.0
 START_SECONDS = 10.0
@@ -92,7 +90,7 @@ class DoorKeeper:
 
     def prepare(self) -> socket.socket:
         """Raises DoorClosed, OSError, subprocess.CalledProcessError, DBAPIError."""
-        check_machine(self.settings, self.ids)
+        check_machine(self.settings)
         try:
             self.folder.write(listen_addresses(self.settings), self.ids)
         except UnsafeFile:
@@ -144,7 +142,7 @@ class DoorKeeper:
                 self.recorded = state
 
 
-def check_machine(settings: Settings, ids: DoorIds) -> None:
+def check_machine(settings: Settings) -> None:
     """Raises DoorClosed if this machine or this installation cannot have a door."""
     if settings.ssh_port == 0:
         raise DoorClosed("ssh_door.switched_off")
@@ -152,8 +150,6 @@ def check_machine(settings: Settings, ids: DoorIds) -> None:
         raise DoorClosed("ssh_door.executor", executor=settings.executor.value)
     if os.geteuid() != 0:
         raise DoorClosed("ssh_door.needs_root")
-    if ids.keys > LARGEST_UID:
-        raise DoorClosed("ssh_door.ids")
     missing = [] if SSHD.exists() else ["openssh-server"]
     if not has_name_service():
         missing.append("libnss-extrausers")

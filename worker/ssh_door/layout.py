@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cluster.domain.jobs.unix_ids import IDS_PER_BASE
 from cluster.domain.ssh_logins import SFTP_COMMAND
 from cluster.files import safe_files
 from cluster.files.atomic import write_atomically
@@ -43,7 +42,7 @@ class DoorIds:
 
 
 def door_ids(cluster: Cluster) -> DoorIds:
-    first = cluster.settings.uid_base + IDS_PER_BASE
+    first = cluster.settings.job_ids.first_door_id
     return DoorIds(first, first + 1)
 
 

@@ -15,7 +15,6 @@ from cluster.services.storage.disk_space import require_disk_space
 from cluster.store.operations import Operation
 from worker.environments.build_steps import BuildStep
 from worker.environments.from_requirements.build import build_from_requirements, remove_environment
-from worker.environments.from_requirements.confinement import builder_ids
 from worker.environments.from_requirements.orders import BuildRules, BuiltEnvironment, EnvironmentOrder
 from worker.environments.from_requirements.package_source import PackageSource
 from worker.tasks.environments import find_uv
@@ -64,7 +63,7 @@ def build_rules(cluster: Cluster, environment_id: int) -> BuildRules:
     require_disk_space(settings, of=settings.state_dir)
     return BuildRules(
         PackageSource(settings.package_index, settings.package_folder),
-        builder_ids(settings.job_ids, environment_id) if os.geteuid() == 0 else None,
+        settings.job_ids.for_build(environment_id) if os.geteuid() == 0 else None,
         hidden=(settings.state_dir, settings.backups),
         check_room=lambda: require_disk_space(settings, of=settings.state_dir),
     )

@@ -2,7 +2,6 @@
 
 import os
 
-from cluster.domain.jobs.unix_ids import LARGEST_ROW_ID
 from cluster.failpoints import external_call
 from cluster.services.context import Cluster
 from cluster.services.git import git_fetches
@@ -14,7 +13,6 @@ from cluster.services.storage.staged_code import staged_code
 from cluster.store.operations import Operation
 from worker.git.git_connection import FetchRules
 from worker.git.git_fetch import open_fetch
-from worker.git.git_process import UnixIds
 from worker.tasks.step_progress import StepProgress
 
 WEIGHTS = {"ask_server": 1.0, "fetch_commit": 8.0, "look_through": 1.0}
@@ -51,11 +49,5 @@ def fetch_rules(cluster: Cluster, workspace_id: int) -> FetchRules:
         settings.git_hosts,
         list_cluster_networks(cluster),
         settings.unicode_file_names,
-        confined_ids(cluster, workspace_id) if os.geteuid() == 0 else None,
+        settings.job_ids.for_fetch(workspace_id) if os.geteuid() == 0 else None,
     )
-
-
-def confined_ids(cluster: Cluster, workspace_id: int) -> UnixIds:
-    """The workspace's own numbers for programs that touch none of its files, counted from the end of the ranges."""
-    ids, number = cluster.settings.job_ids, LARGEST_ROW_ID - workspace_id
-    return UnixIds(ids.uid_of(number), ids.gid_of(number))

@@ -30,8 +30,10 @@ OUTSIDE = (
 )
 
 
-def explain_build_failure(words: str, lines: tuple[RequirementLine, ...]) -> tuple[str, dict[str, Any]]:
-    """(code, data). `words` is the output of uv, in English."""
+def explain_build_failure(
+    words: str, lines: tuple[RequirementLine, ...], exit_code: int
+) -> tuple[str, dict[str, Any]]:
+    """(code, data). `words` is the output of uv, in English. The exit code of what a signal ended is negative."""
     text = re.sub(r"\s+", " ", words)
     for code, pattern in CAUSES:
         if found := re.search(pattern, text):
@@ -44,7 +46,7 @@ def explain_build_failure(words: str, lines: tuple[RequirementLine, ...]) -> tup
             return code, {"line": line_around(words, found[0])}
     if "No solution found" in text:
         return "environment.no_solution", {"said": said(words)}
-    return "environment.step_failed", {"command": "uv", "exit_code": 1, "line": said(words)}
+    return "environment.step_failed", {"command": "uv", "exit_code": exit_code, "line": said(words)}
 
 
 def said(words: str) -> str:

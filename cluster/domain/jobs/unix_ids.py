@@ -1,4 +1,8 @@
-"""Unix ids of jobs: each user has a uid and each workspace a gid in a range that nothing else on the machine uses."""
+"""The numbers of users and groups that an installation has on its machines, in a range that nothing else there uses.
+
+Above the base stand the users and workspaces, one number for each row. Those of fetches count down from the end, those
+of builds begin below them. The numbers behind the range are the SSH door's.
+"""
 
 from dataclasses import dataclass
 
@@ -11,9 +15,21 @@ SERVICE_IDS = 16
 IDS_PER_INSTALLATION = IDS_PER_BASE + SERVICE_IDS
 MIN_BASE = 1000
 """Smaller ids belong to root and to services of the machine."""
-LARGEST_BASE = 2**32 - 2 - IDS_PER_BASE
-"""The kernel reserves the last id."""
+LARGEST_BASE = 2**31 - 1 - IDS_PER_INSTALLATION
+"""Docker and Kubernetes start nothing as a user above 2**31 - 1."""
 LARGEST_ROW_ID = IDS_PER_BASE - 1
+FETCHES = 2**19
+"""So many numbers at the range's end are those of fetches, one for each workspace."""
+BUILDS = 2**18
+"""So many numbers below them are those of builds. Environments share one only with the 2**18th after them."""
+
+
+@dataclass(frozen=True)
+class UnixIds:
+    """The user and group as which a program runs."""
+
+    uid: int
+    gid: int
 
 
 @dataclass(frozen=True)
@@ -35,6 +51,21 @@ class JobUnixIds:
     def gid_of(self, workspace_id: int) -> int:
         """Raises Refused if the id is outside of the range."""
         return self.check_gid(self.gid_base + workspace_id)
+
+    def for_fetch(self, workspace_id: int) -> UnixIds:
+        """A workspace's programs that touch none of its files. Raises Refused if the id is outside of the range."""
+        number = LARGEST_ROW_ID - workspace_id
+        return UnixIds(self.uid_of(number), self.gid_of(number))
+
+    def for_build(self, environment_id: int) -> UnixIds:
+        """Nothing else ever runs as this user, so that all its processes can be ended."""
+        number = LARGEST_ROW_ID - FETCHES - environment_id % BUILDS
+        return UnixIds(self.uid_of(number), self.gid_of(number))
+
+    @property
+    def first_door_id(self) -> int:
+        """Behind the range, with SERVICE_IDS - 1 more."""
+        return self.uid_base + IDS_PER_BASE
 
     def check_uid(self, uid: int) -> int:
         """Raises Refused for root, for services, and for every other uid that belongs to none of our users."""

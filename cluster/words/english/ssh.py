@@ -52,10 +52,6 @@ SENTENCES = {
     "ssh_door.folder": (
         "The SSH door is closed: others than root may change the folder {folder}. Choose another GROUNDCREW_SSH_DIR."
     ),
-    "ssh_door.ids": (
-        "The SSH door is closed: no user numbers are left behind those of jobs. Choose a smaller "
-        "GROUNDCREW_UID_BASE."
-    ),
     "ssh_door.packages_missing": (
         "The SSH door is closed: this machine lacks {packages:list}. Install it, then it opens by itself."
     ),

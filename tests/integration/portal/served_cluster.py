@@ -44,5 +44,7 @@ def service_environment(cluster: Cluster, port: int) -> dict[str, str]:
         "GROUNDCREW_DATABASE_URL": settings.database_url,
         "GROUNDCREW_REDIS_URL": settings.redis_url,
         "GROUNDCREW_SECRET_KEY": settings.secret_key,
+        "GROUNDCREW_UID_BASE": str(settings.uid_base),
+        "GROUNDCREW_GID_BASE": str(settings.gid_base),
         "GROUNDCREW_PORT": str(port),
     }

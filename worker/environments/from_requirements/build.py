@@ -5,11 +5,12 @@ from pathlib import Path
 
 from cluster.domain.environments.requirements import parse_requirements
 from cluster.domain.errors import Refused
+from cluster.domain.jobs.unix_ids import UnixIds
 from cluster.files import safe_files
 from worker.environments.build_lock import disk_full_as_no_space, hold_build_lock
 from worker.environments.build_steps import ProgressCallback
 from worker.environments.command_runner import CommandRunner
-from worker.environments.from_requirements.confinement import BuilderIds, ConfinedCommands
+from worker.environments.from_requirements.confinement import ConfinedCommands
 from worker.environments.from_requirements.interpreters import find_interpreter
 from worker.environments.from_requirements.orders import BuildRules, BuiltEnvironment, EnvironmentOrder
 from worker.environments.from_requirements.uv_build import RequirementsBuild
@@ -52,7 +53,7 @@ def build_from_requirements(
                 safe_files.remove_tree(parent, folder.name)
 
 
-def make_build_folder(folder: Path, ids: BuilderIds | None) -> None:
+def make_build_folder(folder: Path, ids: UnixIds | None) -> None:
     with safe_files.open_folder_path(folder.parent) as parent:
         safe_files.remove_tree(parent, folder.name)
         owner = (ids.uid, ids.gid) if ids else (-1, -1)

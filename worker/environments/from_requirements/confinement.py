@@ -9,15 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import worker
-from cluster.domain.jobs.unix_ids import LARGEST_ROW_ID, JobUnixIds
+from cluster.domain.jobs.unix_ids import UnixIds
 from worker.environments.command_runner import PATH, CommandRunner, ignore_tick
 from worker.environments.errors import BuildFailed
 
 MEASURE_SECONDS = 5.0
 MEASURE_DEADLINE = 60
 KILL_TRIES = 20
-MAX_CONFINED_WORKSPACES = 2**19
-"""Below the numbers of workspaces, which count down from the end of the range, those of builds begin."""
 
 
 class LimitReached(BuildFailed):
@@ -37,22 +35,6 @@ class BuildLimits:
     tmp_bytes: int = 4 * 1024**3
 
 
-@dataclass(frozen=True)
-class BuilderIds:
-    """The user and group as which a build runs. Nothing else ever runs as this user."""
-
-    uid: int
-    gid: int
-
-
-def builder_ids(ids: JobUnixIds, environment_id: int) -> BuilderIds:
-    """Each of the last quarter million environments has a number of its own in the middle of the range. Fetches of code
-    count down from the range's end.
-    """
-    number = LARGEST_ROW_ID - MAX_CONFINED_WORKSPACES - environment_id % (MAX_CONFINED_WORKSPACES // 2)
-    return BuilderIds(ids.uid_of(number), ids.gid_of(number))
-
-
 @dataclass
 class ConfinedCommands:
     """Runs the commands of one build in `folder`, the only one in which they may write."""
@@ -60,8 +42,8 @@ class ConfinedCommands:
     folder: Path
     commands: CommandRunner
     limits: BuildLimits
-    ids: BuilderIds | None = None
-    """None: the commands keep the rights of this process, which is not root."""
+    ids: UnixIds | None = None
+    """Nothing else runs as this user. None: the commands keep the rights of this process, which is not root."""
     hidden: Sequence[Path] = ()
     """Folders of the installation."""
     shown: Sequence[Path] = ()
@@ -180,7 +162,7 @@ def is_alive_as(process: Path, uid: int) -> bool:
     return facts["State"].split()[0] not in ("Z", "X") and str(uid) in facts["Uid"].split()
 
 
-def signal_all(ids: BuilderIds) -> None:
+def signal_all(ids: UnixIds) -> None:
     """A process of that user kills all the others in one call, so that none can fork away."""
     subprocess.run(
         [

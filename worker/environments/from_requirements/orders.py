@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cluster.domain.jobs.unix_ids import UnixIds
 from worker.environments.command_runner import ignore_tick
-from worker.environments.from_requirements.confinement import BuilderIds, BuildLimits
+from worker.environments.from_requirements.confinement import BuildLimits
 from worker.environments.from_requirements.installed_files import InstalledFiles
 from worker.environments.from_requirements.package_source import PackageSource
 
@@ -26,7 +27,7 @@ class BuildRules:
     """What the installation allows a build."""
 
     source: PackageSource
-    ids: BuilderIds | None
+    ids: UnixIds | None
     hidden: Sequence[Path] = ()
     limits: BuildLimits = BuildLimits()
     check_room: Callable[[], None] = ignore_tick

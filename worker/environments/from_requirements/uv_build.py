@@ -161,7 +161,7 @@ class RequirementsBuild:
             raise
         except BuildFailed as failure:
             words = redact_text("\n".join(lines), self.rules.source.secrets)
-            code, data = explain_build_failure(words, self.lines)
+            code, data = explain_build_failure(words, self.lines, failure.data.get("exit_code", 1))
             raise BuildFailed(code, **{"log": failure.data.get("log", ""), **data}) from failure
 
     def try_modules(self, python: str) -> None:

@@ -8,12 +8,13 @@ from types import SimpleNamespace
 import pytest
 
 from cluster.domain.errors import GroundcrewError, Refused, Unavailable
+from cluster.domain.jobs.unix_ids import UnixIds
 from cluster.domain.states import GitCredential
 from cluster.services.git.fetch_orders import FetchOrder, GitCommit
 from tests.integration.worker.git.git_server import TOKEN, GitServer, Origin, run_git
 from worker.git.git_connection import FetchRules
 from worker.git.git_fetch import open_fetch
-from worker.git.git_process import GitLimits, UnixIds
+from worker.git.git_process import GitLimits
 
 IDS = UnixIds(1_148_000, 1_148_000) if os.geteuid() == 0 else None
 MIB = 1024**2

@@ -44,6 +44,8 @@ def variables_for(settings: Settings) -> dict[str, str]:
         "GROUNDCREW_DATABASE_URL": settings.database_url,
         "GROUNDCREW_REDIS_URL": settings.redis_url,
         "GROUNDCREW_SECRET_KEY": settings.secret_key,
+        "GROUNDCREW_UID_BASE": str(settings.uid_base),
+        "GROUNDCREW_GID_BASE": str(settings.gid_base),
     }
 
 

@@ -9,6 +9,7 @@ import pytest
 from cluster.domain.states import JobState
 from tests.integration.worker.executors.conftest import IS_ROOT, until
 from tests.integration.worker.scheduling.conftest import Field, nothing_lives, stops_well
+from tests.machine.unix_id_ranges import TEST_IDS
 
 COUNTS = """
 import os, sys, time
@@ -78,7 +79,10 @@ def test_a_job_is_told_what_it_needs(field_: Field) -> None:
     folder, uid, gid = place.rsplit(" ", 2)
     assert folder.endswith("/out/work")
     if IS_ROOT:
-        assert (int(uid), int(gid)) == (100_000 + job.user_id, 100_000 + job.workspace_id)
+        assert (int(uid), int(gid)) == (
+            TEST_IDS.uid_of(job.user_id),
+            TEST_IDS.gid_of(job.workspace_id),
+        )
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,8 @@ class SshLab:
             "GROUNDCREW_DATABASE_URL": settings.database_url,
             "GROUNDCREW_REDIS_URL": settings.redis_url,
             "GROUNDCREW_SECRET_KEY": settings.secret_key,
+            "GROUNDCREW_UID_BASE": str(settings.uid_base),
+            "GROUNDCREW_GID_BASE": str(settings.gid_base),
             "GROUNDCREW_SSH_PORT": str(self.port),
         }
         with (self.ground / "door.log").open("ab") as log:

@@ -7,7 +7,6 @@ import pytest
 
 from tests.integration.worker.ssh_door.conftest import SshLab, until
 from worker.ssh_door.door_keeper import DoorClosed, check_machine, check_port_free, listen_addresses
-from worker.ssh_door.layout import DoorIds, door_ids
 
 
 def test_the_end_of_the_door_ends_its_sessions_and_a_new_door_opens(lab: SshLab) -> None:
@@ -27,15 +26,11 @@ def test_the_end_of_the_door_ends_its_sessions_and_a_new_door_opens(lab: SshLab)
 
 
 def test_a_door_that_cannot_open_says_why(lab: SshLab) -> None:
-    settings, ids = lab.cluster.settings, door_ids(lab.cluster)
-    check_machine(settings, ids)
-    for changed, numbers, code in (
-        (replace(settings, ssh_port=0), ids, "ssh_door.switched_off"),
-        (settings, DoorIds(2**32 - 2, 2**32 - 1), "ssh_door.ids"),
-    ):
-        with pytest.raises(DoorClosed) as closed:
-            check_machine(changed, numbers)
-        assert closed.value.code == code
+    settings = lab.cluster.settings
+    check_machine(settings)
+    with pytest.raises(DoorClosed) as closed:
+        check_machine(replace(settings, ssh_port=0))
+    assert closed.value.code == "ssh_door.switched_off"
     with pytest.raises(DoorClosed) as closed:
         check_port_free(settings)
     assert (closed.value.code, closed.value.data) == ("ssh_door.port_taken", {"port": lab.port})

@@ -147,6 +147,6 @@ def test_a_loopback_host_that_is_not_named_is_refused(lab: Lab) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give rights away")
 def test_a_workspace_s_numbers_belong_to_none_of_its_people(lab: Lab) -> None:
-    ids = git_fetches.confined_ids(lab.cluster, lab.training.workspace_id)
+    ids = lab.cluster.settings.job_ids.for_fetch(lab.training.workspace_id)
     known = lab.cluster.settings.job_ids
     assert ids.uid != known.uid_of(lab.owner.id) and ids.gid != known.gid_of(lab.training.workspace_id)

@@ -36,6 +36,7 @@ from cluster.store.workspaces import Workspace
 from tests.builders import a_workspace, actor_of, an_administrator
 from tests.integration.worker.executors.conftest import IS_ROOT, until
 from tests.integration.worker.scheduling.conftest import variables_for
+from tests.machine.unix_id_ranges import TEST_IDS
 from worker.bootstrap.paths import CLONE
 from worker.tasks.queue_entries import QUARANTINE
 
@@ -162,7 +163,7 @@ def test_an_upload_becomes_a_dataset(shop: Shop) -> None:
     ]
     if IS_ROOT:
         facts = (folder / "digits/1/3.png").stat()
-        assert (facts.st_uid, facts.st_gid) == (0, 100_000 + shop.workspace.id)
+        assert (facts.st_uid, facts.st_gid) == (0, TEST_IDS.gid_of(shop.workspace.id))
         assert facts.st_mode & 0o777 == 0o640
 
 

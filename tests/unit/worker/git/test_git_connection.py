@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import pytest
 
 from cluster.domain.errors import Refused, Unavailable
+from cluster.domain.jobs.unix_ids import UnixIds
 from cluster.domain.states import GitCredential
 from cluster.services.git.fetch_orders import FetchOrder
 from worker.git import git_connection
 from worker.git.git_connection import UNPRIVILEGED, FetchRules, GitConnection, resolve_addresses
-from worker.git.git_process import UnixIds
 
 SECRET = "s/e@c:ret"
 

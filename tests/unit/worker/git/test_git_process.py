@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from cluster.domain.errors import Refused, Unavailable
+from cluster.domain.jobs.unix_ids import UnixIds
 from worker.git import git_process
-from worker.git.git_process import GitLimits, GitProcesses, UnixIds, require_usable_git
+from worker.git.git_process import GitLimits, GitProcesses, require_usable_git
 
 
 def test_settings_and_variables_of_this_process_do_not_reach_git(

@@ -152,7 +152,7 @@ def test_a_processs_sandbox_shows_what_it_was_given_and_hides_the_rest(
         plan.folder.with_name("1") / "out",
         settings.state_dir / "environment",
     }
-    assert plan.sandbox.uids == (100_001, 100_000 + 2**20 - 1)
+    assert plan.sandbox.uids == settings.job_ids.uid_range
     assert plan.to_json()["sandbox"]["memory_bytes"] == plan.placement.memory_bytes
 
 

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from cluster.domain.errors import GroundcrewError, Refused
+from tests.machine.unix_id_ranges import TEST_IDS
 from worker.environments.errors import BuildFailed
 from worker.environments.from_requirements.build import build_from_requirements
-from worker.environments.from_requirements.confinement import BuilderIds, BuildLimits, has_processes
+from worker.environments.from_requirements.confinement import BuildLimits, has_processes
 from worker.environments.from_requirements.orders import BuildRules, BuiltEnvironment, EnvironmentOrder
 from worker.environments.from_requirements.package_source import NO_INDEX, PackageSource
 
 IS_ROOT = os.geteuid() == 0
-IDS = BuilderIds(1_148_576, 1_148_576) if IS_ROOT else None
+IDS = TEST_IDS.for_build(7) if IS_ROOT else None
 UV = Path(sys.executable).parent / "uv"
 only_as_root = pytest.mark.skipif(not IS_ROOT, reason="without root no build script is run")
 

@@ -57,8 +57,9 @@ SAID = {
 @pytest.mark.parametrize("words", SAID)
 def test_the_reason_is_read_from_uvs_words(words: str) -> None:
     code, line = SAID[words]
-    found, data = explain_build_failure(words, LINES)
+    found, data = explain_build_failure(words, LINES, -9)
     assert found == f"environment.{code}"
+    assert data.get("exit_code") == (-9 if code == "step_failed" else None)
     assert (data.get("line") if isinstance(data.get("line"), int) else None) == line
     for language in ("en", "ko"):
         assert "…" not in sentence(found, {"free": 1, "path": "/", **data}, language)

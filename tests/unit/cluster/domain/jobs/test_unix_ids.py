@@ -3,7 +3,14 @@
 import pytest
 
 from cluster.domain.errors import Refused
-from cluster.domain.jobs.unix_ids import IDS_PER_BASE, LARGEST_BASE, MIN_BASE, JobUnixIds, is_valid_id_base
+from cluster.domain.jobs.unix_ids import (
+    IDS_PER_BASE,
+    LARGEST_BASE,
+    MIN_BASE,
+    SERVICE_IDS,
+    JobUnixIds,
+    is_valid_id_base,
+)
 
 
 @pytest.mark.parametrize(
@@ -55,3 +62,15 @@ def test_no_row_is_root_a_service_or_another_installations(base: int, row: int) 
 )
 def test_an_installations_numbers_begin_above_those_of_the_machine(base: int, is_good: bool) -> None:
     assert is_valid_id_base(base) is is_good
+
+
+def test_programs_that_are_ended_by_their_user_share_it_with_nobody() -> None:
+    """Not with another kind of program, with a user, or with the SSH door."""
+    ids = JobUnixIds(100_000, 100_000)
+    people = {ids.uid_of(user) for user in range(1, 2**18)}
+    fetches = {ids.for_fetch(workspace).uid for workspace in range(1, 2**18)}
+    builds = {ids.for_build(environment).uid for environment in range(1, 2**18 + 1)}
+    door = {ids.first_door_id + number for number in range(SERVICE_IDS)}
+    together = people | fetches | builds | door
+    assert len(together) == len(people) + len(fetches) + len(builds) + len(door)
+    assert all(ids.for_fetch(row).uid == ids.for_fetch(row).gid for row in (1, 7))
