@@ -11,6 +11,7 @@ from sqlalchemy.orm import joinedload
 
 from cluster.domain.errors import Refused
 from cluster.domain.people.actor import Actor
+from cluster.domain.people.ssh_keys import parse_public_key
 from cluster.domain.states import AttemptState, JobState, UserState
 from cluster.services.context import Cluster
 from cluster.services.people.ssh_keys import is_live_key
@@ -72,25 +73,35 @@ def find_right(cluster: Cluster, job_id: int, which: ColumnElement[bool]) -> Ssh
         job = session.scalar(
             select(Job.id).where(Job.id == job_id, Job.user_id == user.id, can_see_job(actor, True))
         )
-        if job is None:
+        public_key = checked_key(key)
+        if job is None or public_key is None:
             return None
         return SshEntry(
             job_id=job,
             key_id=key.id,
             key_name=key.name,
             fingerprint=key.fingerprint,
-            public_key=key.public_key,
+            public_key=public_key,
             user_id=user.id,
             user_name=user.name,
             language=user.language,
         )
 
 
+def checked_key(key: SshKey) -> str | None:
+    """The key in one line, as its bytes say. None for a row that no form wrote: sshd would believe a second line."""
+    try:
+        parsed = parse_public_key(key.public_key)
+    except Refused:
+        return None
+    return parsed.text if parsed.fingerprint == key.fingerprint else None
+
+
 def list_public_keys(cluster: Cluster, user_id: int) -> list[str]:
     """All keys with which the person may sign in to an sshd inside a job."""
-    query = select(SshKey.public_key).where(SshKey.user_id == user_id, is_live_key(cluster.clock()))
+    query = select(SshKey).where(SshKey.user_id == user_id, is_live_key(cluster.clock()))
     with cluster.store.read() as session:
-        return list(session.scalars(query))
+        return [text for key in session.scalars(query) if (text := checked_key(key)) is not None]
 
 
 def find_enterable_attempt(cluster: Cluster, job_id: int) -> EnterableAttempt:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select, update
 
+from cluster.domain.people.ssh_keys import parse_public_key
 from cluster.domain.states import JobState, UserState
 from cluster.services.ssh.job_access import find_entry
 from cluster.store.jobs import Attempt, Job
@@ -99,6 +100,21 @@ def test_a_ticket_that_nobody_gave_is_worth_nothing(
         answer = ask(lab, ids.door, request | {"ticket": ticket}, 3)
         assert "Connect again" in answer, ticket
     assert "exit" not in ask(lab, 65534, request | {"ticket": genuine}, 3), "a ticket of another user"
+
+
+@pytest.mark.long
+def test_a_second_line_in_a_row_lets_nobody_in(lab: SshLab, tmp_path: Path) -> None:
+    """A portal in foreign hands writes rows; sshd would let its line in without a ticket, as the door's own user."""
+    person = lab.person("sohee")
+    program = lab.run(person)
+    stranger = tmp_path / "stranger"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(stranger)], check=True)
+    with lab.cluster.store.write() as rows:
+        key = rows.scalars(select(SshKey).where(SshKey.user_id == person.id)).one()
+        second = parse_public_key(stranger.with_suffix(".pub").read_text())
+        key.public_key, key.fingerprint = f"{key.public_key}\n{second.text}", second.fingerprint
+    done = lab.ssh(str(stranger), program.login, "id")
+    assert (done.returncode, done.stdout) == (255, "")
 
 
 @pytest.mark.long

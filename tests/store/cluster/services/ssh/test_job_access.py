@@ -49,6 +49,29 @@ def test_the_owner_of_the_job_enters_it(cluster: Cluster) -> None:
     assert job_access.newest_job_id(cluster) == case.job.id
 
 
+OTHER = Path("tests/data/ssh_keys/ecdsa.pub").read_text()
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"{KEY.strip()}\n{OTHER}",
+        f"{KEY.strip()}\x0c{OTHER}",
+        OTHER,
+        f'command="/bin/sh" {KEY}',
+        KEY.strip()[:-8],
+        "",
+    ],
+)
+def test_a_row_that_no_form_has_written_opens_nothing(cluster: Cluster, written: str) -> None:
+    """sshd would take a second line for another key, without the ticket that leads into the job."""
+    case = Case(cluster)
+    with cluster.store.write() as rows:
+        rows.get_one(SshKey, case.key.id).public_key = written
+    assert case.entry() is None
+    assert job_access.list_public_keys(cluster, case.user.id) == []
+
+
 def test_nobody_else_enters_it(cluster: Cluster) -> None:
     """Neither the manager nor the training's owner nor an administrator: they would be the member's unix user."""
     case = Case(cluster)
