@@ -65,7 +65,7 @@ def check_code_path(path: str, unicode_names: bool) -> str:
 
 
 def digest_of(content: bytes) -> str:
-    """As in `CodeFile`."""
+    """The digest, in the form of `CodeFile.digest`."""
     return hashlib.sha256(content).hexdigest()
 
 

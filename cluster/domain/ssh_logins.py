@@ -1,4 +1,4 @@
-"""What a person says at the SSH door: the login names a job, the command says what is to run there."""
+"""Parses what a person asks of the SSH door: the login names a job, and the command is what runs there."""
 
 import re
 from dataclasses import dataclass

@@ -63,7 +63,7 @@ def acquire_lease(
 
 
 def renew_lease(cluster: Cluster, held: HeldLease, lasts: timedelta) -> bool:
-    """Whether it is still held: one statement, where acquiring takes three."""
+    """Returns whether the lease is still held. It takes one statement, and acquiring takes three."""
     with cluster.store.write() as session:
         renewed = session.execute(
             update(Lease)

@@ -1,6 +1,6 @@
 """The language and time zone of the person who reads an answer, noted once the request is let in.
 
-Every word and every moment of a page is written by them, so reading them has to cost next to nothing.
+A page reads them for every translated text and every time that it shows, so reading them has to cost next to nothing.
 """
 
 from contextvars import ContextVar
@@ -23,7 +23,7 @@ def init_app(app: Flask) -> None:
 
 
 def note_reader(reader: Reader) -> None:
-    """Until the request has ended: what decides over language and zone does not change meanwhile."""
+    """Keeps the reader until the request ends. Language and zone do not change within a request."""
     _noted.set(reader)
 
 

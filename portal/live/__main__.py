@@ -50,7 +50,7 @@ class LiveServer(Server):
 
 
 async def serve(cluster: Cluster, listener: socket.socket) -> None:
-    """Until SIGTERM."""
+    """Serves until SIGTERM."""
     service = LiveService(cluster)
     service.start()
     with suppress(TimeoutError):  # Without Redis there are no events, and everything else.

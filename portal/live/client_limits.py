@@ -14,7 +14,7 @@ CONCURRENT_REQUESTS = 2
 MAX_OPEN_REQUESTS = 32
 """The limit includes requests that wait."""
 REFUSED_SECONDS = 2.0
-"""For so long a session that was refused another stream is refused again without a read of the database."""
+"""The time for which a session that was refused a stream is refused again without a read of the database."""
 MAX_REFUSED_SESSIONS = 4096
 
 

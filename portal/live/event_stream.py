@@ -100,7 +100,7 @@ class Tab:
         return "".join(parts)
 
     async def send_events(self, send: Send) -> None:
-        """Until the stream ends, whoever ends it."""
+        """Sends events until `end` is set."""
         loop = asyncio.get_running_loop()
         await send_text(send, f"retry: {RETRY_MS}\n\n")
         beat_at = loop.time()

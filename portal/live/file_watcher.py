@@ -99,7 +99,7 @@ class FileWatcher:
         self.wakeup: int | None = None
 
     def start(self) -> None:
-        """Until the process ends."""
+        """Starts the thread, which runs until the process ends."""
         self.inotify = open_inotify(self.root)
         self.wakeup = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         threading.Thread(target=self.watch_forever, name="file-watcher", daemon=True).start()

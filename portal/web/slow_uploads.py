@@ -10,12 +10,12 @@ from flask import Flask, request
 from werkzeug.exceptions import RequestTimeout
 
 WINDOW_SECONDS = 60.0
-"""Seconds in which an archive must bring `MIN_BYTES` bytes; nginx waits longer, for it would end it without a word."""
+"""Seconds in which an upload must send `MIN_BYTES` bytes. nginx waits longer, because it would give no answer."""
 MIN_BYTES = 512 * 1024
 
 
 class MinimumRateBody:
-    """The body of a request whose sender must keep a pace; `connection` is where it comes from.
+    """The body of a request whose sender must keep a minimum rate; `connection` is the sender's socket.
 
     Reading raises RequestTimeout once the sender was too slow; the answer can still be sent.
     """

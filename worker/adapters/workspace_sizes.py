@@ -31,7 +31,7 @@ class Measurement:
 
 
 class WorkspaceSizes:
-    """At most one measurement at a time. A daemon's thread: the end of the scheduler does not wait for it."""
+    """Makes one measurement at a time, in a daemon thread, for which the end of the scheduler does not wait."""
 
     def __init__(self, cluster: Cluster, steady: Callable[[], float] = time.monotonic) -> None:
         self.cluster, self.steady = cluster, steady

@@ -106,7 +106,7 @@ def write_telemetry(folder: Path, gpus: GpuInventory) -> None:
 def run_agent(
     beat_once: Callable[[], None], silences: tuple[type[Exception], ...] = (DBAPIError, OSError)
 ) -> None:
-    """Until SIGTERM. A database or a portal that does not answer is tried again at the next beat."""
+    """Sends heartbeats until SIGTERM. If the database or the portal does not answer, it tries again at the next one."""
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())

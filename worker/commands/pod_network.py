@@ -16,7 +16,7 @@ PAUSE_SECONDS = 2.0
 
 
 def main(arguments: list[str]) -> int:
-    """Until SIGTERM. An API server that is away is asked again; the rules stay meanwhile, and afterwards."""
+    """Keeps the rules up to date until SIGTERM. They stay while the API server does not answer, and after the end."""
     parser = argparse.ArgumentParser("worker pod-network", description=__doc__)
     parser.add_argument("--node", required=True, help="this node's name in Kubernetes")
     parser.add_argument("--kubeconfig", required=True, type=Path)

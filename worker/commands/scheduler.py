@@ -27,7 +27,7 @@ def run_scheduler(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: scheduler.stop())
     freeze_startup_objects()
-    with suppress(sqlite3.Error):  # The first use of the database reports that it is away.
+    with suppress(sqlite3.Error):  # The scheduler's first query reports the error.
         cluster.store.hold_open()
     scheduler.run()
 

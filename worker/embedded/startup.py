@@ -121,7 +121,7 @@ def start_services(places: InstallationPaths, settings: Settings) -> None:
 
 
 def wait_for_portal(places: InstallationPaths, settings: Settings) -> None:
-    """Until /health answers; where it does not, the last words of the portal's log and its place."""
+    """Waits until /health answers. If it does not in time, prints the end of the silent service's log and exits."""
     end_of_patience = time.monotonic() + PORTAL_TIMEOUT
     while not is_portal_healthy(settings):
         if time.monotonic() > end_of_patience:

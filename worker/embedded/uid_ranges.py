@@ -1,7 +1,7 @@
 """Gives each clone on a machine numbers of its own for the users and groups of its jobs.
 
 A job of one clone would otherwise be the same user as somebody's job of another clone, whose files and processes it
-could then change. Standard library and settings files alone.
+could then change. The module uses the standard library and reads settings files alone.
 """
 
 import fcntl
@@ -14,13 +14,16 @@ from cluster.domain.jobs.unix_ids import IDS_PER_INSTALLATION, is_valid_id_base
 from worker.bootstrap.paths import InstallationPaths
 
 FIRST_BASE = 100_000
-"""What an installation without the setting has."""
+"""The first number of an installation without the setting."""
 REGISTER = "uid-ranges"
-"""In the cache folder, which clones share: a file per range, named by its first number; it names the settings file."""
+"""The folder, in the cache that clones share, with one file per range. A file is named by the range's first number and
+contains the path of the clone's settings file."""
 
 
 def choose_id_base(places: InstallationPaths) -> int:
-    """The lowest range that no other clone has, noted as this one's. Only for root: nobody else changes users.
+    """Registers the lowest range that no other clone has, and returns its first number.
+
+    Only root can run jobs as other users, so for everybody else it returns `FIRST_BASE` and registers nothing.
 
     A range whose settings file is gone is free.
     """
@@ -38,7 +41,7 @@ def choose_id_base(places: InstallationPaths) -> int:
 
 @contextmanager
 def open_register(cache_dir: Path) -> Iterator[Path]:
-    """One clone chooses at a time."""
+    """Locks the register, so that one clone chooses at a time."""
     register = cache_dir / REGISTER
     register.mkdir(mode=0o755, exist_ok=True)
     descriptor = os.open(register, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -57,7 +60,7 @@ def bases_in(register: Path, own: Path) -> Iterator[int]:
 
 
 def bases_of_siblings(places: InstallationPaths) -> Iterator[int]:
-    """Of clones that were installed before there was a register."""
+    """Reads the ranges of clones that are older than the register."""
     for settings in places.state_dir.parent.glob(f"*/{places.settings_file.name}"):
         if settings != places.settings_file and settings.is_file():
             yield read_base(settings)

@@ -8,7 +8,7 @@ from typing import Any
 from worker.inside.shim_files import create_json_once, write_json_atomically
 
 GRACE_SECONDS = 5.0
-"""As long as a real shim waits before it kills a program that ignores SIGTERM."""
+"""The seconds that a real shim waits before it kills a program that ignores SIGTERM."""
 MOST_LOG_BYTES = 4 * 1024**2
 CUT_MARK = b"\ngroundcrew: simulated: the log is longer, the rest was not kept\n"
 LABEL = "simulated: no program runs\n"

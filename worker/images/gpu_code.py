@@ -22,7 +22,7 @@ PTX, MACHINE_CODE = 1, 2
 CAPABILITIES = ("7.5", "8.0", "8.6", "8.9", "9.0", "10.0")
 """From Turing to Blackwell's servers: the compute capabilities that an image for GPUs has to serve."""
 NEEDED_SHARE = 0.9
-"""Of a library's containers. A few are for one architecture alone, as those of Hopper's matrix instructions."""
+"""The share of a library's containers. A few are for one architecture alone, such as Hopper's matrix instructions."""
 LIBRARIES = {
     "torch": "torch/lib/libtorch_cuda.so",
     "tensorflow": "tensorflow/libtensorflow_cc.so.2",

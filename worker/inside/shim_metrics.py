@@ -14,7 +14,7 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./ -]{0,99}\Z")
 MOST_NAMES = 64
 CHUNK_BYTES = 1024 * 1024
 LARGEST_FILE = 32 * CHUNK_BYTES
-"""As much as the job's page reads. Later rows appear in neither."""
+"""The job's page reads no more of the file either, so that both show the same rows."""
 LONGEST_LINE = 64 * 1024
 EPOCHS = "epochs"
 """The name of the metric by which a program says how many epochs it will train."""

@@ -20,7 +20,7 @@ damage.
 """
 PORT = 8888
 AUTOSAVE_SECONDS = 30
-"""What somebody types is on the disk after so long, so that a stop loses no more."""
+"""The interval between two saves. A stop of the notebook loses at most what was typed since the last one."""
 READ_VERSION = "import sys; print('%d.%d' % sys.version_info[:2])"
 SERVER_SETTINGS = {
     "ServerApp.allow_remote_access": "True",

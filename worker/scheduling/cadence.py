@@ -122,7 +122,7 @@ class Cadence:
 
     @property
     def next_pass_not_before(self) -> float:
-        """Until then not even an event causes a pass."""
+        """The time before which not even an event causes a pass."""
         if not self.is_woken or self.has_changed:
             return NEVER
         return self.pass_began + min(max(BACKOFF_SECONDS, BACKOFF_SHARE * self.pass_seconds), BUSY_SECONDS)

@@ -100,7 +100,7 @@ class SchedulerLoop:
         return 0
 
     def wait_for_next_pass(self, living: int) -> None:
-        """Until an event, the end of a process or the time; after a pass in vain not before its back-off is over."""
+        """Waits for an event, the end of a process or the time; after a pass in vain at least for its back-off."""
         not_before = self.cadence.next_pass_not_before
         ends = self.exit_watch.update(self.reconciler.handles.values())
         if self.exit_watch.has_exit_before_watch:

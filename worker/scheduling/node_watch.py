@@ -23,7 +23,7 @@ log = structlog.get_logger()
 
 
 class NodeWatch:
-    """`request_pass` asks for another pass, because what a node has may be used now."""
+    """`request_pass` asks the scheduler for another pass, after a node was lost or has recovered."""
 
     def __init__(self, cluster: Cluster, executor: Executor, request_pass: Callable[[], object]) -> None:
         self.cluster = cluster
@@ -37,7 +37,7 @@ class NodeWatch:
             self.request_pass()
 
     def end_orphan_runs(self, held: HeldLease) -> None:
-        """A lost node that speaks again gets new work only once nothing old is left on it. Raises LeaseLost."""
+        """Ends orphan runs, and returns lost nodes that report again to service once none is left. Raises LeaseLost."""
         recovered = list_recovered_nodes(self.cluster)
         try:
             ended = end_orphan_runs(self.cluster, self.executor)
@@ -61,7 +61,7 @@ class NodeWatch:
 
 
 def end_orphan_runs(cluster: Cluster, executor: Executor) -> int:
-    """Ends the runs without a live attempt, as after a restore or with a stale fence; how many there were.
+    """Ends the runs without a live attempt, such as those after a restore, and returns their number.
 
     The runs are listed before the rows: each had its row first, so that one which another scheduler has just started
     is never taken for an orphan. Raises ExecutorUnreachable.

@@ -141,7 +141,7 @@ class Reconciler:
         self.record_started(held, started)
 
     def reconcile_one(self, held: HeldLease, attempt: LiveAttempt, requeue: bool = False) -> bool:
-        """Whether it is to be started; everything else is done when this returns."""
+        """Returns whether the attempt has to be started. All other actions are done when this returns."""
         folder = self.attempt_folder(attempt)
         try:
             sight = self.executor.read_status(folder)

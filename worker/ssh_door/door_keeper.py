@@ -62,7 +62,7 @@ class DoorKeeper:
         self.recorded: SshDoorState | None = None
 
     def run(self) -> None:
-        """Until SIGTERM."""
+        """Runs the door until SIGTERM."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self.stop)
         listener = None

@@ -81,7 +81,7 @@ def unpack_upload(cluster: Cluster, dataset: Dataset, reporter: StepProgress) ->
 
 
 def limits_within(storage: WorkspaceStorage) -> ArchiveLimits:
-    """What the workspace may still store is a limit of its archives as well."""
+    """Lowers the limits of an archive to the room that the workspace has left."""
     limits = ArchiveLimits()
     room = storage.room
     return limits if room is None else replace(limits, total_bytes=min(limits.total_bytes, room))

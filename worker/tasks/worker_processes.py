@@ -42,7 +42,7 @@ class WorkerProcesses:
         self.started_at: dict[str, float] = {}
 
     def run(self) -> int:
-        """Until SIGTERM or SIGINT, which ends all workers; a worker that ends before is started again."""
+        """Runs until SIGTERM or SIGINT, which ends all workers. It starts a worker that ends earlier again."""
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         while self.wait(self.start_missing()) not in (signal.SIGTERM, signal.SIGINT):
             self.forget_ended()

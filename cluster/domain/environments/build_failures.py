@@ -18,7 +18,7 @@ CAUSES = (
     ("environment.source_build_failed", rf"Failed to (?:build|download and build) {NAME}"),
     ("environment.package_refused", rf"Hash mismatch for {NAME}"),
 )
-"""Code, and what uv says then with the name of the package; the first that fits counts."""
+"""Codes, each with a pattern of uv's message that names the package. The first pattern that matches decides."""
 OUTSIDE = (
     ("environment.no_space", r"no space left on device|disk quota exceeded|file too large"),
     ("environment.no_memory", r"cannot allocate memory|memory allocation of|out of memory"),
@@ -33,7 +33,7 @@ OUTSIDE = (
 def explain_build_failure(
     words: str, lines: tuple[RequirementLine, ...], exit_code: int
 ) -> tuple[str, dict[str, Any]]:
-    """(code, data). `words` is the output of uv, in English. The exit code of what a signal ended is negative."""
+    """Returns (code, data). `words` is the output of uv, in English. `exit_code` is negative if a signal ended uv."""
     text = re.sub(r"\s+", " ", words)
     for code, pattern in CAUSES:
         if found := re.search(pattern, text):

@@ -56,5 +56,5 @@ def is_lower_better(name: str) -> bool:
 
 
 def is_input(name: str) -> bool:
-    """Whether it is a setting of the training and no measurement."""
+    """True for a setting of the training, which is no measurement."""
     return name.lower().rpartition("/")[2] in INPUTS

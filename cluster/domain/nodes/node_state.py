@@ -36,7 +36,7 @@ class HasNodeSignals(Protocol):
 
 @dataclass(frozen=True)
 class NodeSignals:
-    """The same as a value. Every moment is UTC."""
+    """A node's signals as a value, apart from its row. Every moment is UTC."""
 
     heartbeat_at: datetime | None
     has_executor: bool = True

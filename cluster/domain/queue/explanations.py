@@ -1,7 +1,7 @@
 """Why a job waits, what is known of its start and what would let it start sooner, as code and data.
 
 Lists, form, dry run, sweep preview, `why`, queue and job page all show this one value of a waiting job: the scheduler
-writes it, or placement is asked now. `cluster.words.waiting_text` makes the sentence of it and of nothing else.
+writes it, or the placement computes it on request. `cluster.words.waiting_text` makes the sentence from it alone.
 """
 
 from collections.abc import Mapping

@@ -139,7 +139,7 @@ def read_whole_number(fact: Mapping[str, Any], name: str) -> int | None:
 
 
 def replace_fact(session: Session, name: str, value: Mapping[str, Any]) -> None:
-    """Without reading the one before, which may be of any form."""
+    """Replaces the fact without reading its old value, which may have any form."""
     session.execute(
         delete(InstallationFact)
         .where(InstallationFact.name == name)

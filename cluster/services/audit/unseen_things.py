@@ -14,7 +14,7 @@ from cluster.store.base import LARGEST_ID
 
 ACTION = "object.not_found"
 RECORDED_EVERY = timedelta(minutes=1)
-"""Of each person: somebody who tries a thousand ids does not fill the audit."""
+"""The interval per person, so that somebody who tries a thousand ids does not fill the audit."""
 
 
 def record_unseen_thing(cluster: Cluster, actor: Actor, kind: str, identity: int) -> None:

@@ -58,7 +58,7 @@ class BackupStatus:
     last_verified: Backup | None
     """The last verified backup whose file has not changed since."""
     is_too_old: bool
-    """Whether it is too old, or missing although the installation has had a night for it."""
+    """True if the backup is too old, or if there is none although the installation has had a night for it."""
     damaged: list[Backup]
     failed: Operation | None
     """The newest run of the nightly backup, if it failed."""

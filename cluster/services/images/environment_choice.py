@@ -47,7 +47,7 @@ def terms_of(environment: Environment) -> EnvironmentTerms:
 
 
 def load_environments(session: Session, ids: Collection[int]) -> dict[int, Environment]:
-    """By id, whatever has become of them."""
+    """Reads environments by id, deleted and failed ones included."""
     if not ids:
         return {}
     return {row.id: row for row in session.scalars(select(Environment).where(Environment.id.in_(ids)))}
@@ -74,7 +74,7 @@ def list_choices(cluster: Cluster, workspace_id: int) -> list[Environment]:
 
 
 def read_chosen(cluster: Cluster, environment_id: int | None) -> Environment | None:
-    """What somebody has chosen before, whatever has become of it since."""
+    """Reads an environment that was chosen earlier, even if it has been deleted since."""
     if not environment_id:
         return None
     with cluster.store.read() as session:

@@ -63,7 +63,7 @@ def select_listed(actor: Actor) -> Select[Environment]:
 
 
 def load_environment(session: Session, actor: Actor, environment_id: int) -> Environment:
-    """With everything that its page shows, also a deleted one. Raises NotFound where the person may not see it."""
+    """Reads what the page of an environment shows, also of a deleted one. Raises NotFound if it is not visible."""
     environment = session.scalar(
         select(Environment)
         .where(Environment.id == environment_id, can_see_environment(actor))
@@ -124,7 +124,7 @@ def count(session: Session, column: Any, condition: ColumnElement[bool]) -> int:
 
 
 def read_use_counts(cluster: Cluster) -> dict[int, EnvironmentUse]:
-    """By environment, the numbers alone."""
+    """Reads the numbers by environment."""
     live = (Job.environment_id.is_not(None), IS_LIVE)
     named = (Training.environment_id.is_not(None), Training.deleted_at.is_(None))
     by_job = select(Job.environment_id, func.count()).where(*live).group_by(Job.environment_id)

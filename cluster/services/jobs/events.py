@@ -28,7 +28,7 @@ def publish_jobs(cluster: Cluster, *job_ids: int) -> None:
 def add_job_events(
     session: Session, now: datetime, state: JobState, lines: Iterable[tuple[int, str, dict[str, Any]]]
 ) -> None:
-    """One line of history per job."""
+    """Adds one line of history per job."""
     rows = [
         {"job_id": job_id, "at": now, "state": state.value, "code": code, "data": data}
         for job_id, code, data in lines
@@ -45,7 +45,7 @@ def add_job_events_by_query(
     code: str,
     data: dict[str, Any] | None = None,
 ) -> None:
-    """One line of history for each, written by the database itself."""
+    """Adds one line of history for each selected job in one statement, without loading the jobs."""
     (column,) = job_ids.selected_columns
     said = literal(data or {}, JobEvent.data.type)
     line = job_ids.with_only_columns(

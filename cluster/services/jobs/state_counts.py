@@ -70,7 +70,7 @@ def visible_jobs_in_state(actor: Actor, state: JobState) -> list[Select[Any]]:
 
 
 def read_oldest_and_running(session: Session) -> tuple[datetime | None, int]:
-    """When the job was submitted that waits longest, and how many jobs hold units, whoever may see them."""
+    """When the job that waits longest was submitted, and how many jobs hold units, of all people."""
     oldest = select(Job.submitted_at).where(IS_LIVE, has_state(JobState.WAITING)).order_by(Job.id).limit(1)
     holding = or_(*(has_state(state) for state in UNIT_HOLDING_STATES))
     some = select(Job.id).where(IS_LIVE, holding).limit(MAX_AHEAD_COUNTED + 1).subquery()
@@ -81,6 +81,6 @@ def read_oldest_and_running(session: Session) -> tuple[datetime | None, int]:
 
 
 def read_oldest_submission(session: Session, *conditions: ColumnElement[bool]) -> datetime | None:
-    """When the job was submitted that waits longest, of those for which these hold too; None where none waits."""
+    """When the job that waits longest was submitted, among those that meet the conditions; None if none waits."""
     waiting = select(Job.submitted_at).where(IS_LIVE, has_state(JobState.WAITING), *conditions)
     return session.scalar(waiting.order_by(Job.id).limit(1))

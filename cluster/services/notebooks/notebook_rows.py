@@ -35,7 +35,7 @@ class NotebookState:
 
 
 def read_notebook(cluster: Cluster, actor: Actor, job_id: int) -> NotebookState:
-    """For everybody who may see the job. Raises NotFound, also for a job that is no notebook."""
+    """Reads the notebook of a job that the person may see. Raises NotFound, also if the job is no notebook."""
     job = read_job(cluster, actor, job_id)
     with cluster.store.read() as session:
         notebook = session.get(Notebook, job_id)

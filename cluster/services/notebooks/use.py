@@ -34,7 +34,7 @@ class NotebookUse:
 
 
 def record_use(cluster: Cluster, held: HeldLease, uses: Mapping[int, NotebookUse]) -> None:
-    """By job. Raises LeaseLost."""
+    """Writes the use of notebooks, given by job id. Raises LeaseLost."""
     if not uses:
         return
     now, changed = cluster.clock(), set[int]()

@@ -77,7 +77,7 @@ def save_as_version(cluster: Cluster, actor: Actor, training_id: int, overwrite:
 def upload(
     cluster: Cluster, actor: Actor, training: Training, files: list[tuple[str, bytes]], before: list[str]
 ) -> CodeVersion:
-    """What the copy does not have any more is removed."""
+    """Saves the copy as a new version of the code, without the files that the copy has no longer."""
     here = {path for path, _ in files}
     removed = [path for path in before if path not in here]
     base = training.code_version
@@ -146,7 +146,7 @@ def read_plain(folder: int, name: str, path: str) -> Iterator[tuple[str, bytes]]
 
 
 def list_packages(cluster: Cluster, training: Training, user_id: int) -> list[InstalledPackage]:
-    """By the names of the folders that pip writes, which is all that is read of them."""
+    """Lists packages by the names of the folders that pip writes. It opens no file in them."""
     parts = (*working_copy_parts(training.workspace_id, training.id, user_id), PACKAGES, "lib")
     found: set[tuple[str, str]] = set()
     try:

@@ -1,4 +1,4 @@
-"""Writes the events that no verb causes: jobs that wait for long, and terms that end soon."""
+"""Writes the events that no person's action causes: jobs that wait for long, and terms that end soon."""
 
 from datetime import datetime, timedelta
 from typing import Any

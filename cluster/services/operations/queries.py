@@ -22,7 +22,7 @@ OF_ADMINISTRATORS = (
     OperationKind.ENVIRONMENT_BUILD,
     OperationKind.ENVIRONMENT_INSTALL,
 )
-"""What nobody else asks for where it belongs to no workspace."""
+"""The kinds that only administrators request if the operation belongs to no workspace."""
 
 
 def list_operations(

@@ -25,7 +25,7 @@ def read_queue_totals(session: Session, workspace_ids: Collection[int]) -> dict[
 
 
 def refresh_queue_totals(cluster: Cluster, held: HeldLease) -> bool:
-    """Counts by the index of shapes alone, and writes where something has changed. Raises LeaseLost."""
+    """Counts by the index of shapes alone, and writes only if a count has changed. Raises LeaseLost."""
     now = cluster.clock()
     with cluster.store.read() as session:
         rows = count_shapes(session)
@@ -45,7 +45,7 @@ def refresh_queue_totals(cluster: Cluster, held: HeldLease) -> bool:
 
 
 def count_shapes(session: Session) -> list[dict[str, object]]:
-    """A shape's length is that of its first job."""
+    """Counts jobs by workspace and shape. The expected duration of a shape is that of its first job."""
     query = (
         select(JOBS.c.workspace_id, JOBS.c.shape, func.count(), func.min(JOBS.c.id))
         .where(is_queued(JOBS))

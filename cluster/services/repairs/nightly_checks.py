@@ -22,7 +22,7 @@ log = structlog.get_logger()
 
 NIGHTLY_FACT = "gpu_check_nightly"
 DEFAULT_TIME = time(3, 30)
-"""When the checks begin where no time of backups is set."""
+"""When the checks begin if no time of backups is set."""
 REASON = "Nightly · 야간 점검"
 
 

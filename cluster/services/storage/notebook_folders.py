@@ -58,7 +58,7 @@ def ensure_working_copy_folder(settings: Settings, workspace_id: int, training_i
 
 
 def job_folder_rights(settings: Settings, user_id: int, gid: int) -> tuple[int, Owner]:
-    """As the `out` of an attempt: services that are not root read it by their group."""
+    """Returns the same rights as those of an attempt's `out`: services that are not root read it by their group."""
     if not folders.IS_ROOT:
         return 0o700, (-1, -1)
     uid, ids = settings.job_ids.uid_of(user_id), folders.service_ids(settings)

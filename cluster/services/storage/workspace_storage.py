@@ -30,7 +30,7 @@ def storage_of(workspace: Workspace) -> WorkspaceStorage:
 
 
 def read_workspace_storage(cluster: Cluster, workspace_id: int) -> WorkspaceStorage:
-    """For tasks, which act for nobody."""
+    """Reads it for a task, without a check of rights."""
     with cluster.store.read() as session:
         return storage_of(session.get_one(Workspace, workspace_id))
 

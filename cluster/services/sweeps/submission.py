@@ -86,7 +86,7 @@ def submit_sweep(
 def check_sweep_request(
     cluster: Cluster, session: Session, actor: Actor, training_id: int, request: sweeps.SweepRequest
 ) -> CheckedSweep:
-    """The same checks for preview, form and REST. Raises Refused for every field that is wrong."""
+    """Checks a sweep for preview, form and REST alike. Raises Refused with every field that is wrong."""
     training = load_training(session, actor, training_id)
     model = BUILT_IN_MODELS[training.model or ""] if training.kind is TrainingKind.BUILT_IN else None
     try:

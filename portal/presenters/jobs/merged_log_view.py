@@ -32,7 +32,7 @@ class MergedView:
     hidden_lines: int = 0
     """Lines of other levels than the one that the address asks for."""
     found: "MergedHits | None" = None
-    """What the text in the address was found in, and the first error of the logs. None: nothing was searched."""
+    """The lines that contain the searched text, and the first error of the logs. None if nothing was searched."""
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def parse_host_option(typed: str | None) -> str | None:
 
 
 def is_address_of_machine(host: str) -> bool:
-    """Whether it is a numeric address of this machine. A name is none, because /etc/hosts may map it to loopback."""
+    """True for a numeric address of this machine. A name does not count, because /etc/hosts may map it to loopback."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
             probe.bind((host, 0))

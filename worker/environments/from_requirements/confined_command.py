@@ -45,7 +45,7 @@ def enter_sandbox(wanted: dict[str, Any]) -> None:
 
 
 def set_limit(number: int, most: int) -> None:
-    """Not above our own limit, which not even root may always raise."""
+    """Sets a limit, at most to our own, because even root may be unable to raise that."""
     hard = resource.getrlimit(number)[1]
     most = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(number, (most, most))

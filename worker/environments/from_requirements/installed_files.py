@@ -76,7 +76,7 @@ def own_ids(builder: int | None) -> tuple[int, int]:
 
 
 def read_contents(environment: Path, python: str) -> tuple[LibraryVersion, ...]:
-    """From the names of folders alone: nothing of the packages is run or read."""
+    """Reads the contents from the names of folders alone. It neither runs nor opens a file of a package."""
     versions = {"python": python}
     with safe_files.open_folder_path(environment, "lib", f"python{short(python)}", "site-packages") as folder:
         for name in safe_files.list_names(folder):

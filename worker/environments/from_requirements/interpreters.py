@@ -29,7 +29,7 @@ def find_interpreter(wanted: str) -> tuple[Path, str]:
 
 
 def list_interpreters() -> dict[str, Path]:
-    """By version. They lie where every user may run them."""
+    """Lists the interpreters by version. Every user may run them."""
     found: dict[str, Path] = {}
     for folder in FOLDERS:
         for path in sorted(folder.glob("python*")):

@@ -99,7 +99,7 @@ class NotebookWatch:
 
 
 def answer(cluster: Cluster, question: Question) -> NotebookUse | None:
-    """In a thread. None while the server does not answer."""
+    """Asks a notebook's server, in a thread. None if the server does not answer."""
     if not question.is_ready:
         if not (question.server.path or question.server.address) or not question.server.is_ready():
             return None
