@@ -13,19 +13,15 @@ from portal.api import (
     dataset_uploads,
     datasets,
     heartbeats,
-    job_files,
-    job_logs,
-    job_metrics,
-    jobs,
     nodes,
     queue,
     repairs,
-    runs,
     trainings,
     workspaces,
 )
 from portal.api.code import code_archives, git_source, training_code
 from portal.api.environments import environments, images
+from portal.api.jobs import job_files, job_logs, job_metrics, jobs, runs
 from portal.api.notebooks import notebooks, working_copies
 from portal.api.people import notifications, ssh_door, ssh_keys
 from portal.api.sweeps import sweeps

@@ -9,7 +9,7 @@ from cluster.domain.jobs.accounting import month_of, parse_month
 from cluster.services.jobs import accounting
 from cluster.services.jobs.accounting import MonthlyUsage
 from portal.api.blueprint import ApiBlueprint, describe_sentence
-from portal.api.jobs import blueprint as jobs_blueprint
+from portal.api.jobs.jobs import blueprint as jobs_blueprint
 from portal.api.schemas import IS_ID, NamedObject, RequestSchema, ResponseSchema, Sentence
 from portal.presenters.unit_words import installation_unit_kind
 from portal.web.request_context import current_actor, current_cluster

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.pages.portal.api.test_job_metrics import ROWS, job_with_metrics
+from tests.pages.portal.api.jobs.test_job_metrics import ROWS, job_with_metrics
 from tests.pages.portal.command_lab import Run
 from tests.pages.portal.rest_lab import Lab
 

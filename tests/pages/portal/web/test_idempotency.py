@@ -1,6 +1,6 @@
 """A repeated request has one effect."""
 
-from tests.pages.portal.api.test_jobs import submit
+from tests.pages.portal.api.jobs.test_jobs import submit
 from tests.pages.portal.rest_lab import Lab, lab
 
 __all__ = ["lab"]

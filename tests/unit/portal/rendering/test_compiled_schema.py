@@ -15,7 +15,7 @@ from markupsafe import Markup
 from marshmallow import Schema, fields, post_dump
 
 from portal import api
-from portal.api.jobs import Jobs
+from portal.api.jobs.jobs import Jobs
 from portal.api.schemas import JobAnswer, JobList, NodeList, QueueAnswer, ResponseSchema
 from portal.rendering.compiled_schema import CompiledSchema, NotCompiled, compile_schema
 

@@ -9,7 +9,7 @@ from cluster.domain.errors import NotFound
 from cluster.files.safe_read import FileMissing, FileNotPlain
 from cluster.services.jobs import queries
 from cluster.services.jobs.file_deletions import require_files
-from portal.api.jobs import blueprint
+from portal.api.jobs.jobs import blueprint
 from portal.api.schemas import IS_ID, RequestSchema, ResponseSchema
 from portal.job_files.written_files import list_folder, split_path
 from portal.presenters.jobs.job_page import JobView, read_job_view

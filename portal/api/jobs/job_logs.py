@@ -6,8 +6,8 @@ from typing import Any
 from flask.views import MethodView
 from marshmallow import fields, validate
 
-from portal.api.job_files import read_view_with_files
-from portal.api.jobs import blueprint
+from portal.api.jobs.job_files import read_view_with_files
+from portal.api.jobs.jobs import blueprint
 from portal.api.schemas import IS_ID, RequestSchema, ResponseSchema
 from portal.job_files.log_chunks import LogFile
 from portal.job_files.log_times import read_log_times

@@ -4,7 +4,7 @@ import pytest
 
 from cluster.domain.errors import Refused
 from cluster.domain.states import JobState, Launcher
-from portal.api.job_bodies import parse_job_body, parse_states
+from portal.api.jobs.job_bodies import parse_job_body, parse_states
 
 BODY = {
     "name": "digits",

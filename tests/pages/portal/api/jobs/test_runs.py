@@ -4,7 +4,7 @@ from typing import Any
 
 from cluster.domain.jobs.headline_metric import HeadlineMetric
 from cluster.store.jobs import headline_columns
-from portal.api.runs import MAX_JOBS_CHOSEN
+from portal.api.jobs.runs import MAX_JOBS_CHOSEN
 from tests.builders import a_job, a_user
 from tests.pages.portal.rest_lab import Lab
 

@@ -1,6 +1,6 @@
 """What REST says of a job."""
 
-from tests.pages.portal.api.test_jobs import submit
+from tests.pages.portal.api.jobs.test_jobs import submit
 from tests.pages.portal.rest_lab import Lab
 
 

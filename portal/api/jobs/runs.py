@@ -8,8 +8,8 @@ from marshmallow import fields, validate
 from cluster.domain.jobs.annotations import LONGEST_NOTE, LONGEST_TAG
 from cluster.services.jobs import chosen_jobs, reruns, tags_and_notes
 from cluster.services.jobs.chosen_jobs import MAX_JOBS_CHOSEN
-from portal.api.job_answers import describe_job
-from portal.api.jobs import blueprint
+from portal.api.jobs.job_answers import describe_job
+from portal.api.jobs.jobs import blueprint
 from portal.api.schemas import IS_ID, JobList, RequestSchema
 from portal.web.request_context import current_actor, current_cluster
 

@@ -5,8 +5,8 @@ from typing import Any
 from flask.views import MethodView
 from marshmallow import fields
 
-from portal.api.job_files import read_view_with_files
-from portal.api.jobs import blueprint
+from portal.api.jobs.job_files import read_view_with_files
+from portal.api.jobs.jobs import blueprint
 from portal.api.schemas import IS_ID, RequestSchema, ResponseSchema
 from portal.job_files.metrics_csv import open_csv_export
 from portal.presenters.jobs.job_page import JobView
