@@ -38,6 +38,12 @@ def exit_with(message: str, code: int = EXIT_FAILED) -> NoReturn:
     sys.exit(code)
 
 
+def exit_unless_confirmed(question: str, is_confirmed: bool) -> None:
+    """Asks the person, unless `--yes` has confirmed it already, and ends the command if the answer is no."""
+    if not is_confirmed and not click.confirm(question):
+        exit_with(message("Nothing was changed."), EXIT_USAGE)
+
+
 class RestClient:
     """The client of `/api/v1` of one server. It raises nothing, but ends the command with a message."""
 

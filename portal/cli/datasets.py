@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from .client import EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
+from .client import EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_unless_confirmed, exit_with
 from .messages import message
 from .output import Table, output_option, readable_number, readable_size, show_table
 from .trainings import find_workspace
@@ -88,8 +88,7 @@ def rename(client: RestClient, name: str, new_name: str) -> None:
 def delete(client: RestClient, name: str, yes: bool) -> None:
     """Delete a dataset that no live job reads. Registered files stay where they are."""
     found = find_dataset(client, name)
-    if not yes and not click.confirm(message("Delete {name} for good?", name=name)):
-        exit_with(message("Nothing was changed."), EXIT_USAGE)
+    exit_unless_confirmed(message("Delete {name} for good?", name=name), yes)
     client.delete(f"/datasets/{found['id']}")
     click.echo(message("{name} is deleted.", name=name))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from .client import EXIT_USAGE, RestClient, exit_with
+from .client import RestClient, exit_unless_confirmed
 from .messages import message
 from .output import Table, local_datetime, output_option, readable_size, show_facts, show_table
 from .submission import find_environment
@@ -103,8 +103,7 @@ def add(
 def delete(client: RestClient, name: str, yes: bool) -> None:
     """Delete an environment that no training names and in which no live job runs."""
     number = find_environment(client, name)
-    if not yes and not click.confirm(message("Delete {name} for good?", name=name)):
-        exit_with(message("Nothing was changed."), EXIT_USAGE)
+    exit_unless_confirmed(message("Delete {name} for good?", name=name), yes)
     client.delete(f"/environments/{number}")
     click.echo(message("{name} is deleted.", name=name))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from .client import EXIT_FAILED, EXIT_TIMED_OUT, EXIT_USAGE, RestClient, exit_with
+from .client import EXIT_FAILED, EXIT_TIMED_OUT, RestClient, exit_unless_confirmed
 from .job_files import files, metrics, pull
 from .messages import message
 from .output import Table, local_datetime, output_option, readable_size, show_document, show_facts, show_table
@@ -347,8 +347,7 @@ def delete_files(client: RestClient, job_ids: tuple[int, ...], yes: bool) -> Non
     rows = [client.get(f"/jobs/{job_id}") for job_id in job_ids]
     for row in rows:
         click.echo(f"job-{row['id']}  {row['name']}  {readable_size(row['storage_bytes'])}")
-    if not yes and not click.confirm(message("Delete the files of {count} jobs for good?", count=len(rows))):
-        exit_with(message("Nothing was changed."), EXIT_USAGE)
+    exit_unless_confirmed(message("Delete the files of {count} jobs for good?", count=len(rows)), yes)
     client.post("/jobs/delete-files", {"job_ids": list(job_ids)})
     click.echo(message("The files of {count} jobs are being deleted.", count=len(rows)))
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from .client import EXIT_AUTH, EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
+from .client import EXIT_AUTH, EXIT_NOT_FOUND, RestClient, exit_unless_confirmed, exit_with
 from .messages import message
 from .output import Table, local_datetime, output_option, show_facts, show_table
 
@@ -82,8 +82,7 @@ def drain(client: RestClient, name: str, reason: str, yes: bool) -> None:
     if row["too_large_elsewhere"]:
         jobs = ", ".join(f"job-{job}" for job in row["too_large_elsewhere"])
         click.echo(message("They fit on no other node and go on waiting: {jobs}.", jobs=jobs))
-    if not yes and not click.confirm(message("Drain {name}?", name=name)):
-        exit_with(message("Nothing was changed."), EXIT_USAGE)
+    exit_unless_confirmed(message("Drain {name}?", name=name), yes)
     client.post(f"/nodes/{row['id']}/drain", {"reason": reason})
     click.echo(message("{name} is being drained.", name=name))
 
@@ -105,8 +104,7 @@ def forget(client: RestClient, name: str, yes: bool) -> None:
     """Forget a node that was removed. A job that runs there keeps it."""
     row = fetch_node(client, name)
     require_right_to_drain(row)
-    if not yes and not click.confirm(message("Forget {name} and its units?", name=name)):
-        exit_with(message("Nothing was changed."), EXIT_USAGE)
+    exit_unless_confirmed(message("Forget {name} and its units?", name=name), yes)
     client.delete(f"/nodes/{row['id']}")
     click.echo(message("{name} is forgotten.", name=name))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from .client import EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
+from .client import EXIT_NOT_FOUND, RestClient, exit_unless_confirmed, exit_with
 from .code import list_local_files
 from .messages import message
 from .output import Table, output_option, readable_size, show_table
@@ -189,8 +189,7 @@ def delete(client: RestClient, name: str, job_files: bool, yes: bool) -> None:
             files=readable_size(depends["job_bytes"]),
         )
     )
-    if not yes and not click.confirm(message("Delete {name} for good?", name=name)):
-        exit_with(message("Nothing was changed."), EXIT_USAGE)
+    exit_unless_confirmed(message("Delete {name} for good?", name=name), yes)
     client.delete(f"/trainings/{found['id']}", job_files=str(job_files).lower())
     click.echo(message("{name} is deleted.", name=name))
 
