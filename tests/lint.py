@@ -1,7 +1,8 @@
 """ansible-lint over playbooks and roles, with the collections of the environment that `make ansible` builds; shellcheck
 over their programs for the shell.
 
-Thirty seconds; a tree that has passed before is not looked at again on this clone.
+Thirty seconds; a tree that has passed before is not looked at again on this machine: an empty file in the folder of
+built environments stands for it, named by the digest of everything that decides over the result.
 """
 
 import hashlib
@@ -11,34 +12,36 @@ import subprocess
 import sys
 from pathlib import Path
 
+from worker.bootstrap.paths import find_installation_paths
+
 ROOT = Path(__file__).resolve().parents[1]
-PASSED = ROOT / "tests" / "output" / "ansible-lint.passed"
 SHEBANG = re.compile(r"#!/bin/(?:ba|da)?sh\b")
 UNTIL_FILLED = "SC1091,SC2043,SC2050,SC2093,SC2194"
 """What is true of a template only until it is filled: constants, branches in a row, files that are written later."""
 LOOKED_AT = (
+    "tests/lint.py",
     "roles",
     "ansible",
     "inventory",
     "site.yml",
     "ansible.cfg",
     ".ansible-lint",
+    ".pre-commit-config.yaml",
     ".yamllint",
     "requirements",
 )
 
 
 def main() -> int:
-    digest = digest_of_tree()
-    if PASSED.exists() and PASSED.read_text() == digest:
-        print("nothing has changed since it passed")
+    passed = find_installation_paths().cache_dir / "lint" / digest_of_tree()
+    if passed.exists():
+        print("this tree has passed on this machine")
         return 0
-    PASSED.unlink(missing_ok=True)
     code = lint_shell_programs()
     code = code or subprocess.run(["ansible-lint", "-q"], cwd=ROOT, env=environment(), check=False).returncode
     if code == 0:
-        PASSED.parent.mkdir(exist_ok=True)
-        PASSED.write_text(digest)
+        passed.parent.mkdir(parents=True, exist_ok=True)
+        passed.touch()
     return code
 
 
@@ -72,7 +75,10 @@ def lint_shell_programs() -> int:
 
 
 def digest_of_tree() -> str:
-    digest = hashlib.sha256()
+    """Everything that decides over the result: what is read, the pinned linter and the version of shellcheck."""
+    digest = hashlib.sha256(
+        subprocess.run(["shellcheck", "--version"], capture_output=True, check=True).stdout
+    )
     for name in LOOKED_AT:
         top = ROOT / name
         for file in sorted(top.rglob("*")) if top.is_dir() else [top]:
