@@ -401,7 +401,7 @@ def finish_import(
     size: int,
     classes: list[tuple[str, int]] | None,
 ) -> None:
-    """`size` in bytes; `classes` as (label, images) where it is a folder-per-class set. Stale: Conflict."""
+    """`size` in bytes; `classes` as (label, images) of a folder-per-class set. Raises Conflict if it is stale."""
     with cluster.store.write() as session:
         operation = finish_operation(session, operation_id, fence, cluster.clock())
         dataset = session.get_one(Dataset, operation.subject_id)

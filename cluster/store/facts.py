@@ -25,7 +25,7 @@ FACT = select(InstallationFact.value).where(InstallationFact.name == bindparam("
 
 
 def read_fact(session: Session, name: str, parse: Callable[[Mapping[str, Any]], Parsed]) -> Parsed | None:
-    """The fact's value, parsed; None where there is none. A page that asks several times reads and parses it once.
+    """The fact's value, parsed; None if there is none. A page that asks several times reads and parses it once.
 
     `parse` is always the same for one name, and nobody changes what it returns.
     """

@@ -64,7 +64,7 @@ NO_FILES = FileSizes()
 
 
 def read_file_sizes(root: Path, folder: Folder) -> FileSizes:
-    """Empty where there is no folder yet."""
+    """Empty if there is no folder yet."""
     logs = {log.name: log.size for log in list_attempt_logs(root, *folder)}
     try:
         with open_file_beneath(root, *folder, METRICS_FILE) as file:
@@ -135,7 +135,7 @@ class FileWatcher:
             self.look(time.monotonic())
 
     def pause_before_look(self, now: float) -> float | None:
-        """Milliseconds; None where nothing is watched."""
+        """Milliseconds; None if nothing is watched."""
         with self.lock:
             times = [watched.look_at for watched in self.folders.values()]
         return max(0.0, min(times) - now) * 1000 if times else None

@@ -15,7 +15,7 @@ TRAININGS_PROPOSED = 3
 
 
 class DatasetRow(NamedTuple):
-    """`workspace` is None in the list of one workspace; `classes` is how many there are, 0 where nobody counted."""
+    """`workspace` is None in the list of one workspace; `classes` is how many there are, 0 if nobody counted."""
 
     id: int
     name: str

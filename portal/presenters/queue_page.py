@@ -40,7 +40,7 @@ class NodeShortage:
 
 @dataclass(frozen=True)
 class RunningRow:
-    """A running job; `share_done` is what it says itself (0 to 1), None where it does not."""
+    """A running job; `share_done` is what it says itself (0 to 1), None if it does not."""
 
     job: JobLine | None
     units: int

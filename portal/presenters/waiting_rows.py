@@ -18,7 +18,7 @@ from portal.web.request_context import current_actor
 
 
 class ExpectedStart(NamedTuple):
-    """A time, a range, or who decides, with a second line where there is more to say."""
+    """A time, a range, or who decides, with a second line if there is more to say."""
 
     words: str
     second: str = ""

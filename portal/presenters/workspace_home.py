@@ -58,7 +58,7 @@ def next_training_id(recent: list[JobLine], shown: list[Training], user_id: int)
 
 
 def units_legend(holding: list[JobLine], user_id: int) -> list[dict[str, object]]:
-    """The two colours of the bars; empty where nothing runs."""
+    """The two colours of the bars; empty if nothing runs."""
     mine = sum(job.units for job in holding if job.user_id == user_id)
     others = sum(job.units for job in holding if job.user_id != user_id)
     shown = ({"fill": 1, "word": _("me"), "count": mine}, {"fill": 2, "word": _("others"), "count": others})

@@ -71,7 +71,7 @@ def read_operation_log_tail(operation_id: int) -> str:
 
 @blueprint.get("/operations/<int:operation_id>/log")
 def log(operation_id: int) -> ResponseReturnValue:
-    """The whole of it as text; raises NotFound where there is none."""
+    """The whole of it as text; raises NotFound if there is none."""
     operation = queries.read_operation(current_cluster(), current_actor(), operation_id)
     try:
         with open_file_beneath(

@@ -80,7 +80,7 @@ def mask_token(token: bytes) -> str:
 
 
 def unmask_token(text: str) -> bytes:
-    """Empty where it is no masked token."""
+    """Empty if it is no masked token."""
     try:
         both = urlsafe_b64decode(text.encode("ascii"))
     except ValueError:

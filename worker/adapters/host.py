@@ -72,7 +72,7 @@ def read_interfaces() -> list[dict[str, Any]]:
 
 
 def read_interface_purposes(path: Path = INTERFACE_PURPOSES) -> dict[str, list[str]]:
-    """The interfaces by purpose that the installer wrote; empty where it wrote none that can be read."""
+    """The interfaces by purpose that the installer wrote; empty if it wrote none that can be read."""
     try:
         found = json.loads(path.read_text())
     except (OSError, ValueError):

@@ -19,7 +19,7 @@ LOCALTIME = Path("/etc/localtime")
 
 
 def read_settings_file(file: Path) -> dict[str, str]:
-    """The lines NAME=value; comments and empty lines aside. Empty where there is no file yet."""
+    """The lines NAME=value; comments and empty lines aside. Empty if there is no file yet."""
     if not file.exists():
         return {}
     values = {}
@@ -33,7 +33,7 @@ def read_settings_file(file: Path) -> dict[str, str]:
 def ensure_settings_file(
     places: InstallationPaths, port: int | None, host: str | None = None
 ) -> dict[str, str]:
-    """Add what is missing, change port and address where they were asked for, leave every other line as it is."""
+    """Add what is missing, change port and address if they were asked for, leave every other line as it is."""
     file = places.settings_file
     settings = read_settings_file(file)
     old_port = settings.get("GROUNDCREW_PORT", str(DEFAULT_PORT))
@@ -100,7 +100,7 @@ def default_backups_dir(places: InstallationPaths) -> Path:
 
 
 def read_machine_time_zone() -> str:
-    """The IANA name of the machine's time zone, UTC where it has none."""
+    """The IANA name of the machine's time zone, UTC if it has none."""
     named = os.environ.get("TZ", "").removeprefix(":")
     if "/" in named and (Path("/usr/share/zoneinfo") / named).is_file():
         return named

@@ -159,7 +159,7 @@ def tls_context(settings: Settings) -> ssl.SSLContext:
 
 
 def migrate_database(settings: Settings) -> None:
-    """Ends with a sentence where this code is older than the database, or where it is somebody else's."""
+    """Ends with a sentence if this code is older than the database, or if it is somebody else's."""
     with refused_database(settings):
         done = upgrade_database(settings)
     if done.copy is not None:

@@ -44,7 +44,7 @@ _stop = {"watched": False, "asked": False}
 
 
 def rank() -> int:
-    """This program's number among the job's programs; 0 where there is only one."""
+    """This program's number among the job's programs; 0 if there is only one."""
     for variable in RANK_VARIABLES:
         value = os.environ.get(variable, "")
         if value.isdigit():

@@ -33,7 +33,7 @@ def find_argument_memory() -> Tuple[int, int]:
 
 
 def set_process_title(words: List[str]) -> None:
-    """What `ps` and the executor see; cut where there is no room."""
+    """Sets what `ps` and the executor see, cut to the room that there is."""
     begin, room = find_argument_memory()
     text = b"".join(os.fsencode(word) + b"\0" for word in words)[: room - 1]
     ctypes.memmove(begin, text + b"\0" * (room - len(text)), room)

@@ -92,7 +92,7 @@ class KubernetesWatch:
         return ownership_marks_of(self.read_installation())
 
     def advance(self, held: HeldLease) -> None:
-        """Writes what the last look has found, and begins the next where one is due or a workspace has changed.
+        """Writes what the last look has found, and begins the next if one is due or a workspace has changed.
 
         Raises LeaseLost.
         """

@@ -82,7 +82,7 @@ def map_code(settings: Settings, job: Job, view: PathMapping) -> Path:
 
 
 def plan_program(settings: Settings, attempt: Attempt, paths: ProgramPaths) -> tuple[ProgramPlan, GangKind]:
-    """The program, and how its ranks find each other where they are several pods. Raises Refused as `as_job_user`."""
+    """The program, and how its ranks find each other if they are several pods. Raises Refused as `as_job_user`."""
     job, variables = attempt.job, program_variables(settings, attempt, paths)
     gang, launched = choose_gang_launch(settings, attempt, paths, sorted(variables))
     program = ProgramPlan(

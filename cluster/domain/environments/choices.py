@@ -68,7 +68,7 @@ def is_too_old(python: str) -> bool:
 def launcher_warnings(
     launcher: Launcher, libraries: Collection[str], environment: str
 ) -> tuple[SubmissionWarning, ...]:
-    """A program may bring along what starts its ranks, so that this prevents nothing. Nothing is said where no library
+    """A program may bring along what starts its ranks, so that this prevents nothing. Nothing is said if no library
     is known.
     """
     library, code = NEEDED_LIBRARY.get(launcher, ("", ""))

@@ -99,7 +99,7 @@ def worst_fate(fates: Iterable[NodeFate]) -> NodeFate:
 
 
 def is_node_gone(fate: NodeFate) -> bool:
-    """Nothing that was placed there before counts as running any more, even where nobody could look."""
+    """Nothing that was placed there before counts as running any more, even if nobody could look."""
     return fate in (NodeFate.LOST, NodeFate.REBOOTED)
 
 

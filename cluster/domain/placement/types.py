@@ -43,7 +43,7 @@ class JobToPlace:
     estimate_source: EstimateSource | None = None
     """The origin of `seconds`."""
     shortest_seconds: float | None = None
-    """Seconds of the shortest and the longest earlier run, where there were several."""
+    """Seconds of the shortest and the longest earlier run, if there were several."""
     longest_seconds: float | None = None
     grace_seconds: float = 0.0
     """Seconds of `limit_seconds` that come after its time limit."""

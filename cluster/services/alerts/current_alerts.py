@@ -252,7 +252,7 @@ def disk_alert(shortage: disk_space.DiskShortage) -> Alert:
 
 
 def backup_alerts(cluster: Cluster) -> Iterator[Alert]:
-    """Yields alerts for backups that are too old, damaged, or failed last night; none where no nightly backup is
+    """Yields alerts for backups that are too old, damaged, or failed last night; none if no nightly backup is
     configured."""
     if cluster.settings.backup_at is None:
         return

@@ -41,7 +41,7 @@ class Backup:
     problem: BackupProblem | None = None
     database: str = "sqlite"
     copied_at: datetime | None = None
-    """When it was copied to another machine. `copy_problem` is the reason of a failed copy."""
+    """When the file was copied to another machine. `copy_problem` is the reason of a failed copy."""
     copy_problem: BackupProblem | None = None
     anchor: tuple[int, str] | None = None
     """The number and mac of the audit's newest seal when it was made."""

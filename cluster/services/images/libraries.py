@@ -16,7 +16,7 @@ TORCH = "torch"
 
 
 def read_torch_is_missing(cluster: Cluster, environment: Environment | None = None) -> bool:
-    """Whether torchrun would find no torch there; False also where nothing is known."""
+    """True if torchrun would find no torch there; False also if nothing is known."""
     with cluster.store.read() as session:
         contents = read_libraries(cluster, session, environment)
     return bool(contents) and TORCH not in contents

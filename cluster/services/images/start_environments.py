@@ -18,7 +18,7 @@ from cluster.store.environments import Environment
 
 @dataclass(frozen=True)
 class StartEnvironment:
-    """The environment of an attempt's program. `id` is None where none of ours is known."""
+    """The environment of an attempt's program. `id` is None if none of ours is known."""
 
     id: int | None
     name: str = ""

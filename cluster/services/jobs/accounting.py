@@ -34,7 +34,7 @@ class MonthlyUsage:
     stopped: int
     booked_seconds: float
     used_seconds: float | None
-    """Counted in the month in which an attempt ended; None where nothing was measured."""
+    """Counted in the month in which an attempt ended; None if nothing was measured."""
     cpu_seconds: float | None
     max_memory_bytes: int | None
 

@@ -1,4 +1,4 @@
-"""Records what the scheduler did with an attempt: started, running, ended, interrupted; requeues its job where it is
+"""Records what the scheduler did with an attempt: started, running, ended, interrupted; requeues its job if it is
 tried again.
 
 Each function is one transaction that compares the fences of the jobs and checks the scheduler's lease. An attempt that

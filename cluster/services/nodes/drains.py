@@ -25,7 +25,7 @@ MAX_SHOWN = 100
 
 @dataclass(frozen=True)
 class JobOnNode:
-    """`job` is None where the reader may not see it; `ends_at` None where nobody knows."""
+    """`job` is None if the reader may not see it; `ends_at` is None if nobody knows."""
 
     job_id: int
     job: Job | None
@@ -61,7 +61,7 @@ def drain_node(cluster: Cluster, actor: Actor, node_id: int, reason: str) -> Nod
 
 
 def undrain_node(cluster: Cluster, actor: Actor, node_id: int) -> Node:
-    """Raises Conflict where it is not being drained, Forbidden, NotFound."""
+    """Raises Conflict if it is not being drained, Forbidden, NotFound."""
     require_administrator(actor)
     now = cluster.clock()
     with cluster.store.write(lock="placement") as session:

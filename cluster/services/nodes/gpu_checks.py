@@ -80,6 +80,6 @@ def newest_checks(runs: Iterable[RepairRun], ids: Mapping[str, int]) -> list[Gpu
 
 
 def failed_lines(tasks: list[dict[str, Any]], host: str) -> tuple[str, ...]:
-    """What the failed task said of this host."""
+    """The lines that the failed tasks printed about this host."""
     texts = [str(task.get("output", {}).get(host, "")) for task in tasks]
     return tuple(line.strip() for text in texts for line in text.splitlines() if line.strip())

@@ -25,7 +25,7 @@ Details = list[list[Any]]
 
 
 def write_job_end_events(session: Session, jobs: Sequence[Job], now: datetime) -> None:
-    """Writes nothing for jobs that live and for people who chose nothing. One statement where nobody chose anything."""
+    """Writes nothing for jobs that live and for people who chose nothing. One statement if nobody chose anything."""
     ended = [job for job in jobs if job.state in SENTENCES]
     kinds = read_kinds(session, {job.user_id for job in ended})
     rows = [row for job in ended if (row := job_end_row(job, kinds.get(job.user_id, frozenset()), now))]

@@ -188,7 +188,7 @@ def claim_jobs(session: Session, look: DispatchPlan, now: datetime) -> dict[int,
 
 
 def placement_event_data(placed: Placement, attempt: int, nodes: Mapping[int, NodeUnits]) -> dict[str, Any]:
-    """`nodes` stand there only where there are several."""
+    """`nodes` stand there only if there are several."""
     first, units = nodes[placed.node_id], len(placed.unit_ids)
     told = {"attempt": attempt, "node": first.name, "units": units, "kind": first.kind.value}
     if len(placed.nodes) == 1:

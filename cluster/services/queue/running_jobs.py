@@ -21,7 +21,7 @@ NO_KNOWN_END = 1 << 62
 
 @dataclass(frozen=True)
 class RunningJob:
-    """`share_done` of its way is done, 0 to 1, as it says itself; None where it does not.
+    """`share_done` of its way is done, 0 to 1, as it says itself; None if it does not.
 
     `job` is None where the reader may not see it.
     """

@@ -66,7 +66,7 @@ def stop_sweep(cluster: Cluster, actor: Actor, sweep_id: int) -> int:
     """Waiting jobs have ended when this returns, running ones are being stopped; how many it were.
 
     Whoever made it, the training's owner, the workspace's manager and administrators may. One audit entry.
-    Raises Forbidden; Conflict where none of its jobs lives.
+    Raises Forbidden; Conflict if none of its jobs lives.
     """
     now = cluster.clock()
     with cluster.store.write(lock="placement") as session:

@@ -22,7 +22,7 @@ MOST_HITS = 20
 
 @dataclass(frozen=True)
 class HelpPage:
-    """`language` is that of the text: English where there is no translation."""
+    """`language` is that of the text: English if there is no translation."""
 
     name: str
     language: str

@@ -104,7 +104,7 @@ class JobView:
 
     @property
     def job_failure(self) -> FailedAttempt | None:
-        """The same of the newest attempt of a failed job; None for an earlier attempt and for another end."""
+        """The failure of a failed job's newest attempt; None for an earlier attempt and for another end."""
         return self.failure if self.is_newest and self.job.state is JobState.FAILED else None
 
     @property

@@ -45,7 +45,7 @@ SCOPES = {"read": ("read",), "write": ("write",), "repair": ("repair",)}
 
 @blueprint.app_template_global("browser_name")
 def browser_words(agent: str) -> str:
-    """`Firefox · Linux` out of what the browser calls itself; itself where nothing is recognised."""
+    """`Firefox · Linux` from the browser's User-Agent; its beginning if nothing is recognised."""
     browser = next((word for sign, word in BROWSERS if sign in agent), "")
     system = next((word for sign, word in SYSTEMS if sign in agent), "")
     return " · ".join(part for part in (browser, system) if part) or agent[:60] or _("unknown browser")

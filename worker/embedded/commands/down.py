@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> int:
 
 
 def confirm_interruption(jobs: list[RunningJobLine]) -> None:
-    """Ends where the person says no, and where there is nobody to ask."""
+    """Ends the command if the person says no, or if there is nobody to ask."""
     print_sentence("{count} jobs are running:", count=len(jobs))
     for job in jobs:
         print(f"  {job.to_text()}")

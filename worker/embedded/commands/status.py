@@ -21,7 +21,7 @@ from worker.embedded.supervisor import SupervisorClient
 
 
 def main(arguments: list[str]) -> int:
-    """0 where every service runs, 1 where one does not."""
+    """0 if every service runs, 1 if one does not."""
     places = find_installation_paths()
     supervisor = SupervisorClient(places)
     if not supervisor.is_running():
