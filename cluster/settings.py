@@ -98,7 +98,7 @@ def read_source_settings(reader: SettingsReader) -> SourceSettings:
 
 
 class NetworkSettings(TypedDict):
-    """Which networks nobody is led into, and where the SSH door listens."""
+    """The cluster's own networks, to which no git source or webhook may lead, and where the SSH door listens."""
 
     cluster_networks: tuple[IpNetwork, ...]
     ssh_port: int

@@ -30,7 +30,7 @@ class TypedDecorator(Protocol):
 
 
 MAX_BODY_VALUES = 20_000
-"""Twice what the largest sweep names; each is checked by itself, which delays all other requests."""
+"""The most values in a body, twice as many as the largest sweep has. Checking them delays all other requests."""
 
 
 LONGEST_SHOWN_NAME = 100
@@ -38,7 +38,7 @@ FORM_TYPE = "multipart/form-data"
 ENDPOINTS_OF_DELETED_FILES = frozenset(
     {"api_jobs.Jobs", "api_jobs.RerunJobs", "api_jobs.FileList", "api_jobs.FileContent"}
 )
-"""What they answer of may have been deleted by a person, which is another answer than that it never was."""
+"""The endpoints that answer 410 if a person has deleted the files."""
 
 
 class StrictParser(FlaskParser):
@@ -65,7 +65,7 @@ class StrictParser(FlaskParser):
             raise BadRequest from None
 
     def _raw_load_json(self, req: Request) -> Any:
-        """Of two fields of one name one would be dropped without a word: such a body is refused."""
+        """Refuses a body with two fields of one name, because the JSON parser would silently drop one of them."""
         return json.loads(req.get_data(cache=True).decode(), object_pairs_hook=unique_fields)
 
 

@@ -26,13 +26,13 @@ class CsrfTokenInvalid(Exception):
 
 
 def init_app(app: Flask) -> None:
-    """A form may stay open over night: its token lives as long as the browser's session."""
+    """Checks every form. A token lives as long as the browser's session, so a form may stay open over night."""
     add_mark(app, "csrf_token", new_csrf_token)
     app.before_request(check_csrf_token)
 
 
 def check_csrf_token() -> None:
-    """REST brings a token of its own, never a cookie alone; reports come from the browser itself."""
+    """Checks the token of a form. REST requests have an API token instead, and reports come from the browser itself."""
     if request.method not in WRITING_METHODS or is_api_request() or current_app.testing:
         return
     if request.endpoint == "health.csp_report":

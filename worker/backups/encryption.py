@@ -13,7 +13,7 @@ from cluster.domain.errors import Refused
 
 ENDING = ".age"
 UNFINISHED_COPY = ".copy-"
-"""The beginning of the name of a folder with an encrypted copy. What a killed night has left is deleted by the next."""
+"""The beginning of the name of a folder with an encrypted copy. The next backup deletes what a killed one left."""
 LAST_WORDS = 300
 
 
@@ -74,7 +74,7 @@ def decrypted_backup(file: Path, identity: Path) -> Iterator[Path]:
 
 
 def run_age(*words: str) -> "subprocess.CompletedProcess[str]":
-    """age asks nobody: it has no terminal. Raises FileNotFoundError if it is not installed."""
+    """Runs age without a terminal, so that it cannot ask for anything. Raises FileNotFoundError if age is missing."""
     return subprocess.run(
         ["age", *words],
         stdin=subprocess.DEVNULL,

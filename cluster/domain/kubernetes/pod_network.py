@@ -29,7 +29,7 @@ class PodAddress:
 
 @dataclass(frozen=True)
 class NetworkMembers:
-    """What one node is told: the workspaces' pods on other nodes by workspace, and the portal's addresses."""
+    """The addresses for one node: pods on other nodes by workspace, and those of the portal."""
 
     remote: Mapping[int, frozenset[str]] = field(default_factory=dict)
     doors: frozenset[str] = frozenset()
@@ -69,7 +69,7 @@ def workspaces_in_rules(text: str) -> frozenset[int]:
 
 
 def _filled(name: str, addresses: Collection[str]) -> list[str]:
-    """The set exists, and has exactly these elements."""
+    """The commands after which the set exists with exactly these elements."""
     lines = [f"add set {TABLE} {name} {{ type ipv4_addr; }}", f"flush set {TABLE} {name}"]
     if addresses:
         lines.append(f"add element {TABLE} {name} {{ {', '.join(sorted(addresses))} }}")

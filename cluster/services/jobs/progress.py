@@ -30,7 +30,7 @@ UPDATE_HEADLINE = (
     .values({column: bindparam(column.key) for column in HEADLINE_COLUMNS})
 )
 MOVED_SECONDS = 60.0
-"""An end that moved by more is worth looking at the open pages again."""
+"""If an expected end moves by more, open pages are told to read it again."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Changes:
 
 
 def record_reports(cluster: Cluster, held: HeldLease, found: Mapping[int, AttemptReport]) -> int:
-    """Writes what is news, by attempt; how many rows that were. Raises LeaseLost."""
+    """Writes the reports that have changed, by attempt, and returns the number of rows. Raises LeaseLost."""
     changes = read_changes(cluster, found)
     if not changes.progress and not changes.headlines:
         return 0
@@ -97,7 +97,7 @@ def progress_values(attempt_id: int, progress: ProgressEstimate) -> dict[str, ob
 
 
 def has_end_moved(before: ProgressEstimate, after: ProgressEstimate) -> bool:
-    """Whether a start that is told from it reads otherwise now."""
+    """True if the end has moved so much that a start that depends on it is shown differently."""
     if before.ends_at is None or after.ends_at is None:
         return before.ends_at is not after.ends_at
     return abs((after.ends_at - before.ends_at).total_seconds()) > MOVED_SECONDS

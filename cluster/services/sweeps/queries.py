@@ -84,7 +84,7 @@ def can_see_sweep(actor: Actor) -> ColumnElement[bool]:
 
 
 def load_sweep(session: Session, actor: Actor, sweep_id: int) -> Sweep:
-    """Raises NotFound where the person may not see it."""
+    """Raises NotFound if the person may not see it."""
     sweep = session.scalar(
         select(Sweep).where(Sweep.id == sweep_id, can_see_sweep(actor)).options(*SWEEP_LOADS)
     )

@@ -37,7 +37,7 @@ class FirstStep:
 def list_first_steps(
     workspaces: Sequence[WorkspaceSummary], active: Sequence[WorkspaceSummary], own_jobs: Sequence[JobLine]
 ) -> list[FirstStep]:
-    """Empty for a person who has begun: nothing is read then. `active` are those that have not ended."""
+    """Empty, and without a read, for a person who has begun. `active` are those that have not ended."""
     cluster, actor = current_cluster(), current_actor()
     if actor.is_administrator:
         if len(workspaces) > MOST_WORKSPACES_OF_A_NEW_INSTALLATION:
