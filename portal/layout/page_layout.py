@@ -1,10 +1,11 @@
 """Builds the layout of the current request: navigation with counts and alerts, signed-in user, stream topics."""
 
+import json
 import socket
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from flask import Flask, g, request, url_for
+from flask import Flask, Response, g, request, url_for
 from flask_login import current_user
 
 from cluster.domain.states import JobState, WorkspaceState
@@ -13,6 +14,7 @@ from cluster.services.alerts.current_alerts import read_current_alerts
 from cluster.services.jobs import state_counts
 from cluster.services.repairs.catalogue import has_repair_catalogue
 from cluster.services.workspaces import queries
+from cluster.words import format_capped_count
 from portal.i18n.translate import localized_clock, now
 from portal.layout.help_topics import help_url
 from portal.layout.navigation import (
@@ -27,16 +29,32 @@ from portal.layout.theme import current_theme
 from portal.presenters.alerts import count_by_navigation_path
 from portal.web.request_context import current_actor, current_cluster, is_fragment_request, read_recently
 
+COUNTS_HEADER = "Groundcrew-Counts"
+COUNTED_PATHS = ("/queue", "/jobs")
+"""The entries of the navigation with a count beside them: jobs that wait, and jobs that run."""
+
 
 def init_app(app: Flask) -> None:
-    """Gives every template `layout`, `rail_view()` and `help_url()`."""
+    """Gives every template `layout`, `rail_view()` and `help_url()`, and every fragment the counts beside the rail."""
     app.add_template_global(help_url)
     app.context_processor(add_layout)
+    app.after_request(add_counts)
 
 
 def add_layout() -> dict[str, object]:
     layout = read_page_layout()
     return {"layout": layout, "rail_view": lambda: RailView(layout, current_theme(), localized_clock(now()))}
+
+
+def add_counts(response: Response) -> Response:
+    """Tells the counts of the navigation with a fragment, because the rail around it stays as it is: page.js writes
+    them there. A count of zero is empty.
+    """
+    if is_fragment_request() and response.status_code == 200 and "actor" in g and request.method == "GET":
+        counts = navigation_counts()
+        told = {path: format_capped_count(counts[path]) if path in counts else "" for path in COUNTED_PATHS}
+        response.headers[COUNTS_HEADER] = json.dumps(told)
+    return response
 
 
 def read_page_layout() -> PageLayout:
@@ -70,7 +88,7 @@ def navigation_counts() -> dict[str, int]:
     """Path → the number of waiting or running jobs that the person may see. A count of zero is left out."""
     live_jobs = read_recently(state_counts.count_live_jobs)
     running = sum(number for state, number in live_jobs.items() if state != JobState.WAITING)
-    counts = {"/queue": live_jobs.get(JobState.WAITING, 0), "/jobs": running}
+    counts = dict(zip(COUNTED_PATHS, (live_jobs.get(JobState.WAITING, 0), running), strict=True))
     return {path: number for path, number in counts.items() if number}
 
 

@@ -10,7 +10,7 @@ from cluster.services.storage.disk_space import read_disk_usage
 from cluster.services.workspaces import queries as workspace_queries
 from portal.i18n.translate import now
 from portal.presenters.alerts import read_alert_panel
-from portal.presenters.guidance.first_steps import last_used_training, list_first_steps
+from portal.presenters.guidance.first_steps import list_first_steps, newest_active_job
 from portal.presenters.unit_bars import (
     MOST_NODES_DRAWN,
     count_units_by_status,
@@ -62,7 +62,7 @@ def home() -> ResponseReturnValue:
         ending=ending_workspaces(workspaces),
         workspaces=active,
         first_steps=list_first_steps(workspaces, active, own_jobs),
-        next_training_id=last_used_training(own_jobs, active),
+        last_job=newest_active_job(own_jobs, active),
         use={workspace.id: in_use.get(workspace.id, 0) for workspace in workspaces},
         mine=own_jobs,
         has_workspaces=bool(workspaces),

@@ -43,6 +43,7 @@ DRESSES = (
 )
 """Any two of language, theme and width are seen together in one of these."""
 DESK = WIDTHS[-1]
+HEIGHT = 900
 
 
 PAGES = {
@@ -204,6 +205,9 @@ NO_PAGES = {
 }
 """Endpoints that answer GET with something that is read by programs or kept as a file."""
 
+DRAWN = "new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(true))))"
+"""Two frames: the first one lays the page out, in the second one its scripts have seen the new size."""
+
 SETTLED = """() => !document.querySelector(".htmx-request")
   && [...document.querySelectorAll("[data-chart]")].every((chart) => chart.firstElementChild)
   && [...document.querySelectorAll("[data-log]")].every((log) => log.querySelector(".log-line"))
@@ -230,6 +234,18 @@ def look_at(page: Page, name: str, path: str, language: str, status: int = 200) 
     open_settled(page, path, status)
     expect(page.locator("html")).to_have_attribute("lang", language)
     show(page, name, language)
+
+
+def look_in_all_widths(page: Page, name: str, path: str, language: str, status: int = 200) -> None:
+    """The page is loaded once and its window made wider: what is drawn anew at a width is waited for."""
+    page.set_viewport_size({"width": WIDTHS[0], "height": HEIGHT})
+    open_settled(page, path, status)
+    expect(page.locator("html")).to_have_attribute("lang", language)
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": HEIGHT})
+        page.evaluate(DRAWN)
+        page.wait_for_function(SETTLED)
+        show(page, name, language)
 
 
 def show(page: Page, name: str, language: str) -> None:

@@ -41,6 +41,7 @@ from tests.browser.page_list import (
     check_dress,
     dealt_dresses,
     look_at,
+    look_in_all_widths,
     open_settled,
     show,
 )
@@ -172,6 +173,8 @@ def test_two_jobs_run_and_the_third_starts_by_itself_when_one_ends(
     third.evaluate("() => window.neverLeft = true")
 
     expect(third.locator(".pill")).to_have_text("Waiting")
+    waiting = third.locator('.rail a[href="/queue"] .count')
+    expect(waiting).to_have_text("1")
     reason = third.get_by_role("region", name="Why it waits")
     expect(reason).to_contain_text(re.compile(r"Needs 1 CPU slot; 0 are free|uses 2 of its 2 CPU slots"))
     # Of the two only the short one says when it will end at the latest.
@@ -185,6 +188,7 @@ def test_two_jobs_run_and_the_third_starts_by_itself_when_one_ends(
     log_and_graph_grow(page, journey)
 
     expect(third.locator(".pill")).to_have_text("Running", timeout=LONG_MS)
+    expect(waiting).to_have_count(0)
     expect(page.locator(".pill")).to_have_text("Finished")
     expect(third.locator(".pill")).to_have_text("Finished", timeout=LONG_MS)
     expect(third.locator("#job-head")).to_contain_text(re.compile(r"Best validation\s*\d+(\.\d)? %"))
@@ -333,16 +337,15 @@ def test_everybody_can_use_every_page(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_is_whole_in_every_dress(
-    visit: PageIn, journey: Journey, name: str, language: str, width: int
+    visit: PageIn, journey: Journey, name: str, language: str
 ) -> None:
-    """In the light, and after dusk: the system turns dark while the page is open."""
+    """In all widths, in the light, and after dusk: the system turns dark while the page is open."""
     who = PAGES[name].who
-    page = visit(who, language, width=width, state=journey.state(who))
-    look_at(page, name, journey.path(PAGES[name].path), language, PAGES[name].status)
+    page = visit(who, language, state=journey.state(who))
+    look_in_all_widths(page, name, journey.path(PAGES[name].path), language, PAGES[name].status)
 
 
 def test_any_two_of_language_theme_and_width_are_seen_together() -> None:

@@ -53,18 +53,18 @@ def list_first_steps(
 def installation_steps(steps: InstallationSteps) -> list[FirstStep]:
     return [
         FirstStep(
-            _("Add the people"),
-            _("Each gets a link with which they choose a password."),
-            steps.has_people,
-            url_for("users.new"),
-            _("Add a person"),
-        ),
-        FirstStep(
-            _("Make a workspace for them"),
+            _("Make a workspace"),
             _("It says who may use how many units until when."),
             steps.has_workspace,
             url_for("workspaces.new"),
             _("New workspace"),
+        ),
+        FirstStep(
+            _("Add the people"),
+            _("Each gets a link to choose a password. Tick the workspaces that they may use."),
+            steps.has_people,
+            url_for("users.new"),
+            _("Add a person"),
         ),
         check_step(steps),
     ]
@@ -138,10 +138,10 @@ def mark_next(steps: Sequence[FirstStep]) -> list[FirstStep]:
     ]
 
 
-def last_used_training(own_jobs: Sequence[JobLine], active: Sequence[WorkspaceSummary]) -> int | None:
-    """The training of the person's newest job in a workspace that has not ended, as the shortest way to a new job."""
+def newest_active_job(own_jobs: Sequence[JobLine], active: Sequence[WorkspaceSummary]) -> JobLine | None:
+    """The person's newest job in a workspace that has not ended: the next one begins at its training or beside it."""
     ids = {workspace.id for workspace in active}
-    return next((job.training_id for job in own_jobs if job.workspace_id in ids), None)
+    return next((job for job in own_jobs if job.workspace_id in ids), None)
 
 
 def happened(sentence: str, href: str, label: str) -> Markup:

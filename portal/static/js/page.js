@@ -1,4 +1,5 @@
-// Small behaviour of every page: what needs scripts appears, focus starts where it should, the menu closes, squares point.
+// Small behaviour of every page: what needs scripts appears, focus starts where it should, counts
+// stay true, the menu closes, squares point.
 
 function ready(scope) {
   for (const element of scope.querySelectorAll("[data-script-only]")) element.hidden = false;
@@ -10,6 +11,22 @@ document.querySelector("[data-focus-first]")?.focus();
 document.addEventListener("htmx:after:swap", (event) => {
   ready(event.target instanceof Element ? event.target : document);
   for (const passing of document.querySelectorAll("[data-passing]")) passing.remove(); // what it announced shows below it
+});
+
+// A fragment tells the counts of the rail with it: {"/jobs": "2"}, empty for none.
+function showCounts(counts) {
+  for (const [path, count] of Object.entries(counts)) {
+    const item = document.querySelector(`.rail-item[href="${CSS.escape(path)}"]`);
+    if (!item || item.querySelector(".call-count")) continue;
+    const shown = item.querySelector(".count");
+    if (!count) shown?.remove();
+    else if (shown) shown.textContent = count;
+    else item.append(Object.assign(document.createElement("span"), { className: "count", textContent: count }));
+  }
+}
+document.addEventListener("htmx:after:request", (event) => {
+  const counts = event.detail?.ctx?.response?.headers.get("Groundcrew-Counts");
+  if (counts) showCounts(JSON.parse(counts));
 });
 
 const menu = document.getElementById("menu");

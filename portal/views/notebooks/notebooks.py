@@ -98,9 +98,11 @@ def save(training_id: int) -> Response:
             raise
         return render_training(training_id, {}, 409, newer=conflict.data)
     if saved.is_new:
-        flash(_("Your files are version %(version)s.", version=saved.version), "ok")
+        flash(_("Your files are saved as version %(version)s.", version=saved.version), "ok")
     else:
-        flash(_("Your files are version %(version)s already.", version=saved.version), "ok")
+        flash(
+            _("Nothing to save: your files are the same as version %(version)s.", version=saved.version), "ok"
+        )
     if forms.text_field("then") == TO_THE_JOB:
         return redirect(url_for("job_new.new", training_id=training_id), 303)
     return redirect(url_for("notebooks.training", training_id=training_id), 303)

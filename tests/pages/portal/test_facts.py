@@ -15,16 +15,16 @@ from sqlalchemy import select
 
 from cluster.domain.jobs.submission import JobRequest
 from cluster.domain.repairs.run_matrix import RepairVerdict
-from cluster.domain.states import DatasetState, JobState, UserRole
+from cluster.domain.states import DatasetState, GitCredential, JobState, UserRole
 from cluster.services.context import Cluster
 from cluster.services.jobs import submission
 from cluster.services.people import sessions
 from cluster.services.storage import folders
 from cluster.store.environments import Environment
 from cluster.store.facts import InstallationFact
-from cluster.store.jobs import Job
+from cluster.store.jobs import Job, Notebook
 from cluster.store.repairs import RepairRun
-from cluster.store.trainings import Training
+from cluster.store.trainings import CodeVersion, GitSource, Training
 from cluster.store.workspaces import Workspace
 from tests.builders import a_dataset, a_job, a_user, actor_of, add, an_administrator
 from tests.pages.portal.filled_portal import House
@@ -153,7 +153,7 @@ def new_links(links: Iterable[str], address: str, seen: set[str]) -> list[str]:
 
 
 def fill(house: House) -> None:
-    """Jobs of all states, also in a long line; data sets that are not ready; an ended repair."""
+    """Jobs of all states, also in a long line; data sets that are not ready; an ended repair; what a workshop has."""
     cluster, now, owner = house.cluster, house.cluster.clock(), house.people["owner"]
     with cluster.store.read() as session:
         lenet = session.scalars(select(Training).where(Training.name == "lenet")).one()
@@ -190,7 +190,29 @@ def fill(house: House) -> None:
         row = session.get_one(RepairRun, run.id)
         row.started_at, row.ended_at = now - timedelta(seconds=30), now
         row.verdict = RepairVerdict.VERIFIED
+    fill_workshop(house)
     report_queue(cluster)
+
+
+def fill_workshop(house: House) -> None:
+    """An environment in use, a commit that was fetched, and a notebook that nobody uses."""
+    now, owner = house.cluster.clock(), house.people["owner"]
+    with house.cluster.store.write() as session:
+        idea = session.get_one(Training, house.ids["training_id"])
+        idea.environment_id = house.ids["environment_id"]
+        session.get_one(Environment, house.ids["environment_id"]).size_bytes = 734_003_200
+        version = session.get_one(CodeVersion, (idea.id, 1))
+        version.commit_id, version.commit_author, version.commit_subject = "4be2d71" * 6, "seoyeon", "Adam"
+        source = GitSource(
+            training_id=idea.id,
+            url="https://git.example/lab/idea.git",
+            credential=GitCredential.NONE,
+            set_by=owner.id,
+            set_at=now,
+            found_version=1,
+        )
+        session.add(source)
+        session.get_one(Notebook, house.ids["job_id"]).stops_at = now + timedelta(minutes=5)
 
 
 def begin_epochs(house: House) -> Path:

@@ -2,7 +2,11 @@
 
 import re
 
-from tests.builders import a_workspace
+from flask.testing import FlaskClient
+
+from cluster.services.context import Cluster
+from cluster.services.people import sessions
+from tests.builders import a_workspace, an_administrator
 from tests.pages.portal.pages_lab import Lab
 
 NEXT = re.compile(r'class="btn btn-ink" href="([^"]*)"')
@@ -16,6 +20,17 @@ def test_an_administrator_of_a_new_installation_has_a_button_for_the_next_step(l
     shown = first_steps(lab.browser(lab.administrator).get("/").text)
     assert "2 of 3 done" in shown, "there are people and a workspace in the lab"
     assert NEXT.findall(shown) == ["/operations"]
+
+
+def test_the_workspace_comes_before_the_people_who_are_invited_into_it(
+    light_cluster: Cluster, client: FlaskClient
+) -> None:
+    administrator = an_administrator(light_cluster)
+    token = sessions.begin_session(light_cluster, administrator.id, "192.0.2.1", "a test")
+    client.set_cookie(f"gc_session_{light_cluster.settings.port}", token)
+    assert NEXT.findall(first_steps(client.get("/").text)) == ["/workspaces/new"]
+    a_workspace(light_cluster, administrator)
+    assert NEXT.findall(first_steps(client.get("/").text)) == ["/users/new"]
 
 
 def test_an_installation_with_several_workspaces_is_no_longer_new(lab: Lab) -> None:
@@ -34,6 +49,7 @@ def test_a_person_without_a_job_is_led_to_the_first_one(lab: Lab) -> None:
     assert f'class="btn btn-ink" href="/trainings/{lab.lenet.id}/jobs/new"' in again, (
         "the shortest way to the next"
     )
+    assert f'class="btn" href="/workspaces/{lab.workspace.id}/trainings/new"' in again
 
 
 def test_the_way_to_own_code_is_one_link(lab: Lab) -> None:

@@ -41,6 +41,12 @@ def test_changing_the_password_keeps_this_session_alone(house: House) -> None:
     assert wrong.status_code == 422 and 'id="old-problem"' in wrong.text
 
 
+def test_only_administrators_are_told_which_setting_makes_mails(house: House) -> None:
+    assert "GROUNDCREW_MAIL_URL" in house.visitor("administrator").get("/profile").text
+    page = house.visitor("member").get("/profile").text
+    assert "GROUNDCREW_MAIL_URL" not in page and "an administrator can change that" in page
+
+
 def test_everybody_chooses_their_own_notifications(house: House) -> None:
     browser = house.visitor("member")
     typed = {"email": "minji@lab.example", "job_failed": "1", "wait_hours": "12", "webhook_url": ""}

@@ -98,6 +98,7 @@ def test_a_guesser_is_told_when_to_come_back(client: FlaskClient, light_cluster:
         answer = post(client, "/sign-in", name="seoyeon", password="guess")
     assert answer.status_code == 422
     assert "Too many wrong passwords" in answer.text and "14:0" in answer.text
+    assert "Times are in" in answer.text and "Times are in" not in client.get("/sign-in").text
     assert post(client, "/sign-in", name="seoyeon", password=PASSWORD).status_code == 422
     clock = light_cluster.clock
     assert isinstance(clock, Clock)
