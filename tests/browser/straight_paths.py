@@ -225,7 +225,7 @@ def sign_in_without_scripts(walk: Walk, name: str, password: str) -> None:
 
 def stop_job(walk: Walk, job: int) -> None:
     walk.begin()
-    walk.link(f"job-{job}")
+    walk.click(walk.page.locator(f'main a[href="/jobs/{job}"]').first)
     walk.click(walk.page.locator(f'main a[href="/jobs/{job}/stop"]').first)
     walk.button("Stop job-%(id)s", id=job)
     expect(walk.page).not_to_have_url(re.compile("/stop$"))
