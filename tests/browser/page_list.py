@@ -272,4 +272,5 @@ def take_picture(page: Page, name: str, height: int | None = None) -> None:
     picture = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
     picture = picture.crop((0, 0, picture.width, min(picture.height, height or picture.height)))
     PICTURES.mkdir(parents=True, exist_ok=True)
-    picture.quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(PICTURES / f"{name}.png", optimize=True)
+    few = picture.quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    few.save(PICTURES / f"{name}.png", optimize=True)

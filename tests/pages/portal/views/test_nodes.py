@@ -49,7 +49,7 @@ def test_a_drained_node_tells_why_and_is_opened_again(house: House, language: st
     assert "new memory" not in chief.get("/nodes/1").text
 
 
-@pytest.mark.parametrize(("language", "told"), [("en", "not good"), ("ko", "이상 있음")])
+@pytest.mark.parametrize(("language", "told"), [("en", "failed"), ("ko", "실패")])
 def test_a_node_says_what_the_newest_check_of_its_gpus_said(house: House, language: str, told: str) -> None:
     cluster, chief = house.cluster, house.visitor("administrator")
     assert "gpu-checks" not in chief.get("/nodes/1").text
@@ -62,7 +62,8 @@ def test_a_node_says_what_the_newest_check_of_its_gpus_said(house: House, langua
         )  # fmt: skip
         session.add(run)
     page = chief.get("/nodes/1", headers={"Accept-Language": language}).text
-    assert told in page and "nvidia-smi shows 1" in page and "dmesg | grep -i nvrm" in page
+    checks = page.split('id="gpu-checks"')[1].split("</ul>")[0]
+    assert told in checks and "nvidia-smi shows 1" in checks and "dmesg | grep -i nvrm" in checks
     assert f"/repairs/runs/{run.id}" in page
     assert f"{name}" in chief.get("/", headers={"Accept-Language": language}).text
     assert "gpu-checks" not in house.visitor("member").get("/nodes/1").text
