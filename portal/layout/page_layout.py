@@ -1,20 +1,17 @@
 """Builds the layout of the current request: navigation with counts and alerts, signed-in user, stream topics."""
 
-import json
 import socket
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from flask import Flask, Response, g, request, url_for
+from flask import Flask, g, request, url_for
 from flask_login import current_user
 
-from cluster.domain.states import JobState, WorkspaceState
+from cluster.domain.states import WorkspaceState
 from cluster.domain.workspace_terms import workspace_state
 from cluster.services.alerts.current_alerts import read_current_alerts
-from cluster.services.jobs import state_counts
 from cluster.services.repairs.catalogue import has_repair_catalogue
 from cluster.services.workspaces import queries
-from cluster.words import format_capped_count
 from portal.i18n.translate import localized_clock, now
 from portal.layout.help_topics import help_url
 from portal.layout.navigation import (
@@ -25,13 +22,10 @@ from portal.layout.navigation import (
     administrator_navigation,
     workspace_navigation,
 )
+from portal.layout.navigation_counts import add_counts, navigation_counts
 from portal.layout.theme import current_theme
 from portal.presenters.alerts import count_by_navigation_path
 from portal.web.request_context import current_actor, current_cluster, is_fragment_request, read_recently
-
-COUNTS_HEADER = "Groundcrew-Counts"
-COUNTED_PATHS = ("/queue", "/jobs")
-"""The entries of the navigation with a count beside them: jobs that wait, and jobs that run."""
 
 
 def init_app(app: Flask) -> None:
@@ -44,17 +38,6 @@ def init_app(app: Flask) -> None:
 def add_layout() -> dict[str, object]:
     layout = read_page_layout()
     return {"layout": layout, "rail_view": lambda: RailView(layout, current_theme(), localized_clock(now()))}
-
-
-def add_counts(response: Response) -> Response:
-    """Tells the counts of the navigation with a fragment, because the rail around it stays as it is: page.js writes
-    them there. A count of zero is empty.
-    """
-    if is_fragment_request() and response.status_code == 200 and "actor" in g and request.method == "GET":
-        counts = navigation_counts()
-        told = {path: format_capped_count(counts[path]) if path in counts else "" for path in COUNTED_PATHS}
-        response.headers[COUNTS_HEADER] = json.dumps(told)
-    return response
 
 
 def read_page_layout() -> PageLayout:
@@ -82,14 +65,6 @@ def navigation_groups() -> tuple[NavigationGroup, ...]:
         has_repairs = has_repair_catalogue(current_cluster())
         return administrator_navigation(request.path, navigation_counts(), alert_counts, has_repairs)
     return workspace_navigation(request.path, navigation_workspace(), navigation_counts(), alert_counts)
-
-
-def navigation_counts() -> dict[str, int]:
-    """Path → the number of waiting or running jobs that the person may see. A count of zero is left out."""
-    live_jobs = read_recently(state_counts.count_live_jobs)
-    running = sum(number for state, number in live_jobs.items() if state != JobState.WAITING)
-    counts = dict(zip(COUNTED_PATHS, (live_jobs.get(JobState.WAITING, 0), running), strict=True))
-    return {path: number for path, number in counts.items() if number}
 
 
 def navigation_workspace() -> tuple[int, str] | None:

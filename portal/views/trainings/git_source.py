@@ -8,8 +8,9 @@ from cluster.domain.states import GitCredential
 from cluster.services import code_uploads
 from cluster.services.git import git_sources
 from cluster.services.git.git_sources import GitSourceChoice
+from cluster.store.trainings import Training
 from portal.i18n.translate import _
-from portal.presenters.code.git_source_panel import read_git_source_panel
+from portal.presenters.code.git_source_panel import GitSourcePanel, read_git_source_panel
 from portal.views.trainings.training_code import read_own_code
 from portal.web import forms
 from portal.web.fragments import render_page_or_fragment
@@ -28,6 +29,12 @@ FIELDS = (
 )
 
 blueprint = Blueprint("git_source", __name__)
+
+
+@blueprint.app_template_global("read_git_panel")
+def read_git_panel(training: Training) -> GitSourcePanel:
+    """The panel that the page of a training shows beside its code."""
+    return read_git_source_panel(current_cluster(), training)
 
 
 @blueprint.get("/trainings/<int:training_id>/code/git")

@@ -11,7 +11,6 @@ from cluster.services.jobs import queries
 from cluster.services.workspaces import queries as workspace_queries
 from cluster.store.trainings import Training
 from portal.i18n.translate import _
-from portal.presenters.code.git_source_panel import read_git_source_panel
 from portal.presenters.guidance.first_steps import happened
 from portal.presenters.training_list import list_training_rows
 from portal.web import forms, query_params, uploads
@@ -147,7 +146,6 @@ def render_training(training_id: int, errors: dict[str, str], status: int = 200)
         training=training,
         model=BUILT_IN_MODELS.get(training.model or ""),
         code=trainings.list_code_files(cluster, training),
-        git=read_git_source_panel(cluster, training) if is_own_code else None,
         jobs=queries.list_jobs(cluster, actor, training_id=training_id, limit=JOBS_SHOWN),
         may_edit=training_changes.can_edit_training(actor, training),
         may_upload=is_own_code
