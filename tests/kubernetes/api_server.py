@@ -80,7 +80,7 @@ class ApiServer:
     @contextmanager
     def standing_still(self) -> Iterator[None]:
         """It takes connections and says nothing."""
-        self.server.send_signal(signal.SIGSTOP)
+        stop_all_threads(self.server)
         try:
             yield
         finally:
@@ -120,6 +120,14 @@ def end(process: "subprocess.Popen[bytes]") -> None:
     """At once: there is nothing to keep, and a polite goodbye of the API server takes ten seconds."""
     process.kill()
     process.wait()
+
+
+def stop_all_threads(process: "subprocess.Popen[bytes]") -> None:
+    """Returns when none of them runs any more. Until the signal has come to one of them, which takes as long as the
+    machine is busy, the others go on answering.
+    """
+    process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED)
 
 
 def start_program(program: Path, folder: Path, *switches: str) -> "subprocess.Popen[bytes]":
