@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import yaml
 
-from cluster.domain.kubernetes.pod_network import NetworkMembers
-from tests.kubernetes.api_server import WATCHER, ApiServer, until
+from cluster.domain.kubernetes.pod_network import LEASE_NAMESPACE, NetworkMembers, renewed_leases
+from tests.kubernetes.api_server import SCHEDULER, WATCHER, ApiServer, until
 from tests.unit.roles.rendering import render
 from worker.kubernetes.api_client import ApiRefused, KubernetesApi, KubernetesObject
+from worker.kubernetes.object_kinds import object_head
 from worker.kubernetes.pod_network import NodeRules, PodNetworkWatch
 
 SPACE = "gc-workspace-77"
@@ -30,7 +32,7 @@ class Rules(NodeRules):
 def watcher(server: ApiServer) -> Iterator[KubernetesApi]:
     server.add_namespace("groundcrew")
     for thing in yaml.safe_load_all(render("pod_network", "account.yaml")):
-        if thing["kind"] == "ClusterRoleBinding":
+        if thing["kind"] in ("ClusterRoleBinding", "RoleBinding"):
             thing["subjects"] = [{"kind": "User", "name": WATCHER, "apiGroup": "rbac.authorization.k8s.io"}]
         server.api.apply(thing)
     api = KubernetesApi(server.kubeconfig(WATCHER))
@@ -99,4 +101,21 @@ def test_it_reads_nothing_else(watcher: KubernetesApi, kind: str) -> None:
 def test_it_changes_nothing(watcher: KubernetesApi) -> None:
     with pytest.raises(ApiRefused) as refusal:
         watcher.create(pod("mine", "w1"))
+    assert refusal.value.status == 403
+
+
+def test_the_scheduler_sees_from_its_lease_that_it_hears_of_pods(
+    server: ApiServer, with_rights: None, watcher: KubernetesApi, tmp_path: Path
+) -> None:
+    """A second look at once renews it; in other namespaces than ours it writes none."""
+    watch = PodNetworkWatch(watcher, "w7", Rules(tmp_path))
+    scheduler = KubernetesApi(server.kubeconfig(SCHEDULER))
+    for _ in range(2):
+        before = datetime.now(UTC)
+        watch.follow(1)
+        renewed = renewed_leases(scheduler.list_all("Lease", namespace=LEASE_NAMESPACE).things)
+        assert renewed["w7"] >= before
+    scheduler.close()
+    with pytest.raises(ApiRefused) as refusal:
+        watcher.apply(object_head("Lease", "kube-scheduler", "kube-system") | {"spec": {}})
     assert refusal.value.status == 403

@@ -41,6 +41,7 @@ KINDS: Mapping[str, ObjectKind] = {
     "Deployment": ObjectKind(APPS, "deployments"),
     "Event": ObjectKind("v1", "events"),
     "Job": ObjectKind(BATCH, "jobs"),
+    "Lease": ObjectKind("coordination.k8s.io/v1", "leases"),
     "LimitRange": ObjectKind("v1", "limitranges"),
     "LocalQueue": ObjectKind(KUEUE, "localqueues"),
     "MPIJob": ObjectKind("kubeflow.org/v2beta1", "mpijobs"),

@@ -4,22 +4,27 @@ What it has told stays when it ends: new pods of other nodes are then strangers,
 """
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import structlog
 
 from cluster.domain.kubernetes.pod_network import (
+    LEASE_NAMESPACE,
     NetworkMembers,
     PodAddress,
+    lease_name,
     member_rules,
     remote_members,
     workspaces_in_rules,
 )
 from cluster.files.atomic import write_atomically
-from worker.kubernetes.api_client import KubernetesApi, KubernetesObject
+from worker.kubernetes.api_client import ApiRefused, KubernetesApi, KubernetesObject
 from worker.kubernetes.namespaces.portal_addresses import CONTROL_PLANE, portal_address_blocks
+from worker.kubernetes.object_kinds import object_head
 from worker.kubernetes.object_names import NAMESPACE_PREFIX
 
 log = structlog.get_logger()
@@ -71,6 +76,7 @@ class PodNetworkWatch:
     api: KubernetesApi
     node: str
     rules: NodeRules
+    clock: Callable[[], datetime] = partial(datetime.now, UTC)
     pods: dict[str, PodAddress] = field(default_factory=dict)
     doors: frozenset[str] = frozenset()
 
@@ -83,6 +89,7 @@ class PodNetworkWatch:
         for pod in listed.things:
             self.enter(pod)
         self.tell()
+        self.renew_lease()
         for event, pod in self.api.watch("Pod", listed.version, seconds):
             self.pods.pop(pod["metadata"]["uid"], None)
             if event != "DELETED":
@@ -98,6 +105,18 @@ class PodNetworkWatch:
         if self.rules.tell(members):
             count = sum(map(len, members.remote.values()))
             log.info("pods of other nodes", workspaces=len(members.remote), pods=count)
+
+    def renew_lease(self) -> None:
+        """Lets the scheduler see that this node knows the pods of the others. Nothing depends on it but an alert, so
+        that a refusal only is logged.
+        """
+        lease = object_head("Lease", lease_name(self.node), LEASE_NAMESPACE)
+        renewed = self.clock().isoformat(timespec="microseconds")
+        spec = {"holderIdentity": self.node, "leaseDurationSeconds": WATCH_SECONDS, "renewTime": renewed}
+        try:
+            self.api.apply(lease | {"spec": spec})
+        except ApiRefused as refusal:
+            log.warning("the lease of this watcher is not renewed", error=str(refusal))
 
 
 def pod_address_of(pod: KubernetesObject) -> PodAddress | None:

@@ -6,7 +6,7 @@ turn, under its lease. An API server that is away is no event: nothing is conclu
 """
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -21,6 +21,7 @@ from cluster.domain.kubernetes.disagreements import (
     find_disagreements,
     find_units_held_twice,
 )
+from cluster.domain.kubernetes.pod_network import LEASE_NAMESPACE
 from cluster.domain.kubernetes.status import KubernetesStatus, build_kubernetes_status, with_silence
 from cluster.domain.kubernetes.workspace_namespace import WorkspaceNamespace
 from cluster.services.context import Cluster
@@ -29,7 +30,7 @@ from cluster.services.leases import HeldLease
 from worker.executors.contract import Executor
 from worker.executors.kubernetes import KubernetesExecutor
 from worker.kubernetes import object_names
-from worker.kubernetes.api_client import ApiRefused, ApiUnreachable, KubernetesApi
+from worker.kubernetes.api_client import ApiRefused, ApiUnreachable, KubernetesApi, KubernetesObject
 from worker.kubernetes.namespaces.drift import FieldDifference
 from worker.kubernetes.namespaces.sync import (
     ChangeKind,
@@ -149,7 +150,16 @@ class KubernetesWatch:
         nodes = self.api.list_all("Node").things
         kinds = ("Deployment", "DaemonSet", "StatefulSet")
         workloads = [each for kind in kinds for each in self.api.list_all(kind).things]
-        return build_kubernetes_status(nodes, workloads, told, before, now)
+        leases = self.list_watcher_leases()
+        return build_kubernetes_status(nodes, workloads, told, before, now, leases)
+
+    def list_watcher_leases(self) -> Sequence[KubernetesObject]:
+        """Empty while the scheduler has the rights of an earlier release, which may not list leases."""
+        try:
+            return self.api.list_all("Lease", namespace=LEASE_NAMESPACE).things
+        except ApiRefused as refusal:
+            log.warning("leases of the pod network are not read", status=refusal.status, said=refusal.message)
+            return ()
 
     def record(self, held: HeldLease, seen: KubernetesReport) -> None:
         for change in seen.kept.changes:

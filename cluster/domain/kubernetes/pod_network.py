@@ -9,11 +9,18 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from cluster.domain.kubernetes.api_objects import ApiObject, parse_api_time
 
 TABLE = "inet groundcrew_pods"
 """The table of nftables, as roles/kubernetes/templates/pod-ports.nft.j2 makes it."""
 DOORS = "doors"
 """The set of the addresses from which the portal reaches notebooks."""
+LEASE_NAMESPACE = "groundcrew"
+LEASE_PREFIX = "groundcrew-pod-network-"
+"""Each node's watcher renews a lease of this name and the node's, twice a minute while it hears of pods."""
+WATCHER_SILENT_AFTER = timedelta(minutes=2)
 REMOTE_SET = re.compile(r"^add set inet groundcrew_pods remote_(\d+) ", re.MULTILINE)
 """The sets that a text of `member_rules` fills."""
 
@@ -33,6 +40,30 @@ class NetworkMembers:
 
     remote: Mapping[int, frozenset[str]] = field(default_factory=dict)
     doors: frozenset[str] = frozenset()
+
+
+def lease_name(node: str) -> str:
+    return LEASE_PREFIX + node
+
+
+def renewed_leases(leases: Iterable[ApiObject]) -> dict[str, datetime]:
+    """When the watcher of each node last renewed its lease, by the node's name."""
+    return {
+        lease["metadata"]["name"].removeprefix(LEASE_PREFIX): parse_api_time(lease["spec"]["renewTime"])
+        for lease in leases
+        if lease["metadata"]["name"].startswith(LEASE_PREFIX) and (lease.get("spec") or {}).get("renewTime")
+    }
+
+
+def watcher_silent_since(node: ApiObject, renewed: Mapping[str, datetime], now: datetime) -> datetime | None:
+    """None while the node's watcher hears of pods. A node that never had a lease counts from its creation.
+
+    Where no node has a lease the watchers are of a release that renews none, and nothing is concluded.
+    """
+    about = node["metadata"]
+    made = about.get("creationTimestamp")
+    last = renewed.get(about["name"]) or (parse_api_time(made) if renewed and made else None)
+    return last if last and now - last > WATCHER_SILENT_AFTER else None
 
 
 def remote_members(pods: Iterable[PodAddress], node: str) -> dict[int, frozenset[str]]:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from cluster.domain.kubernetes.api_objects import ApiObject, namespaced_name, parse_quantity
 from cluster.domain.kubernetes.disagreements import REFUSED_CODE, SYSTEM_NAMESPACES, Disagreement
 from cluster.domain.kubernetes.node_conditions import node_pressures, reason_of_node
+from cluster.domain.kubernetes.pod_network import renewed_leases, watcher_silent_since
 from cluster.domain.kubernetes.reasons import kubernetes_reason_data
 from cluster.domain.kubernetes.workspace_namespace import GPU_RESOURCE
 
@@ -33,6 +34,8 @@ class KubernetesNodeStatus:
     units: int = 0
     pressures: tuple[str, ...] = ()
     problem: Mapping[str, Any] | None = None
+    watcher_silent_since: str | None = None
+    """The moment since which its watcher of the pod network has heard nothing; None while it hears."""
 
     @property
     def kept_out(self) -> Mapping[str, Any] | None:
@@ -112,8 +115,12 @@ def build_kubernetes_status(
     disagreements: Iterable[Disagreement],
     before: KubernetesStatus | None,
     now: datetime,
+    leases: Iterable[ApiObject] = (),
 ) -> KubernetesStatus:
-    """`workloads` are Deployments, DaemonSets and StatefulSets. New disagreements are added to `seen`."""
+    """`workloads` are Deployments, DaemonSets and StatefulSets, `leases` those of the pod network's watchers. New
+    disagreements are added to `seen`.
+    """
+    renewed = renewed_leases(leases)
     told, more = limit_per_code(disagreements)
     operators = (
         system_workload_status_of(each)
@@ -122,7 +129,9 @@ def build_kubernetes_status(
     )
     return KubernetesStatus(
         at=now,
-        nodes=tuple(sorted(map(node_status_of, nodes), key=lambda node: node.name)),
+        nodes=tuple(
+            sorted((node_status_of(node, renewed, now) for node in nodes), key=lambda node: node.name)
+        ),
         operators=tuple(sorted(operators, key=lambda each: each.name)),
         disagreements=told,
         more=more,
@@ -151,8 +160,9 @@ def count_new_disagreements(
     return named + sum(max(0, have[code] - had[code]) for code in crowded)
 
 
-def node_status_of(node: ApiObject) -> KubernetesNodeStatus:
+def node_status_of(node: ApiObject, renewed: Mapping[str, datetime], now: datetime) -> KubernetesNodeStatus:
     reason, status = reason_of_node(node), node.get("status") or {}
+    silent = watcher_silent_since(node, renewed, now) if reason is None else None
     info = status.get("nodeInfo") or {}
     return KubernetesNodeStatus(
         name=node["metadata"]["name"],
@@ -163,6 +173,7 @@ def node_status_of(node: ApiObject) -> KubernetesNodeStatus:
         units=int(parse_quantity((status.get("allocatable") or {}).get(GPU_RESOURCE))),
         pressures=node_pressures(node),
         problem={"code": reason.code, "data": kubernetes_reason_data(reason)} if reason else None,
+        watcher_silent_since=silent.isoformat() if silent else None,
     )
 
 

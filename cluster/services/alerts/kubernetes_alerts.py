@@ -66,6 +66,9 @@ def kubernetes_node_alerts(node: KubernetesNodeStatus, ids: Mapping[str, int]) -
     if node.pressures:
         data = named | {"pressures": list(node.pressures)}
         yield Alert(AlertUrgency.CAUTION, topic, "attention.node_pressed", subject, data)
+    if node.watcher_silent_since is not None:
+        last = (AlertDetail("attention.last_signal", {"at": node.watcher_silent_since}),)
+        yield Alert(AlertUrgency.BROKEN, topic, "attention.pod_network_silent", subject, named, last)
 
 
 def system_workload_alerts(standing: KubernetesStatus) -> Iterator[Alert]:

@@ -24,6 +24,7 @@ SENTENCES = {
     "attention.check_said": "it says: {line}",
     "attention.kubernetes_node": "Kubernetes does not use {node}",
     "attention.node_pressed": "{node} runs short of {pressures:words kubernetes.resource}",
+    "attention.pod_network_silent": "{node} hears nothing of new pods on other nodes",
     "attention.operator_not_whole": "{name}: {ready:number} of {wanted:number} pods are ready",
     "attention.certificate_ends": "A certificate of Kubernetes on {node} ends in {days:days}",
     "attention.certificate_ended": "A certificate of Kubernetes on {node} has ended",
@@ -45,6 +46,10 @@ SENTENCES = {
 }
 
 HINTS = {
+    "attention.pod_network_silent": (
+        "Connections go on, but pods that begin on other nodes are not reached from there. On the node: "
+        "systemctl restart groundcrew-pod-network; journalctl -u groundcrew-pod-network says why."
+    ),
     "attention.not_told": "Look at the settings of mail and webhook; what waits is sent again.",
 }
 

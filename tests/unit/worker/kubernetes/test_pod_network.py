@@ -2,16 +2,18 @@
 
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from cluster.domain.kubernetes.pod_network import NetworkMembers, PodAddress
-from worker.kubernetes.api_client import KubernetesApi, KubernetesObject, ObjectList
+from cluster.domain.kubernetes.pod_network import NetworkMembers, PodAddress, renewed_leases
+from worker.kubernetes.api_client import ApiRefused, KubernetesApi, KubernetesObject, ObjectList
 from worker.kubernetes.namespaces.portal_addresses import CONTROL_PLANE
 from worker.kubernetes.pod_network import NodeRules, PodNetworkWatch, RulesRefused, pod_address_of
 
+NOW = datetime(2026, 11, 24, 10, tzinfo=UTC)
 NFT = """
 import pathlib, sys
 here = pathlib.Path(__file__).parent
@@ -108,6 +110,14 @@ class Api:
     def __init__(self, pods: list[KubernetesObject], events: list[tuple[str, KubernetesObject]]) -> None:
         self.objects: dict[str, list[Any]] = {"Node": [MASTER], "Pod": pods}
         self.events = events
+        self.applied: list[KubernetesObject] = []
+        self.refuses = False
+
+    def apply(self, thing: KubernetesObject) -> KubernetesObject:
+        if self.refuses:
+            raise ApiRefused(403, "Forbidden", "no leases")
+        self.applied.append(thing)
+        return thing
 
     def list_all(self, kind: str, labels: str = "") -> ObjectList:
         return ObjectList(self.objects[kind], "41")
@@ -152,3 +162,28 @@ def test_what_was_missed_between_two_watches_is_forgotten(rules: NodeRules) -> N
     api.objects["Pod"] = []
     watch.follow()
     assert elements(rules) == ["doors { 10.0.0.9, 10.244.0.0 }"]
+
+
+def test_each_look_renews_the_lease_of_the_node(rules: NodeRules) -> None:
+    api = Api([pod("a", "10.244.2.5")], [])
+    watch = PodNetworkWatch(cast(KubernetesApi, api), "w1", rules, lambda: NOW)
+    watch.follow()
+    (lease,) = api.applied
+    assert lease["metadata"]["name"] == "groundcrew-pod-network-w1"
+    assert lease["spec"]["renewTime"] == "2026-11-24T10:00:00.000000+00:00"
+    assert renewed_leases(api.applied) == {"w1": NOW}
+
+
+def test_a_lease_that_is_refused_does_not_stop_the_watch(rules: NodeRules) -> None:
+    api = Api([], [("ADDED", pod("a", "10.244.2.5"))])
+    api.refuses = True
+    PodNetworkWatch(cast(KubernetesApi, api), "w1", rules).follow()
+    assert elements(rules)[1:] == ["remote_7 { 10.244.2.5 }"]
+
+
+def test_a_packet_filter_that_takes_no_rules_leaves_the_lease_to_expire(rules: NodeRules) -> None:
+    api = Api([pod("a", "10.244.2.5")], [])
+    (rules.folder.parent / "no table").touch()
+    with pytest.raises(RulesRefused):
+        PodNetworkWatch(cast(KubernetesApi, api), "w1", rules).follow()
+    assert api.applied == []

@@ -80,6 +80,14 @@ def test_a_node_that_kubernetes_does_not_use_leads_to_its_page(cluster: Cluster)
     assert (AlertUrgency.CAUTION, AlertTopic.KUBERNETES, "attention.node_pressed", "other") in found
 
 
+def test_a_watcher_of_the_pod_network_that_hears_nothing_is_told(cluster: Cluster) -> None:
+    node = a_node(cluster, 2, name="gpu07")
+    silent = KubernetesNodeStatus("gpu07", True, True, watcher_silent_since="2026-11-24T10:00:00+00:00")
+    found = concerns(cluster, nodes=(silent, KubernetesNodeStatus("gpu08", True, True)))
+    told = [each for each in found if each[2] == "attention.pod_network_silent"]
+    assert told == [(AlertUrgency.BROKEN, AlertTopic.NODE, "attention.pod_network_silent", node.id)]
+
+
 def test_a_node_that_was_closed_by_hand_is_not_forgotten(cluster: Cluster) -> None:
     closed, missing = a_node(cluster, 2, name="gpu07"), a_node(cluster, 2, name="gpu08")
     found = concerns(cluster, nodes=(KubernetesNodeStatus("gpu07", True, False),))

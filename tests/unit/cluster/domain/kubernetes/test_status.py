@@ -175,6 +175,36 @@ def test_a_node_stands_with_kubelet_engine_units_and_what_is_wrong() -> None:
     assert standing.node("GPU02") is second and standing.node("gpu03") is None
 
 
+def lease(name: str, age: timedelta) -> Object:
+    return {"metadata": {"name": name}, "spec": {"renewTime": (NOW - age).isoformat()}}
+
+
+MINUTE = timedelta(minutes=1)
+OTHER_LEASE = lease("groundcrew-pod-network-gpu02", 0 * MINUTE)
+
+
+@pytest.mark.parametrize(
+    ("leases", "age", "ready", "silent"),
+    [
+        ([lease("groundcrew-pod-network-gpu01", MINUTE)], 90 * MINUTE, "True", None),
+        ([lease("groundcrew-pod-network-gpu01", 3 * MINUTE)], 90 * MINUTE, "True", 3 * MINUTE),
+        ([lease("groundcrew-pod-network-gpu01", 3 * MINUTE)], 90 * MINUTE, "False", None),
+        ([OTHER_LEASE], MINUTE, "True", None),
+        ([OTHER_LEASE], 90 * MINUTE, "True", 90 * MINUTE),
+        ([lease("another", MINUTE)], 90 * MINUTE, "True", None),
+        ([], 90 * MINUTE, "True", None),
+    ],
+)
+def test_a_watcher_is_silent_once_its_lease_is_old(
+    leases: list[Object], age: timedelta, ready: str, silent: timedelta | None
+) -> None:
+    """A node that is not ready has its own alert; where nobody renews leases nothing is concluded."""
+    one = node("gpu01", ("Ready", ready))
+    one["metadata"]["creationTimestamp"] = (NOW - age).isoformat()
+    (status,) = build_kubernetes_status([one], [], [], None, NOW, leases).nodes
+    assert status.watcher_silent_since == ((NOW - silent).isoformat() if silent else None)
+
+
 @pytest.mark.parametrize(
     ("ready", "new", "seen", "whole"), [(2, 2, 3, True), (1, 2, 3, False), (2, 1, 3, False), (2, 2, 2, False)]
 )
