@@ -39,6 +39,9 @@ def watcher(server: ApiServer) -> Iterator[KubernetesApi]:
     until(lambda: can_list(api), "that the rights are in force")
     yield api
     api.close()
+    # Others' nodes have no watcher; while nobody renews a lease nothing is concluded from that.
+    for lease in server.api.list_all("Lease", namespace=LEASE_NAMESPACE).things:
+        server.api.delete("Lease", lease["metadata"]["name"], LEASE_NAMESPACE)
 
 
 def can_list(api: KubernetesApi) -> bool:
