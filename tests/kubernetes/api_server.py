@@ -127,7 +127,8 @@ def stop_all_threads(process: "subprocess.Popen[bytes]") -> None:
     machine is busy, the others go on answering.
     """
     process.send_signal(signal.SIGSTOP)
-    os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    assert process.poll() is None, "ended before it stood still"
 
 
 def start_program(program: Path, folder: Path, *switches: str) -> "subprocess.Popen[bytes]":
