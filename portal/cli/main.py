@@ -25,6 +25,7 @@ COMMANDS = {
     "nodes": ("nodes", "print_nodes"),
     "notebook": ("trainings", "notebook"),
     "queue": ("queue", "queue"),
+    "shell": ("ssh", "shell"),
     "ssh-config": ("ssh", "ssh_config"),
     "ssh-key": ("ssh", "ssh_key"),
     "sweep": ("sweeps", "sweep"),

@@ -195,6 +195,18 @@ KOREAN = {
     ),
     "Written to {path}. Now: ssh job-<number>": "{path}에 썼습니다. 이제 ssh job-<번호>로 들어갑니다.",
     "The server sent an address that is none: {host}": "서버가 주소가 아닌 것을 보냈습니다: {host}",
+    "This machine has no ssh: install the OpenSSH client.": (
+        "이 컴퓨터에 ssh가 없습니다. OpenSSH 클라이언트를 설치하세요."
+    ),
+    "You have no SSH key here. Add one first: groundcrew ssh-key add": (
+        "등록한 SSH 키가 없습니다. 먼저 등록하세요: groundcrew ssh-key add"
+    ),
+    "{name} is of a built-in model. A shell needs a training of own code.": (
+        "{name} 학습은 기본 모델을 씁니다. 셸에는 직접 만든 코드의 학습이 필요합니다."
+    ),
+    "job-{id} ends with this shell, with its connection, and at {until} at the latest.": (
+        "job-{id} 작업은 이 셸이 끝나거나 접속이 끊기면 끝나고, 늦어도 {until}에 끝납니다."
+    ),
     "First error, {place}: {text}": "첫 오류, {place}: {text}",
     "There may be more lines than these.": "이보다 많은 줄이 있을 수 있습니다.",
     "Fingerprint": "지문",

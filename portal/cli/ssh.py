@@ -1,16 +1,24 @@
-"""SSH into one's running jobs: `groundcrew ssh-key …` keeps the public keys, `groundcrew ssh-config` writes entries."""
+"""SSH into one's running jobs: `groundcrew ssh-key …` keeps the public keys, `groundcrew ssh-config` writes entries.
 
+`groundcrew shell` opens an interactive job, as `srun --pty` does. The job ends with the shell.
+"""
+
+import os
 import re
+import shutil
 import socket
 import sys
+import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
-from .client import EXIT_CONFLICT, EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
+from .client import EXIT_CONFLICT, EXIT_FAILED, EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
 from .messages import message
 from .output import Table, local_datetime, output_option, show_table
+from .submission import find_training, parse_size_option, parse_time_limit, submit_request
 
 FOUND_NAMES = ("id_ed25519.pub", "id_ecdsa.pub", "id_rsa.pub")
 """The files that ssh-keygen writes, the best first."""
@@ -112,29 +120,41 @@ Host job-*
 @click.pass_obj
 def ssh_config(client: RestClient, only_print: bool) -> None:
     """Write the entries for ssh and editors into ~/.ssh, where `ssh job-42` then enters a running job."""
-    door: Any = client.get("/ssh-door")
-    if not door["is_open"]:
-        exit_with(door["reason"]["sentence"], EXIT_CONFLICT)
+    door = check_door(client)
     folder = Path.home() / ".ssh"
     text = render_entries(door, folder / KNOWN_HOSTS)
     if only_print:
         click.echo(text, nl=False)
         return
-    write_entries(folder, text, door["host_key"])
+    write_known_hosts(door)
+    write_entries(folder, text)
     click.echo(message("Written to {path}. Now: ssh job-<number>", path=folder / CONFIG))
 
 
-def render_entries(door: Any, known_hosts: Path) -> str:
-    """Refuses an answer that would bring lines of its own into the configuration."""
-    host, port = str(door["host"]), int(door["port"])
-    if not host or not all(sign.isalnum() or sign in ".:-" for sign in host) or "\n" in door["host_key"]:
+def check_door(client: RestClient) -> Any:
+    """Where the door is. Ends the command if it is closed, and for an answer that would bring options of its own."""
+    door: Any = client.get("/ssh-door")
+    if not door["is_open"]:
+        exit_with(door["reason"]["sentence"], EXIT_CONFLICT)
+    host = str(door["host"])
+    is_host = host[:1].isalnum() or host.startswith(":")
+    if not is_host or not all(sign.isalnum() or sign in ".:-" for sign in host) or "\n" in door["host_key"]:
         exit_with(message("The server sent an address that is none: {host}", host=host[:80]))
-    return TEMPLATE.format(host=host, port=port, known_hosts=f'"{known_hosts}"')
+    return door
 
 
-def write_entries(folder: Path, text: str, host_key: str) -> None:
-    folder.mkdir(mode=0o700, exist_ok=True)
-    (folder / KNOWN_HOSTS).write_text(f"groundcrew-door {host_key}\n")
+def render_entries(door: Any, known_hosts: Path) -> str:
+    return TEMPLATE.format(host=door["host"], port=int(door["port"]), known_hosts=f'"{known_hosts}"')
+
+
+def write_known_hosts(door: Any) -> Path:
+    path = Path.home() / ".ssh" / KNOWN_HOSTS
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    path.write_text(f"groundcrew-door {door['host_key']}\n")
+    return path
+
+
+def write_entries(folder: Path, text: str) -> None:
     (folder / CONFIG).write_text(text)
     main = folder / "config"
     before = main.read_text() if main.exists() else ""
@@ -144,3 +164,105 @@ def write_entries(folder: Path, text: str, host_key: str) -> None:
         unfinished.write_text(f"{INCLUDE}\n\n{before}")
         unfinished.chmod(main.stat().st_mode & 0o777 if main.exists() else 0o600)
         unfinished.replace(main)
+
+
+PROGRAM = ("python", "-m", "groundcrew_shell")
+"""The job: it waits ten minutes for its shell, and ends with it."""
+OPENING = "exec python3 -m groundcrew_shell open"
+POLL_SECONDS = 0.5
+EXIT_INTERRUPTED = 130
+
+
+@click.command()
+@click.option(
+    "-t", "--training", required=True, metavar="[WORKSPACE/]NAME", help="Its code is where you begin."
+)
+@click.option("-n", "--name", default="shell")
+@click.option("-d", "--dataset", metavar="NAME")
+@click.option("-e", "--environment", metavar="NAME", help="Without it the one of the training.")
+@click.option(
+    "--memory", metavar="12GiB|800MiB", callback=parse_size_option, help="Instead of its unit's share."
+)
+@click.option(
+    "--time-limit",
+    default="8h",
+    show_default=True,
+    metavar="30m|2h|1d",
+    callback=parse_time_limit,
+    help="When the shell ends at the latest; a bare number is minutes.",
+)
+@click.option("-i", "--identity", metavar="FILE", help="Your private key, if ssh does not find it by itself.")
+@click.pass_obj
+def shell(client: RestClient, /, training: str, identity: str | None, **asked: Any) -> None:
+    """Open a shell on a unit of your own: a job that ends with the shell."""
+    ssh = shutil.which("ssh")
+    if ssh is None:
+        exit_with(message("This machine has no ssh: install the OpenSSH client."), EXIT_USAGE)
+    door = check_door(client)
+    if not client.get("/ssh-keys")["items"]:
+        exit_with(message("You have no SSH key here. Add one first: groundcrew ssh-key add"), EXIT_USAGE)
+    if find_training(client, training)["model"]:
+        exit_with(
+            message("{name} is of a built-in model. A shell needs a training of own code.", name=training),
+            EXIT_USAGE,
+        )
+    job: dict[str, Any] = submit_request(
+        client,
+        "/jobs",
+        dry_run=False,
+        training=training,
+        command=PROGRAM,
+        launcher="plain",
+        grace=None,
+        **asked,
+    )
+    click.echo(message("job-{id} submitted.", id=job["id"]), err=True)
+    wait_for_start(client, job["id"])
+    until = datetime.now(UTC) + timedelta(seconds=asked["time_limit"])
+    click.echo(
+        message(
+            "job-{id} ends with this shell, with its connection, and at {until} at the latest.",
+            id=job["id"],
+            until=local_datetime(until.isoformat()),
+        ),
+        err=True,
+    )
+    enter(ssh, door, job["id"], identity)
+
+
+def wait_for_start(client: RestClient, job_id: int) -> None:
+    """Prints why it waits, and each change of that. Ends the command if the job ends, and the job with ^C."""
+    shown = ""
+    try:
+        while (row := client.get(f"/jobs/{job_id}"))["state"] in ("waiting", "starting"):
+            reason = (row.get("waiting") or {}).get("sentence") or row["state_word"]
+            if reason != shown:
+                click.echo(reason, err=True)
+            shown = reason
+            time.sleep(POLL_SECONDS)
+    except KeyboardInterrupt:
+        client.post(f"/jobs/{job_id}/stop")
+        exit_with(message("job-{id} is being stopped.", id=job_id), EXIT_INTERRUPTED)
+    if row["state"] != "running":
+        exit_with((row.get("end") or {}).get("sentence") or row["state_word"], EXIT_FAILED)
+
+
+def enter(ssh: str, door: Any, job_id: int, identity: str | None) -> NoReturn:
+    """Becomes ssh, whose exit code is the shell's."""
+    options = {
+        "HostKeyAlias": "groundcrew-door",
+        "UserKnownHostsFile": f'"{write_known_hosts(door)}"',
+        "StrictHostKeyChecking": "yes",
+        "ControlPath": "none",
+        # The person's own configuration may forward ports or agents, which the door refuses.
+        "ClearAllForwardings": "yes",
+        "ForwardAgent": "no",
+        "ForwardX11": "no",
+        "ServerAliveInterval": "15",
+        "LogLevel": "ERROR",
+    }
+    words = [ssh, "-t", "-p", str(door["port"])]
+    words += [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
+    words += ["-i", identity] if identity else []
+    sys.stdout.flush()
+    os.execv(ssh, [*words, "--", f"job-{job_id}@{door['host']}", OPENING])

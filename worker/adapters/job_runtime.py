@@ -15,8 +15,8 @@ from cluster.files import safe_files
 WORKER = Path(__file__).resolve().parents[1]
 INSIDE_FOLDER = WORKER / "inside"
 PACKAGES = {"groundcrew_models": WORKER / "models", "groundcrew_notebooks": WORKER / "notebooks"}
-SHARED_FILES = (Path(safe_files.__file__),)
-"""Files of the services that the shim uses too."""
+SHARED_FILES = (Path(safe_files.__file__), WORKER / "interactive" / "groundcrew_shell.py")
+"""A file of the services that the shim uses too, and the program of interactive jobs."""
 JOB_IDS_FILE = Path("job-ids.json")
 """The file with the uids and gids that jobs may have. A shim that runs as root becomes no other user."""
 LOCK, COPYING = ".lock", ".copying"

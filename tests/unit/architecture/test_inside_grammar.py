@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-INSIDE = sorted((Path(__file__).parents[3] / "worker" / "inside").glob("*.py"))
+WORKER = Path(__file__).parents[3] / "worker"
+INSIDE = sorted([*(WORKER / "inside").glob("*.py"), *(WORKER / "interactive").glob("*.py")])
 
 
 @pytest.mark.parametrize("path", INSIDE, ids=lambda path: path.name)

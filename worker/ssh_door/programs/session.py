@@ -45,6 +45,8 @@ OWN_FILES = "/etc/ssh"
 """A folder of the machine's, replaced within a session: it holds the session's names and the inner sshd's files."""
 PTY_MAJORS = range(136, 144)
 TICK_SECONDS = 0.5
+START_POLLS, POLL_SECONDS = 100, 0.1
+"""How often a session asks whether a job that is starting is ready: for ten seconds."""
 NO_ENTRY = 255
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -63,6 +65,18 @@ class Target:
 
     def is_running(self) -> bool:
         return not select.select([self.launcher], [], [], 0)[0]
+
+
+def wait_for_target(folder: str) -> Target:
+    """Raises OSError, ValueError, and Refusal if the attempt does not run, or does not get ready in time."""
+    for _ in range(START_POLLS):
+        try:
+            return find_target(folder)
+        except Refusal as refusal:
+            if str(refusal) != "ssh.not_ready":
+                raise
+        select.select([], [], [], POLL_SECONDS)
+    return find_target(folder)
 
 
 def find_target(folder: str) -> Target:
@@ -266,7 +280,9 @@ def watch(child: int, target: Target, door: int) -> int:
         ready = select.select([reader, target.launcher], [], [], TICK_SECONDS)[0]
         numbers = os.read(reader, 4096) if reader in ready else b""
         if signal.SIGTERM in numbers or target.launcher in ready or os.getppid() != door:
-            return end_session(child)
+            # A job that ends with its shell ends because the child has: its exit code counts.
+            status = reap(child)
+            return end_session(child) if status is None else status
         if signal.SIGHUP in numbers and not hung_up:
             hung_up = True
             shim_process_tree.signal_pids([child], signal.SIGHUP)
@@ -345,7 +361,7 @@ def main() -> int:
     os.umask(0o022)
     try:
         request = read_request()
-        target = find_target(request["folder"])
+        target = wait_for_target(request["folder"])
         plan = target.plan
         if (plan["job"], plan["attempt"]) != (request["job"], request["attempt"]):
             return tell_refused("ssh.has_ended")

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -115,6 +115,10 @@ class SshLab:
 
     def run(self, user: User, program: str = SLEEPER) -> RunningProgram:
         job = a_job(self.cluster, self.training, user, state=JobState.RUNNING)
+        return self.start(job, ["-u", "train.py"], program)
+
+    def start(self, job: Job, arguments: Sequence[str], program: str = "") -> RunningProgram:
+        """An attempt of the job, with what Python is called with."""
         node = a_node(self.cluster, 1)
         holding(self.cluster, job, node.units)
         folder = folders.attempt_folder(self.cluster.settings, job.workspace_id, job.id, 1)
@@ -130,10 +134,11 @@ class SshLab:
             job.id,
             1,
             folder,
-            (PYTHON, f"{self.runtime}/shim_rank.py", "--", PYTHON, "-u", "train.py"),
-            {"PATH": "/usr/bin:/bin", "HOME": out, "GROUNDCREW_OUT": out, "MARK": 'it\'s "here"'},
+            (PYTHON, f"{self.runtime}/shim_rank.py", "--", PYTHON, *arguments),
+            {"PATH": "/usr/bin:/bin", "HOME": out, "GROUNDCREW_OUT": out, "MARK": 'it\'s "here"'}
+            | {"PYTHONPATH": str(self.runtime)},
             code=code,
-            uid=ids.uid_of(user.id),
+            uid=ids.uid_of(job.user_id),
             gid=ids.gid_of(job.workspace_id),
             sandbox=SandboxSpec((self.ground,), (self.runtime,), ids.uid_range),
             memory_bytes=512 << 20,
@@ -194,6 +199,19 @@ class SshLab:
             timeout=60,
             check=False,
         )
+
+    def inner(self, name: str, login: str) -> list[str]:
+        """ssh to an sshd inside the job, as `groundcrew ssh-config` writes it for editors; then comes the target."""
+        door = ["ssh", *self.options(name), "-p", str(self.port), f"{login}@127.0.0.1", "groundcrew-sshd"]
+        options = {
+            "BatchMode": "yes",
+            "ProxyCommand": " ".join(door),
+            "StrictHostKeyChecking": "no",
+            "UserKnownHostsFile": "/dev/null",
+            "LogLevel": "ERROR",
+        }
+        words = [word for key, value in options.items() for word in ("-o", f"{key}={value}")]
+        return ["ssh", "-F", "none", "-i", str(self.key(name)), *words]
 
     def begin(self, name: str, login: str, *words: str) -> "subprocess.Popen[str]":
         command = ["ssh", *self.options(name), "-p", str(self.port), f"{login}@127.0.0.1", *words]

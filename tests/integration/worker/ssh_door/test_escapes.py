@@ -213,26 +213,6 @@ def test_sftp_and_scp_reach_no_file_of_the_host(
     assert written.returncode != 0
 
 
-def inner(lab: SshLab, login: str) -> list[str]:
-    door = " ".join(
-        ["ssh", *lab.options("minji"), "-p", str(lab.port), f"{login}@127.0.0.1", "groundcrew-sshd"]
-    )
-    return [
-        *(
-            "ssh",
-            "-F",
-            "none",
-            "-i",
-            str(lab.key("minji")),
-            "-o",
-            "BatchMode=yes",
-            "-o",
-            f"ProxyCommand={door}",
-        ),
-        *("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR"),
-    ]
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("place", ["installation", "job"])
 def test_a_forward_reaches_the_jobs_sockets_and_none_of_the_installation(
@@ -247,7 +227,7 @@ def test_a_forward_reaches_the_jobs_sockets_and_none_of_the_installation(
         ours = tmp_path / "s"
         where = ["-o", "ExitOnForwardFailure=yes", "-L", f"{ours}:{theirs}"]
         forwarding = subprocess.Popen(
-            [*inner(lab, program.login), "-N", *where, "job@inside"],
+            [*lab.inner("minji", program.login), "-N", *where, "job@inside"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -277,7 +257,7 @@ def test_a_forward_reaches_the_jobs_sockets_and_none_of_the_installation(
 def test_the_inner_sshd_is_the_jobs_user_and_forwards_no_agent(lab: SshLab, program: RunningProgram) -> None:
     done: Any = subprocess.run(
         [
-            *inner(lab, program.login),
+            *lab.inner("minji", program.login),
             "-A",
             "job@inside",
             "id -un; echo agent $SSH_AUTH_SOCK; grep NoNewPrivs /proc/self/status",
@@ -290,6 +270,9 @@ def test_the_inner_sshd_is_the_jobs_user_and_forwards_no_agent(lab: SshLab, prog
     )
     assert done.stdout == f"{program.login}\nagent\nNoNewPrivs:\t1\n", done.stderr
     root = subprocess.run(
-        [*inner(lab, program.login), "root@inside", "id"], capture_output=True, timeout=60, check=False
+        [*lab.inner("minji", program.login), "root@inside", "id"],
+        capture_output=True,
+        timeout=60,
+        check=False,
     )
     assert root.returncode == 255 and root.stdout == b""

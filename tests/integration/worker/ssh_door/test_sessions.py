@@ -100,24 +100,7 @@ def test_nothing_is_forwarded_at_the_door_itself(lab: SshLab, program: RunningPr
 
 def test_a_port_is_forwarded_inside_the_job(lab: SshLab, program: RunningProgram) -> None:
     """As editors do: through an sshd inside the job, which is reached by a ProxyCommand."""
-    door = " ".join(
-        ["ssh", *lab.options("minji"), "-p", str(lab.port), f"{program.login}@127.0.0.1", "groundcrew-sshd"]
-    )
-    inner = [
-        *(
-            "ssh",
-            "-F",
-            "none",
-            "-i",
-            str(lab.key("minji")),
-            "-o",
-            "BatchMode=yes",
-            "-o",
-            f"ProxyCommand={door}",
-        ),
-        *("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR"),
-    ]
-    target = f"{program.login}@inside"
+    inner, target = lab.inner("minji", program.login), f"{program.login}@inside"
     forwarded = subprocess.run(
         [*inner, "-W", f"127.0.0.1:{program.port()}", target],
         stdin=subprocess.DEVNULL,

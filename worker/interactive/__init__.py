@@ -1,0 +1,1 @@
+"""Interactive jobs: the program that waits for a shell, installed beside the shim as `groundcrew_shell`."""
