@@ -197,6 +197,9 @@ KOREAN = {
         "make up"
     ),
     "  First administrator:   {url}/first-administrator": "  첫 관리자:      {url}/first-administrator",
+    "  SSH into jobs:         closed; it opens after: apt-get install {packages}": (
+        "  작업에 SSH로 들어가기:  닫혀 있습니다. 실행하면 열립니다: apt-get install {packages}"
+    ),
     "  One-time secret:       {secret}   (good for 24 hours; make up prints a new one)": (
         "  일회용 암호:    {secret}   (24시간 유효, make up이 새로 만들어 줍니다)"
     ),

@@ -26,13 +26,7 @@ from cluster.settings import Settings
 from worker.adapters.job_runtime import runtime_folder
 from worker.composition import open_cluster
 from worker.ssh_door.door import SshDoor
-from worker.ssh_door.layout import (
-    NAMES_AHEAD,
-    SSHD,
-    DoorFolder,
-    door_ids,
-    has_name_service,
-)
+from worker.ssh_door.layout import NAMES_AHEAD, DoorFolder, door_ids, missing_packages
 
 log = structlog.get_logger()
 TICK_SECONDS = 5.0
@@ -144,16 +138,11 @@ class DoorKeeper:
 
 def check_machine(settings: Settings) -> None:
     """Raises DoorClosed if this machine or this installation cannot have a door."""
-    if settings.ssh_port == 0:
-        raise DoorClosed("ssh_door.switched_off")
-    if not settings.executor.capabilities.sandboxes_files:
-        raise DoorClosed("ssh_door.executor", executor=settings.executor.value)
+    if (closed := door_state.reason_against_door(settings)) is not None:
+        raise DoorClosed(closed.reason or "", **closed.data)
     if os.geteuid() != 0:
         raise DoorClosed("ssh_door.needs_root")
-    missing = [] if SSHD.exists() else ["openssh-server"]
-    if not has_name_service():
-        missing.append("libnss-extrausers")
-    if missing:
+    if missing := missing_packages():
         raise DoorClosed("ssh_door.packages_missing", packages=missing)
 
 

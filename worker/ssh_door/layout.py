@@ -31,6 +31,12 @@ def has_name_service() -> bool:
     )
 
 
+def missing_packages() -> list[str]:
+    """The packages of Debian that a door needs and that are not installed."""
+    missing = [] if SSHD.exists() else ["openssh-server"]
+    return missing if has_name_service() else [*missing, "libnss-extrausers"]
+
+
 @dataclass(frozen=True)
 class DoorIds:
     """Two numbers behind those of jobs. No job, no service and no person has them."""

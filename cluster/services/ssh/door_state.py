@@ -6,6 +6,7 @@ from typing import Any
 
 from cluster.domain.people.ssh_keys import parse_public_key
 from cluster.services.context import Cluster
+from cluster.settings import Settings
 from cluster.store.facts import InstallationFact, read_fact
 
 DOOR_FACT = "ssh_door"
@@ -44,8 +45,20 @@ def record_door_state(cluster: Cluster, state: SshDoorState) -> None:
 
 
 def read_door_state(cluster: Cluster) -> SshDoorState:
+    """As its process has written it down. Where no process can open one, the settings say why."""
+    if reason := reason_against_door(cluster.settings):
+        return reason
     with cluster.store.read() as session:
         return read_fact(session, DOOR_FACT, parse_door_state) or CLOSED_WITHOUT_PROCESS
+
+
+def reason_against_door(settings: Settings) -> SshDoorState | None:
+    """A closed door if this installation cannot or shall not have one."""
+    if settings.ssh_port == 0:
+        return SshDoorState(False, reason="ssh_door.switched_off")
+    if not settings.executor.capabilities.sandboxes_files:
+        return SshDoorState(False, reason="ssh_door.executor", data={"executor": settings.executor.value})
+    return None
 
 
 def parse_door_state(value: Mapping[str, Any]) -> SshDoorState:

@@ -53,7 +53,8 @@ SENTENCES = {
         "The SSH door is closed: others than root may change the folder {folder}. Choose another GROUNDCREW_SSH_DIR."
     ),
     "ssh_door.packages_missing": (
-        "The SSH door is closed: this machine lacks {packages:list}. Install it, then it opens by itself."
+        "The SSH door is closed: this machine lacks {packages:list}. It opens by itself after: apt-get install "
+        "openssh-server libnss-extrausers"
     ),
     "ssh_door.port_taken": (
         "The SSH door is closed: another program listens on port {port}. Set another GROUNDCREW_SSH_PORT."

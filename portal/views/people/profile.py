@@ -11,6 +11,7 @@ from cluster.domain.states import NotificationKind
 from cluster.services.alerts.trial_messages import send_test_messages
 from cluster.services.notifications import choices
 from cluster.services.people import api_tokens, passwords, preferences, sessions, ssh_keys
+from cluster.services.ssh.door_state import read_door_state
 from portal.i18n.reader_zone import browser_zone, installation_zone
 from portal.i18n.translate import _, ngettext, request_language
 from portal.presenters.notification_form import prepare_notification_form
@@ -71,6 +72,7 @@ def render_profile(
         this_session=this_session,
         tokens=api_tokens.list_api_tokens(cluster, actor),
         ssh_keys=ssh_keys.list_ssh_keys(cluster, actor),
+        ssh_door=read_door_state(cluster),
         token_days=TOKEN_DAYS,
         now=cluster.clock(),
         notifications=prepare_notification_form(

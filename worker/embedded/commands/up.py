@@ -1,10 +1,12 @@
 """``make up`` after the bootstrap: start the services, print the address, run the first training."""
 
+import os
 import socket
 from getpass import getuser
 
 from cluster.services.context import Cluster
 from cluster.services.people.first_administrator import issue_first_administrator_secret
+from cluster.services.ssh.door_state import reason_against_door
 from worker.bootstrap.paths import find_installation_paths
 from worker.bootstrap.terminal import exit_with_error, print_sentence
 from worker.composition import open_cluster
@@ -17,6 +19,7 @@ from worker.embedded.state_directory import (
 )
 from worker.environments.default_environment import ensure_editor_environment, ensure_training_environment
 from worker.first_training.run import run_first_training
+from worker.ssh_door.layout import missing_packages
 
 
 def main(arguments: list[str]) -> int:
@@ -44,6 +47,7 @@ def main(arguments: list[str]) -> int:
         ensure_training_environment(cluster)
         ensure_editor_environment(cluster)
     print_address(cluster)
+    print_closed_door(cluster)
     return run_first_training(cluster) if options.with_first_training else 0
 
 
@@ -66,4 +70,14 @@ def print_address(cluster: Cluster) -> None:
         print_sentence("  First administrator:   {url}/first-administrator", url=settings.public_url)
         print_sentence(
             "  One-time secret:       {secret}   (good for 24 hours; make up prints a new one)", secret=secret
+        )
+
+
+def print_closed_door(cluster: Cluster) -> None:
+    """How root opens the SSH door, if only packages are missing: `make up` installs no sshd by itself."""
+    missing = missing_packages()
+    if missing and os.geteuid() == 0 and reason_against_door(cluster.settings) is None:
+        print_sentence(
+            "  SSH into jobs:         closed; it opens after: apt-get install {packages}",
+            packages=" ".join(missing),
         )

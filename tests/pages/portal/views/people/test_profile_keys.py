@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from cluster.services.ssh.door_state import SshDoorState, record_door_state
 from tests.pages.portal.filled_portal import House
 
 KEY = Path("tests/data/ssh_keys/ed25519.pub").read_text()
@@ -32,3 +33,10 @@ def test_a_private_key_is_not_sent_back(house: House) -> None:
     typed = {"key_name": "laptop", "key": "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk"}
     refused = house.visitor("member").post("/profile/ssh-keys", data=typed)
     assert refused.status_code == 422 and "b3BlbnNzaC1rZXk" not in refused.text
+
+
+def test_a_closed_door_says_how_it_opens(house: House) -> None:
+    missing = {"packages": ["openssh-server"]}
+    record_door_state(house.cluster, SshDoorState(False, 2222, "", "ssh_door.packages_missing", missing))
+    page = house.visitor("member").get("/profile").text
+    assert "apt-get install openssh-server libnss-extrausers" in page
