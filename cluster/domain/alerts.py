@@ -14,6 +14,7 @@ STUCK_WAITING_CODES = frozenset(
         "waiting.cluster_too_small",
         "waiting.quota_too_small",
         "waiting.workspace_expired",
+        "waiting.storage_full",
         "waiting.dataset_failed",
         "waiting.no_executor",
         "waiting.disk_short",

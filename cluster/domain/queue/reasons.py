@@ -110,6 +110,16 @@ class WorkspaceExpired:
 
 
 @dataclass(frozen=True)
+class WorkspaceStorageFull:
+    """The workspace stores what it may, or more; sizes are bytes."""
+
+    code: ClassVar[str] = "waiting.storage_full"
+    workspace: str
+    used: int
+    limit: int
+
+
+@dataclass(frozen=True)
 class EnvironmentNotReady:
     """`step` is the code of the building operation's present step, `progress` 0 to 1."""
 
@@ -287,6 +297,7 @@ WaitingReason = (
     | ReservedForAnother
     | WorkspaceNotStarted
     | WorkspaceExpired
+    | WorkspaceStorageFull
     | EnvironmentNotReady
     | EnvironmentFailed
     | NoGpuEnvironment

@@ -1,9 +1,10 @@
-"""The limit of what a workspace may store, and what is refused above it."""
+"""The limit of what a workspace may store, and what is refused and waits above it."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
 from cluster.domain.errors import Refused
+from cluster.domain.queue.reasons import WorkspaceStorageFull
 
 SMALLEST_LIMIT = 1024**2
 LARGEST_LIMIT = 1024**5
@@ -43,6 +44,13 @@ def check_storage_room(storage: WorkspaceStorage, field: str, needed: int = 0) -
         field, "storage.over_limit" if needed == 0 or used >= storage.limit else "storage.no_room",
         workspace=storage.workspace, used=used, limit=storage.limit, needed=needed,
     )  # fmt: skip
+
+
+def storage_reason(storage: WorkspaceStorage) -> WorkspaceStorageFull | None:
+    """The reason why no waiting job of the workspace starts."""
+    if storage.limit is None or not storage.is_full:
+        return None
+    return WorkspaceStorageFull(storage.workspace, storage.used or 0, storage.limit)
 
 
 def check_storage_limit(limit: int | None, field: str = "limit") -> int | None:

@@ -15,6 +15,8 @@ from cluster.services.operations.lifecycle import (
     finish_operation,
     request_operation,
 )
+from cluster.services.storage.environment_storage import paying_workspace
+from cluster.services.storage.workspace_storage import add_stored_bytes
 from cluster.store.environments import Environment
 from cluster.store.facts import InstallationFact
 from cluster.store.operations import Operation
@@ -116,11 +118,19 @@ def finish_install(cluster: Cluster, operation_id: int, fence: int, built: Built
         operation = finish_operation(session, operation_id, fence, now)
         environment = session.get_one(Environment, operation.subject_id)
         environment.state = EnvironmentState.READY
+        count_environment(session, environment, built.size)
         environment.digest, environment.pins = built.digest, built.pins
         environment.python, environment.size_bytes = built.python, built.size
         environment.contents = built.contents
         environment.ready_at = now
     publish_build_end(cluster, operation)
+
+
+def count_environment(session: Session, environment: Environment, size: int) -> None:
+    """Counts what this build adds to the storage of its workspace; the next measurement counts it whole."""
+    workspace_id = paying_workspace(environment)
+    if workspace_id is not None:
+        add_stored_bytes(session, workspace_id, size - (environment.size_bytes or 0))
 
 
 def publish_build_end(cluster: Cluster, operation: Operation) -> None:

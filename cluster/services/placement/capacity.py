@@ -38,6 +38,9 @@ WORKSPACE_COLUMNS = (
     "ended_at",
     "last_turn_at",
     "last_turn_attempt_id",
+    "storage_limit_bytes",
+    "storage_used_bytes",
+    "storage_measured_at",
 )
 
 

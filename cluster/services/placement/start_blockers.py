@@ -1,5 +1,5 @@
-"""Reads what blocks jobs before units are considered: the term of the workspace, the dataset, the environment, a full
-disk, the retry backoff after interruptions, and the limit of a sweep."""
+"""Reads what blocks jobs before units are considered: the term of the workspace and its limit of storage, the dataset,
+the environment, a full disk, the retry backoff after interruptions, and the limit of a sweep."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +22,7 @@ from cluster.domain.queue.reasons import (
     WorkspaceNotStarted,
 )
 from cluster.domain.states import DatasetState, EnvironmentState, JobState, WorkspaceState
+from cluster.domain.storage.storage_limits import storage_reason
 from cluster.domain.workspace_terms import starts_at, workspace_state
 from cluster.services.context import Cluster
 from cluster.services.images.environment_choice import load_environments
@@ -29,6 +30,7 @@ from cluster.services.images.environments import load_default_environment
 from cluster.services.images.gpu_support import read_no_gpu_reason
 from cluster.services.placement.queue_heads import QueuedJobRow
 from cluster.services.storage.disk_space import load_disk_shortage
+from cluster.services.storage.workspace_storage import storage_of
 from cluster.store.datasets import Dataset
 from cluster.store.environments import Environment
 from cluster.store.jobs import Attempt, Job, Sweep
@@ -52,8 +54,8 @@ class HasSweep(Protocol):
 class StartBlockers:
     """Reasons by the id of what they hang on; a job has the first that applies."""
 
-    terms: dict[int, WaitingReason]
-    """Workspace id → the reason of its term."""
+    workspaces: dict[int, WaitingReason]
+    """Workspace id → the reason of its term, or of its limit of storage."""
     datasets: dict[int, WaitingReason]
     environment: WaitingReason | None
     """Of the default environment."""
@@ -64,7 +66,7 @@ class StartBlockers:
     def reason_for(
         self, workspace_id: int, dataset_id: int | None, environment_id: int | None = None
     ) -> WaitingReason | None:
-        found = self.terms.get(workspace_id)
+        found = self.workspaces.get(workspace_id)
         if found is None and dataset_id is not None:
             found = self.datasets.get(dataset_id)
         if environment_id is None:
@@ -79,14 +81,14 @@ def read_start_blockers(
     dataset_ids: Collection[int],
     environment_ids: Collection[int] = (),
 ) -> StartBlockers:
-    """Reads the blockers. Each workspace needs at least the columns of the term and the name."""
-    terms = {place.id: term_reason(cluster, place) for place in workspaces}
+    """Reads the blockers. Each workspace needs at least the columns of the term, the name and those of the storage."""
+    places = {place.id: workspace_reason(cluster, place) for place in workspaces}
     chosen = {
         key: environment_blocker(cluster, session, row)
         for key, row in load_environments(session, environment_ids).items()
     }
     return StartBlockers(
-        {place: reason for place, reason in terms.items() if reason},
+        {place: reason for place, reason in places.items() if reason},
         read_dataset_reasons(session, dataset_ids),
         environment_blocker(cluster, session, load_default_environment(session)),
         disk_reason(session),
@@ -104,6 +106,11 @@ def disk_reason(session: Session) -> WaitingReason | None:
     """Nothing starts while a disk has less free than is kept for the database."""
     shortage = load_disk_shortage(session)
     return shortage.reason if shortage is not None else None
+
+
+def workspace_reason(cluster: Cluster, workspace: Workspace | Row[*tuple[Any, ...]]) -> WaitingReason | None:
+    """An ended workspace says so, however much it stores."""
+    return term_reason(cluster, workspace) or storage_reason(storage_of(workspace))
 
 
 def term_reason(cluster: Cluster, workspace: Workspace | Row[*tuple[Any, ...]]) -> WaitingReason | None:

@@ -188,7 +188,7 @@ def describe_overview(
         [decision.job_id for decision in waiting[:MAX_IN_ORDER]],
         fronts,
         dict(reasons_of_heads),
-        explain_each(blockers.terms),
+        explain_each(blockers.workspaces),
         explain_each(read_unready_datasets(session)),
         WaitingExplanation.of(everybody) if everybody else None,
         explain_each(read_full_sweeps(session)),

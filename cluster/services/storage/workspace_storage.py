@@ -4,8 +4,9 @@ The columns are written without the row's version: a measurement must not make s
 """
 
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import Row, func, select, update
 from sqlalchemy.orm import Session
 
 from cluster.domain.people.actor import Actor
@@ -14,13 +15,14 @@ from cluster.domain.storage.storage_limits import WorkspaceStorage, check_storag
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
 from cluster.services.people.access import load_workspace, workspace_relation
+from cluster.services.storage.environment_storage import sum_environments
 from cluster.store.audit import add_audit_entry
 from cluster.store.workspaces import Workspace
 
 TABLE = Workspace.__table__
 
 
-def storage_of(workspace: Workspace) -> WorkspaceStorage:
+def storage_of(workspace: Workspace | Row[*tuple[Any, ...]]) -> WorkspaceStorage:
     return WorkspaceStorage(
         workspace.name,
         workspace.storage_limit_bytes,
@@ -81,12 +83,18 @@ def list_workspace_ids(cluster: Cluster) -> list[int]:
 def record_stored_bytes(
     cluster: Cluster, held: HeldLease, sizes: dict[int, int], measured_at: datetime
 ) -> None:
-    """Raises LeaseLost. `measured_at` is when the measurement began."""
+    """Records the measured folders with the environments that count to them. Raises LeaseLost. `measured_at` is when
+    the measurement began.
+    """
     with cluster.store.write() as session:
         check_lease(session, held)
+        environments = sum_environments(session)
         for workspace_id, size in sizes.items():
             session.execute(
                 update(Workspace)
                 .where(Workspace.id == workspace_id)
-                .values(storage_used_bytes=size, storage_measured_at=measured_at)
+                .values(
+                    storage_used_bytes=size + environments.get(workspace_id, 0),
+                    storage_measured_at=measured_at,
+                )
             )

@@ -27,6 +27,10 @@ SENTENCES = {
     "waiting.workspace_expired": (
         "Workspace {workspace} ended on {ended_on:day}. The job starts when an administrator extends it."
     ),
+    "waiting.storage_full": (
+        "Workspace {workspace} stores {used:bytes} of the {limit:bytes} that it may: nothing is added and no job "
+        "starts there."
+    ),
     "waiting.environment_not_ready": (
         "The training environment {name} is being built, {progress:percent} done. The job starts when it "
         "is ready."
@@ -167,6 +171,7 @@ WORDS = {
     "label.waiting.held_for_another": "Kept for another",
     "label.waiting.workspace_not_started": "Workspace not begun",
     "label.waiting.workspace_expired": "Workspace ended",
+    "label.waiting.storage_full": "Storage limit reached",
     "label.waiting.environment_not_ready": "Environment being built",
     "label.waiting.environment_failed": "Environment failed",
     "label.waiting.no_gpu_environment": "No environment for GPUs",

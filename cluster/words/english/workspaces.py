@@ -43,13 +43,16 @@ SENTENCES = {
 
 HINTS = {
     "storage.over_limit": (
-        "Delete datasets or files of ended jobs that nobody needs, or ask an administrator for a higher limit."
+        "Delete datasets, environments or files of ended jobs that nobody needs, or ask an administrator for a higher "
+        "limit."
     ),
     "storage.no_room": (
-        "Delete datasets or files of ended jobs that nobody needs, or ask an administrator for a higher limit."
+        "Delete datasets, environments or files of ended jobs that nobody needs, or ask an administrator for a higher "
+        "limit."
     ),
     "storage.unpacked_no_room": (
-        "Delete datasets or files of ended jobs that nobody needs, or ask an administrator for a higher limit."
+        "Delete datasets, environments or files of ended jobs that nobody needs, or ask an administrator for a higher "
+        "limit."
     ),
     "workspace.no_folder_yet": (
         "Try again in a moment. If it stays so, look whether the scheduler runs, and at its log."

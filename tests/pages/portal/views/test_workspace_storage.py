@@ -3,6 +3,7 @@
 import pytest
 
 from cluster.store.workspaces import Workspace
+from tests.builders import an_environment
 from tests.pages.portal.filled_portal import House
 
 GIB = 1024**3
@@ -29,7 +30,7 @@ def test_the_limit_is_set_and_shown_and_taken_away(house: House) -> None:
     assert 'value="2 GiB"' in admin.get(address).text
     store(house, number, 2 * GIB)
     member = house.visitor("manager").get(f"/workspaces/{number}").text
-    assert "Full: uploads and new jobs are refused." in member and "Change the limit" not in member
+    assert "Full: uploads and new jobs are refused," in member and "Change the limit" not in member
     assert admin.post(address, data={"limit": ""}).status_code == 303
     assert limit_of(house, number) is None
 
@@ -46,3 +47,16 @@ def test_a_manager_is_refused(house: House) -> None:
     manager, number = house.visitor("manager"), house.ids["workspace_id"]
     assert manager.get(f"/workspaces/{number}/storage").status_code == 403
     assert manager.post(f"/workspaces/{number}/storage", data={"limit": "9 GiB"}).status_code == 403
+
+
+def test_its_home_names_the_environments_that_count(house: House) -> None:
+    number = house.ids["workspace_id"]
+    with house.cluster.store.read() as session:
+        workspace = session.get_one(Workspace, number)
+    assert "are environments:" not in house.visitor("manager").get(f"/workspaces/{number}").text
+    made = an_environment(
+        house.cluster, "torch-of-vision", [workspace], size_bytes=3 * GIB, created_by=workspace.manager_id
+    )
+    shown = house.visitor("manager").get(f"/workspaces/{number}").text
+    assert "Of it 3.0 GiB are environments:" in shown
+    assert f'<a class="name" href="/environments/{made.id}">torch-of-vision</a>' in shown

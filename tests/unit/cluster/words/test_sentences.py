@@ -70,6 +70,13 @@ AT = datetime(2026, 11, 20, 5, 38, tzinfo=UTC)
             "작업공간 speech의 기간은 2026-11-01에 끝났습니다. 관리자가 연장하면 시작합니다.",
         ),
         (
+            reasons.WorkspaceStorageFull("speech", 3 << 29, 1 << 30),
+            StartEstimate(),
+            "Workspace speech stores 1.5 GiB of the 1.0 GiB that it may: nothing is added and no job starts there.",
+            "작업공간 speech: 저장 한도는 1.0 GiB, 저장된 크기는 1.5 GiB입니다. "
+            "더 저장하거나 작업을 시작할 수 없습니다.",
+        ),
+        (
             reasons.AttemptInterrupted("interrupted.node_rebooted", 2),
             StartEstimate(),
             "Attempt 2 was interrupted: The node was restarted meanwhile. It waits for units again.",

@@ -1,6 +1,9 @@
-"""A workspace above its limit of storage takes no upload, no code and no job; measuring it disturbs nobody."""
+"""A workspace above its limit of storage takes no upload, no code and no job, and its waiting jobs stay; measuring it
+disturbs nobody.
+"""
 
 from collections.abc import Callable
+from datetime import UTC
 
 import pytest
 
@@ -12,11 +15,16 @@ from cluster.services import code_uploads, datasets
 from cluster.services.context import Cluster
 from cluster.services.jobs import submission
 from cluster.services.leases import HeldLease, LeaseLost
+from cluster.services.queue.dispatch import place_waiting_jobs
+from cluster.services.queue.queries import read_queue
 from cluster.services.storage import workspace_storage
 from cluster.store.trainings import Training
 from cluster.store.workspaces import Workspace
+from cluster.words.sentences import sentence
 from tests.audit_entries import entries
-from tests.builders import a_training, a_workspace, actor_of, an_administrator
+from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, an_administrator
+from tests.queue_reports import report_queue
+from tests.store.job_setup import make_environment_ready
 
 MIB = 1024**2
 
@@ -113,3 +121,31 @@ def test_only_administrators_limit_it_and_the_access_log_says_so(
     workspace_storage.set_storage_limit(cluster, chief, workspace.id, None)
     told = [entry.data for entry in entries(cluster) if entry.action == "workspace.storage_limited"]
     assert [each["limit_bytes"] for each in told] == [[None, 10 * MIB], [10 * MIB, None]]
+
+
+def test_waiting_jobs_of_a_full_workspace_stay_until_it_has_room(
+    cluster: Cluster, chief: Actor, held: HeldLease, training: Training
+) -> None:
+    """The queue and the job's page say what a new job would be refused with."""
+    make_environment_ready(cluster)
+    a_node(cluster, 2)
+    job = a_job(cluster, training)
+    workspace_storage.set_storage_limit(cluster, chief, training.workspace_id, 10 * MIB)
+    workspace_storage.record_stored_bytes(cluster, held, {training.workspace_id: 12 * MIB}, cluster.clock())
+    assert place_waiting_jobs(cluster, held, is_rung=True) == []
+    assert place_waiting_jobs(cluster, held) == []
+    report_queue(cluster)
+    (waiting,) = read_queue(cluster, chief).waiting
+    assert (waiting.id, waiting.explanation.code) == (job.id, "waiting.storage_full")
+    with pytest.raises(Refused) as refused:
+        submit_job(cluster, chief, training)
+    said = [
+        sentence(code, data, "en", UTC, cluster.clock())
+        for code, data in (
+            (waiting.explanation.code, waiting.explanation.data),
+            (refused.value.code, refused.value.data),
+        )
+    ]
+    assert said[0] == said[1] and "12.0 MiB" in said[0]
+    workspace_storage.set_storage_limit(cluster, chief, training.workspace_id, 13 * MIB)
+    assert len(place_waiting_jobs(cluster, held, is_rung=True)) == 1

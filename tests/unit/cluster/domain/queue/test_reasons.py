@@ -23,6 +23,7 @@ REASONS: list[WaitingReason] = [
     reasons.ReservedForAnother(1055, "gpu08"),
     reasons.WorkspaceNotStarted("speech", date(2026, 12, 1)),
     reasons.WorkspaceExpired("speech", date(2026, 11, 1)),
+    reasons.WorkspaceStorageFull("speech", 3 << 30, 1 << 30),
     reasons.EnvironmentNotReady("default", 0.25, "environment.compile", 3),
     reasons.EnvironmentFailed("default", 3),
     reasons.NoGpuEnvironment("default"),

@@ -1,14 +1,18 @@
-"""What would exceed a workspace's limit of storage is refused with the numbers; a limit is a size that makes sense."""
+"""What would exceed a workspace's limit of storage is refused or waits, with the numbers; a limit is a size that makes
+sense.
+"""
 
 import pytest
 
 from cluster.domain.errors import Refused
+from cluster.domain.queue.reasons import WorkspaceStorageFull
 from cluster.domain.storage.storage_limits import (
     LARGEST_LIMIT,
     SMALLEST_LIMIT,
     WorkspaceStorage,
     check_storage_limit,
     check_storage_room,
+    storage_reason,
 )
 
 GIB = 1024**3
@@ -61,3 +65,21 @@ def test_the_share_is_known_once_it_was_measured(
     used: int | None, limit: int | None, share: float | None
 ) -> None:
     assert stored(used, limit).used_share == share
+
+
+@pytest.mark.parametrize(
+    ("used", "limit", "waits"),
+    [
+        (None, None, False),
+        (10 * GIB, None, False),
+        (None, 100, False),
+        (99, 100, False),
+        (100, 100, True),
+        (150, 100, True),
+    ],
+)
+def test_jobs_of_a_workspace_that_stores_what_it_may_wait(
+    used: int | None, limit: int | None, waits: bool
+) -> None:
+    reason = WorkspaceStorageFull("vision", used or 0, limit or 0) if waits else None
+    assert storage_reason(stored(used, limit)) == reason

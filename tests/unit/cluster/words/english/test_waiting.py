@@ -34,6 +34,7 @@ CASES: list[tuple[WaitingReason, StartEstimate, str, str]] = [
     (reasons.ReservedForAnother(12, "alpha"), StartEstimate(), "12", "alpha"),
     (reasons.WorkspaceNotStarted("speech", date(2026, 12, 1)), StartEstimate(), "2026-12-01", "speech"),
     (reasons.WorkspaceExpired("speech", date(2026, 11, 1)), StartEstimate(), "2026-11-01", "speech"),
+    (reasons.WorkspaceStorageFull("speech", 3 << 28, 1 << 29), StartEstimate(), "768 MiB", "512 MiB"),
     (reasons.EnvironmentNotReady("default", 0.25), StartEstimate(), "25", "default"),
     (reasons.EnvironmentFailed("default", 3), StartEstimate(), "operation-3", "default"),
     (reasons.NoGpuEnvironment("default"), StartEstimate(), "GPU", "default"),
