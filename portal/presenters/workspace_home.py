@@ -7,8 +7,7 @@ from cluster.services import datasets, trainings
 from cluster.services.jobs import queries
 from cluster.services.jobs.queries import JobLine
 from cluster.services.people.access import can_change_workspace
-from cluster.services.storage.environment_storage import list_environments_of
-from cluster.services.storage.workspace_storage import storage_of
+from cluster.services.storage.workspace_storage import list_stored_environments, storage_of
 from cluster.services.workspaces.queries import read_units_in_use_of
 from cluster.store.trainings import Training
 from cluster.store.workspaces import Workspace
@@ -35,7 +34,7 @@ def read_home_values(workspace: Workspace) -> dict[str, object]:
     return {
         "state": state_now(workspace),
         "storage": storage_of(workspace),
-        "stored_environments": list_environments_of(cluster, workspace.id),
+        "stored_environments": list_stored_environments(cluster, workspace.id),
         "used": used,
         "mine": sum(job.units for job in holding if job.user_id == actor.user_id),
         "my_jobs": sum(job.user_id == actor.user_id for job in holding),

@@ -8,7 +8,6 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from cluster.domain.environments.storage import choose_paying_workspace
-from cluster.services.context import Cluster
 from cluster.store.environments import Environment, EnvironmentWorkspace
 from cluster.store.workspaces import Workspace
 
@@ -52,9 +51,3 @@ def sum_environments(session: Session) -> dict[int, int]:
     """Bytes by workspace."""
     stored = load_stored_environments(session)
     return {workspace_id: sum(each.size for each in some) for workspace_id, some in stored.items()}
-
-
-def list_environments_of(cluster: Cluster, workspace_id: int) -> list[StoredEnvironment]:
-    """Those that count to this workspace."""
-    with cluster.store.read() as session:
-        return load_stored_environments(session).get(workspace_id, [])

@@ -15,7 +15,11 @@ from cluster.domain.storage.storage_limits import WorkspaceStorage, check_storag
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
 from cluster.services.people.access import load_workspace, workspace_relation
-from cluster.services.storage.environment_storage import sum_environments
+from cluster.services.storage.environment_storage import (
+    StoredEnvironment,
+    load_stored_environments,
+    sum_environments,
+)
 from cluster.store.audit import add_audit_entry
 from cluster.store.workspaces import Workspace
 
@@ -35,6 +39,12 @@ def read_workspace_storage(cluster: Cluster, workspace_id: int) -> WorkspaceStor
     """Reads it for a task, without a check of rights."""
     with cluster.store.read() as session:
         return storage_of(session.get_one(Workspace, workspace_id))
+
+
+def list_stored_environments(cluster: Cluster, workspace_id: int) -> list[StoredEnvironment]:
+    """The environments that count to this workspace, by name."""
+    with cluster.store.read() as session:
+        return load_stored_environments(session).get(workspace_id, [])
 
 
 def require_storage_room(workspace: Workspace, field: str, needed: int = 0) -> None:

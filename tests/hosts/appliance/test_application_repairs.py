@@ -126,13 +126,13 @@ echo digits > {STATE}/storage/precious"""
 def full(clicker: Mender) -> Iterator[Mender]:
     """Its state lies on a small disk of its own, and what nobody needs any more has filled that."""
     clicker.host.ask(SMALL_DISK)
-    clicker.host.wait_until("curl -sk https://localhost/health | grep -q ok", 60)
+    clicker.host.wait_until("curl -skf https://localhost/health | grep -q ok", 60)
     clicker.host.ask(LEFTOVERS)
     try:
         yield clicker
     finally:
         clicker.host.ask(AS_BEFORE)
-        clicker.host.wait_until("curl -sk https://localhost/health | grep -q ok", 60)
+        clicker.host.wait_until("curl -skf https://localhost/health | grep -q ok", 60)
 
 
 def test_a_full_disk_is_freed_of_what_the_forecast_listed(full: Mender) -> None:

@@ -76,7 +76,7 @@ def test_what_is_down_comes_back(mender: Mender, down: Down) -> None:
         console.expect("Verified")
         console.expect("Number, or a letter:")
         leave(console)
-    host.wait_until("curl -sk https://localhost/health | grep -q ok", 60)
+    host.wait_until("curl -skf https://localhost/health | grep -q ok", 60)
     run = read_run(mender, reason)
     assert run["verdict"] == "verified" and not all(answer["is_ok"] for answer in run["before"]), run
     assert (run["operation_id"] is None) is down.is_recorded_in_a_file

@@ -172,7 +172,7 @@ def test_a_front_that_hangs_is_mended_at_the_console_which_tries_the_api_first(m
     )
     assert gentler.verdict == "verified"
     assert mended.was_red and mended.verdict == "verified", mended
-    mender.host.wait_until("curl -sk https://localhost/health | grep -q ok", 30)
+    mender.host.wait_until("curl -skf https://localhost/health | grep -q ok", 30)
 
 
 @pytest.fixture(scope="module")

@@ -80,7 +80,7 @@ def moment_of(run: int) -> str:
 def test_yesterday_is_back_and_what_was_there_is_kept(mender: Mender, put_back: PutBack) -> None:
     assert "The database is as it was on" in put_back.said and "before-restore-" in put_back.said
     assert mender.host.ask(ask_rows("select count(*) from installation_facts where name = 'lost'")) == "0"
-    mender.host.wait_until("curl -sk https://localhost/health | grep -q ok", 60)
+    mender.host.wait_until("curl -skf https://localhost/health | grep -q ok", 60)
     assert mender.call("GET", "nodes")["items"]
 
 

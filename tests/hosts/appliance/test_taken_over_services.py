@@ -25,7 +25,9 @@ SERVICES = (
     "groundcrew-worker@backups"
 )
 STOP = "systemctl stop 'groundcrew-*' 'gc-*' redis-server@groundcrew postgresql"
-START = f"systemctl reset-failed; systemctl start postgresql redis-server@groundcrew {SERVICES}"
+DATABASE = "postgresql postgresql@$(pg_lsclusters -h | awk 'NR == 1 {print $1 \"-\" $2}')"
+"""The unit that starts all clusters says nothing of one that did not start."""
+START = f"systemctl reset-failed; systemctl start {DATABASE} redis-server@groundcrew {SERVICES}"
 FOLDERS = "var/lib/groundcrew var/lib/postgresql"
 KEPT, TREE = "/var/tmp/before-moves.tar", "/var/tmp/moves"
 KEEP = f"{STOP}; tar -C / --xattrs --acls -cpf {KEPT} {FOLDERS} && {START}"
@@ -41,7 +43,7 @@ BRING = f"""set -e; rm -rf {TREE}; mkdir -p {TREE}/tests; cd {ROOT}/tests
 cp -r __init__.py builders.py adversaries {TREE}/tests; chmod -R a+rX {TREE}"""
 PLAY = f"""set -a; . /etc/groundcrew/groundcrew.env; . /etc/groundcrew/scheduler.env; cd {TREE}; PYTHONPATH={TREE}
 /opt/groundcrew/current/bin/python -B -m tests.adversaries.installed"""
-HEALTHY = "curl -sk https://localhost/health | grep -q ok"
+HEALTHY = "curl -skf https://localhost/health | grep -q ok"
 REPAIR = Break("restart-worker-agent", "", "true")
 LEAST_RUN = 15
 """Moves that do not keep the job from running."""

@@ -5,7 +5,7 @@ from cluster.services.images.environment_requests import EnvironmentRequest, add
 from cluster.services.images.environments import BuiltFromRequirements, finish_install
 from cluster.services.leases import HeldLease
 from cluster.services.operations.lifecycle import claim_operation
-from cluster.services.storage import environment_storage, workspace_storage
+from cluster.services.storage import workspace_storage
 from cluster.store.workspaces import Workspace
 from tests.builders import a_user, a_workspace, actor_of, an_environment
 
@@ -29,7 +29,7 @@ def test_the_build_of_a_manager_counts_to_the_workspace_once(cluster: Cluster, h
     assert stored_by(cluster, own) == 5 * MIB
     workspace_storage.record_stored_bytes(cluster, held, {own.id: MIB, other.id: MIB}, cluster.clock())
     assert (stored_by(cluster, own), stored_by(cluster, other)) == (6 * MIB, MIB)
-    (listed,) = environment_storage.list_environments_of(cluster, own.id)
+    (listed,) = workspace_storage.list_stored_environments(cluster, own.id)
     assert (listed.id, listed.name, listed.size) == (environment.id, "torch-2.7", 5 * MIB)
 
 
