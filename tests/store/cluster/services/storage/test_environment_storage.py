@@ -6,6 +6,7 @@ from cluster.services.images.environments import BuiltFromRequirements, finish_i
 from cluster.services.leases import HeldLease
 from cluster.services.operations.lifecycle import claim_operation
 from cluster.services.storage import workspace_storage
+from cluster.services.storage.environment_storage import StoredEnvironment, sum_environments
 from cluster.store.workspaces import Workspace
 from tests.builders import a_user, a_workspace, actor_of, an_environment
 
@@ -29,8 +30,8 @@ def test_the_build_of_a_manager_counts_to_the_workspace_once(cluster: Cluster, h
     assert stored_by(cluster, own) == 5 * MIB
     workspace_storage.record_stored_bytes(cluster, held, {own.id: MIB, other.id: MIB}, cluster.clock())
     assert (stored_by(cluster, own), stored_by(cluster, other)) == (6 * MIB, MIB)
-    (listed,) = workspace_storage.list_stored_environments(cluster, own.id)
-    assert (listed.id, listed.name, listed.size) == (environment.id, "torch-2.7", 5 * MIB)
+    listed = workspace_storage.list_stored_environments(cluster, own.id)
+    assert listed == [StoredEnvironment(environment.id, "torch-2.7", 5 * MIB)]
 
 
 def test_global_and_deleted_ones_count_to_nobody_and_shared_ones_once(
@@ -44,3 +45,5 @@ def test_global_and_deleted_ones_count_to_nobody_and_shared_ones_once(
     an_environment(cluster, "shared", [first, own], size_bytes=3 * MIB, created_by=manager.id)
     workspace_storage.record_stored_bytes(cluster, held, {first.id: 0, own.id: 0}, cluster.clock())
     assert (stored_by(cluster, first), stored_by(cluster, own)) == (0, 3 * MIB)
+    with cluster.store.read() as session:
+        assert sum_environments(session) == {own.id: 3 * MIB}
