@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass
 
+from sqlalchemy import select
+
 from cluster.domain.jobs.submission import JobRequest
 from cluster.domain.people.actor import Actor
 from cluster.services.context import Cluster
 from cluster.services.images import environments
 from cluster.services.operations import lifecycle
+from cluster.store.audit import AuditEntry
 from cluster.store.nodes import Node
 from cluster.store.trainings import Training
 from cluster.store.users import User
@@ -54,3 +57,10 @@ def a_lab(cluster: Cluster) -> Lab:
     make_environment_ready(cluster)
     request = JobRequest(name="one", units=1, dataset_id=dataset.id, variables={"epochs": "3"})
     return Lab(a_node(cluster, 2), workspace, manager, member, a_training(cluster, workspace), request)
+
+
+def audited_ids(cluster: Cluster, action: str) -> list[int | None]:
+    """The ids of the objects of this action's entries, the oldest first."""
+    with cluster.store.read() as session:
+        query = select(AuditEntry.object_id).where(AuditEntry.action == action).order_by(AuditEntry.id)
+        return list(session.scalars(query))

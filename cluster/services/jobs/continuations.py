@@ -1,6 +1,6 @@
 """Continues a stopped or failed job: a new job of the same code, parameters and units begins with its checkpoint."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cluster.domain.errors import Conflict, Refused
 from cluster.domain.jobs.resume_points import ResumePoint
@@ -12,7 +12,7 @@ from cluster.services.context import Cluster
 from cluster.services.jobs import resume_points
 from cluster.services.jobs.file_deletions import require_files
 from cluster.services.jobs.queries import read_job
-from cluster.services.jobs.reruns import environment_id_of
+from cluster.services.jobs.reruns import request_like
 from cluster.services.jobs.submission import submit_job
 from cluster.store.jobs import Job
 
@@ -60,21 +60,12 @@ def read_continuation(cluster: Cluster, actor: Actor, job_id: int, name: str = "
 
 
 def continued_request(job: Job, point: ResumePoint, name: str) -> JobRequest:
+    """The request of the job itself, which begins with the checkpoint, and with the same version of own code."""
     is_own_code = job.training.kind is not TrainingKind.BUILT_IN
-    return JobRequest(
+    return replace(
+        request_like(job),
         name=name or continued_name(job.name),
-        units=job.units,
-        launcher=job.launcher,
-        command=tuple(str(word) for word in job.command),
-        variables=dict(job.variables),
-        dataset_id=job.dataset_id,
-        priority=job.priority,
-        time_limit_seconds=job.time_limit_seconds,
-        grace_seconds=job.grace_seconds,
-        retries=job.retries,
-        memory_bytes=job.memory_bytes,
         code_version=job.code_version if is_own_code else None,
-        environment_id=environment_id_of(job),
         continues=point,
     )
 

@@ -5,7 +5,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,29 +28,13 @@ from cluster.store.alerts import AlertOccurrence, Notification
 from cluster.store.operations import Operation
 from cluster.store.users import User
 from tests.builders import add, an_administrator
-from tests.unit.worker.tasks.notice_receivers import PASSWORD, Ear, Postbox, a_postbox, a_webhook
+from tests.unit.worker.tasks.notice_receivers import PASSWORD, Ear, Postbox, a_webhook
 from worker.adapters.mail import send_mail, write_mail
-from worker.adapters.portal_certificates import ensure_authority, ensure_certificate
 from worker.tasks.notices import message_id
 from worker.tasks.run import run_claimed
 
 WEBHOOK_SECRET = "canary-of-the-webhook"
 TOKEN = "gc_12_canaryCanaryCanaryCanaryCanary"
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("tls")
-    ensure_authority(folder, "Mail of the tests")
-    ensure_certificate(folder, ["127.0.0.1"])
-    return folder
-
-
-@pytest.fixture
-def postbox(certificates: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Postbox, str]]:
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificates / "authority.pem"))
-    with a_postbox(certificates) as box:
-        yield box
 
 
 @pytest.fixture

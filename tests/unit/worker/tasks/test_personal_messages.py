@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
 from ipaddress import ip_network
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,9 +33,8 @@ from cluster.store.operations import Operation
 from cluster.store.users import User
 from tests.builders import a_user, actor_of, add, an_administrator
 from tests.notification_lab import choose
-from tests.unit.worker.tasks.notice_receivers import Ear, Postbox, a_postbox, a_webhook
+from tests.unit.worker.tasks.notice_receivers import Ear, Postbox, a_webhook
 from worker.adapters import webhook as webhook_adapter
-from worker.adapters.portal_certificates import ensure_authority, ensure_certificate
 from worker.adapters.webhook import call_personal_webhook
 from worker.tasks.personal_messages import compose_personal_mail
 from worker.tasks.run import run_claimed
@@ -54,21 +52,6 @@ FAILURE = {
 CHECKED = "127.0.0.2"
 """Stands for an address outside in these tests, which let it pass."""
 REBOUND = "127.0.0.1"
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("tls")
-    ensure_authority(folder, "Mail of the tests")
-    ensure_certificate(folder, ["127.0.0.1"])
-    return folder
-
-
-@pytest.fixture
-def postbox(certificates: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Postbox, str]]:
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificates / "authority.pem"))
-    with a_postbox(certificates) as box:
-        yield box
 
 
 @pytest.fixture

@@ -1,16 +1,14 @@
 """Jobs that a person chose together are stopped, run again, tagged and noted: all of them or none."""
 
 import pytest
-from sqlalchemy import select
 
 from cluster.domain.errors import Forbidden, NotFound, Refused
 from cluster.domain.states import DesiredState, JobState
 from cluster.services.context import Cluster
 from cluster.services.jobs import chosen_jobs, reruns, tags_and_notes
-from cluster.store.audit import AuditEntry
 from tests.builders import a_job, a_user, actor_of
 from tests.store.conftest import job_of
-from tests.store.job_setup import Lab, a_lab
+from tests.store.job_setup import Lab, a_lab, audited_ids
 
 
 @pytest.fixture
@@ -18,13 +16,7 @@ def lab(cluster: Cluster) -> Lab:
     return a_lab(cluster)
 
 
-def audited(cluster: Cluster, action: str) -> list[int | None]:
-    with cluster.store.read() as session:
-        query = select(AuditEntry.object_id).where(AuditEntry.action == action).order_by(AuditEntry.id)
-        return list(session.scalars(query))
-
-
-def test_all_that_live_are_stopped_and_each_is_audited(cluster: Cluster, lab: Lab) -> None:
+def test_all_that_live_are_stopped_and_each_is_audited_ids(cluster: Cluster, lab: Lab) -> None:
     waiting = a_job(cluster, lab.training, lab.member)
     running = a_job(cluster, lab.training, lab.member, state=JobState.RUNNING)
     ended = a_job(cluster, lab.training, lab.member, state=JobState.FINISHED)
@@ -33,7 +25,7 @@ def test_all_that_live_are_stopped_and_each_is_audited(cluster: Cluster, lab: La
     assert job_of(cluster, waiting).state is JobState.STOPPED
     assert job_of(cluster, running).desired is DesiredState.STOP
     assert job_of(cluster, ended).state is JobState.FINISHED
-    assert audited(cluster, "job.stop_requested") == [waiting.id, running.id]
+    assert audited_ids(cluster, "job.stop_requested") == [waiting.id, running.id]
 
 
 def test_one_job_of_somebody_else_refuses_all(cluster: Cluster, lab: Lab) -> None:
