@@ -245,7 +245,7 @@ def test_a_forward_reaches_the_jobs_sockets_and_none_of_the_installation(
                 with suppress(ConnectionResetError):
                     assert client.recv(1) == b""
         finally:
-            forwarding.terminate()
+            forwarding.kill()  # A SIGTERM just before its poll waits for the next packet.
             forwarding.wait()
         server.setblocking(False)
         with pytest.raises(BlockingIOError):
