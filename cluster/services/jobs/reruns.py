@@ -2,8 +2,10 @@
 
 from collections.abc import Collection
 
+from cluster.domain.errors import Refused
 from cluster.domain.jobs.submission import DEFAULT_ENVIRONMENT_ID, JobRequest
 from cluster.domain.people.actor import Actor
+from cluster.domain.states import JobKind
 from cluster.services.context import Cluster
 from cluster.services.jobs.chosen_jobs import load_chosen
 from cluster.services.jobs.events import publish_jobs
@@ -23,6 +25,8 @@ def rerun_jobs(cluster: Cluster, actor: Actor, job_ids: Collection[int]) -> list
     now, made = cluster.clock(), []
     with cluster.store.write() as session:
         for job in load_chosen(session, actor, job_ids):
+            if job.kind is JobKind.NOTEBOOK:
+                raise Refused("job", "notebook.not_rerun", id=job.id)
             asked = check_submission(cluster, session, actor, job.training_id, request_like(job))
             columns = job_columns(asked, actor, now)
             (job_id,) = reserve_ids(session, 1)

@@ -5,6 +5,9 @@ SENTENCES = {
     "notebook.being_started": "Your notebook of this training is being started already. Open the page again.",
     "notebook.of_built_in": "{name} runs a built-in model and has no code to edit. Open a training with own code.",
     "notebook.no_files": "You have no files of {name} yet. Open a notebook of it first.",
+    "notebook.not_rerun": (
+        "{id:job} is a notebook, which is not submitted again. Start it on the notebook page of its training."
+    ),
     "notebook.not_ready": "The notebook of {id:job} does not run. Start it again on the page of its training.",
     "notebook.newer_version": (
         "Version {newest} was made since these files began from version {base}. Compare them, or save all the same."

@@ -8,7 +8,7 @@ from werkzeug.wrappers import Response
 from cluster.domain.errors import Conflict, Refused
 from cluster.domain.jobs.annotations import LONGEST_TAG
 from cluster.domain.jobs.results import LONGEST_METRIC
-from cluster.domain.states import LIVE_JOB_STATES, JobState
+from cluster.domain.states import LIVE_JOB_STATES, JobKind, JobState
 from cluster.services import trainings
 from cluster.services.images.environment_list import read_ran_in
 from cluster.services.jobs import chosen_jobs, continuations, file_deletions, saved_views, stop_requests
@@ -110,8 +110,10 @@ def page(job_id: int) -> Response:
 
 @blueprint.get("/jobs/<int:job_id>/duplicate")
 def duplicate(job_id: int) -> Response:
-    """The form of a new job, filled in as this one was."""
+    """The form of a new job, filled in as this one was; of a notebook the page that starts it."""
     job = job_queries.read_job(current_cluster(), current_actor(), job_id)
+    if job.kind is JobKind.NOTEBOOK:
+        return redirect(url_for("notebooks.training", training_id=job.training_id), 303)
     fewer = query_params.id_param("units")
     return redirect(
         url_for("job_new.new", training_id=job.training_id, before=job_id, units=fewer or None), 303

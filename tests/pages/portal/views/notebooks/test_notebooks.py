@@ -123,4 +123,6 @@ def test_an_announced_stop_can_be_put_off_by_its_person(lab: Lab, address: str) 
     with lab.cluster.store.write() as session:
         session.get_one(Job, job.id).state = JobState.STOPPED
     assert "Start it again" in browser.get(f"/jobs/{job.id}/notebook").text
+    assert f"/jobs/{job.id}/duplicate" not in browser.get(f"/jobs/{job.id}").text
+    assert browser.get(f"/jobs/{job.id}/duplicate").location == address
     assert f"/jobs/{job.id}/notebook" not in browser.get("/notebooks").text

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import select
 
 from cluster.domain.errors import Refused
-from cluster.domain.states import JobState, Launcher, TrainingKind
+from cluster.domain.states import JobKind, JobState, Launcher, TrainingKind
 from cluster.services.context import Cluster
 from cluster.services.jobs import reruns
 from cluster.store.audit import AuditEntry
@@ -50,3 +50,11 @@ def test_all_of_them_or_none_run_again(cluster: Cluster, lab: Lab) -> None:
     with cluster.store.read() as session:
         assert len(session.scalars(select(Job.id)).all()) == 2
     assert len(reruns.rerun_jobs(cluster, lab.actor, [good.id])) == 1
+
+
+def test_a_notebook_is_started_and_not_submitted_again(cluster: Cluster, lab: Lab) -> None:
+    training = a_training(cluster, lab.workspace, lab.manager, kind=TrainingKind.ADVANCED)
+    notebook = a_job(cluster, training, lab.manager, state=JobState.STOPPED, kind=JobKind.NOTEBOOK)
+    with pytest.raises(Refused) as refused:
+        reruns.rerun_jobs(cluster, lab.actor, [notebook.id])
+    assert (refused.value.code, refused.value.data["id"]) == ("notebook.not_rerun", notebook.id)
