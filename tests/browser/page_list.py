@@ -17,8 +17,10 @@ from tests.browser.page_checks import OF_COLOURS, RULES, assert_accessible, asse
 
 PICTURES = Path(__file__).parents[2] / "docs" / "screenshots"
 TAKES_PICTURES = os.environ.get("GROUNDCREW_SCREENSHOTS") == "1"
-COLOURS = 256
-"""By an octree, which keeps the few pixels of a state or of the vest in their own colour."""
+MOST_COMMON, SPREAD = 160, 96
+"""Colours of a picture: its most common ones, so that paper and panels differ, and an octree's, which has the few
+pixels of a state or of the vest.
+"""
 
 
 @dataclass(frozen=True)
@@ -272,5 +274,14 @@ def take_picture(page: Page, name: str, height: int | None = None) -> None:
     picture = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
     picture = picture.crop((0, 0, picture.width, min(picture.height, height or picture.height)))
     PICTURES.mkdir(parents=True, exist_ok=True)
-    few = picture.quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+    few = picture.quantize(palette=palette_of(picture), dither=Image.Dither.NONE)
     few.save(PICTURES / f"{name}.png", optimize=True)
+
+
+def palette_of(picture: Image.Image) -> Image.Image:
+    found: Any = sorted(picture.getcolors(picture.width * picture.height), reverse=True)
+    common = [value for _, colour in found[:MOST_COMMON] for value in colour]
+    spread = picture.quantize(SPREAD, Image.Quantize.FASTOCTREE).getpalette() or []
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(common + spread[: 3 * SPREAD])
+    return palette
