@@ -31,10 +31,12 @@ def read_home_values(workspace: Workspace) -> dict[str, object]:
     recent = queries.list_jobs(cluster, actor, workspace_id=workspace.id, limit=JOBS_SHOWN)
     read_explanations(recent)
     shown_trainings = trainings.list_trainings(cluster, actor, workspace.id)
+    storage = storage_of(workspace)
     return {
         "state": state_now(workspace),
-        "storage": storage_of(workspace),
-        "stored_environments": list_stored_environments(cluster, workspace.id),
+        "storage": storage,
+        # They are read once somebody has to make room.
+        "stored_environments": list_stored_environments(cluster, workspace.id) if storage.is_full else [],
         "used": used,
         "mine": sum(job.units for job in holding if job.user_id == actor.user_id),
         "my_jobs": sum(job.user_id == actor.user_id for job in holding),

@@ -49,10 +49,12 @@ def test_a_manager_is_refused(house: House) -> None:
     assert manager.post(f"/workspaces/{number}/storage", data={"limit": "9 GiB"}).status_code == 403
 
 
-def test_its_home_names_the_environments_that_count(house: House) -> None:
+def test_the_home_of_a_full_workspace_names_the_environments_that_count(house: House) -> None:
     number = house.ids["workspace_id"]
-    with house.cluster.store.read() as session:
+    store(house, number, 4 * GIB)
+    with house.cluster.store.write() as session:
         workspace = session.get_one(Workspace, number)
+        workspace.storage_limit_bytes = 4 * GIB
     assert "are environments:" not in house.visitor("manager").get(f"/workspaces/{number}").text
     made = an_environment(
         house.cluster, "torch-of-vision", [workspace], size_bytes=3 * GIB, created_by=workspace.manager_id
