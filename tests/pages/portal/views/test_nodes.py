@@ -49,7 +49,7 @@ def test_a_drained_node_tells_why_and_is_opened_again(house: House, language: st
     assert "new memory" not in chief.get("/nodes/1").text
 
 
-@pytest.mark.parametrize(("language", "told"), [("en", "not good"), ("ko", "이상 있음")])
+@pytest.mark.parametrize(("language", "told"), [("en", "failed"), ("ko", "실패")])
 def test_a_node_says_what_the_newest_check_of_its_gpus_said(house: House, language: str, told: str) -> None:
     cluster, chief = house.cluster, house.visitor("administrator")
     assert "gpu-checks" not in chief.get("/nodes/1").text
