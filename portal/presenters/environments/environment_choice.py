@@ -55,17 +55,23 @@ def summarise(environment: Environment) -> str:
     """Python 3.11, torch 2.7.1, computes on GPUs."""
     if environment.state is not EnvironmentState.READY:
         return localized_word("state.environment", environment.state.value)
-    versions = {str(library): str(version) for library, version, *_ in environment.contents}
-    parts = [f"Python {short(versions['python'])}"] if "python" in versions else []
-    parts += [
-        f"{library} {version}"
-        for library, version, purpose in environment.contents
-        if purpose in NAMED_PURPOSES
-    ][:MAX_NAMED]
     support = support_of(environment)
-    if support is not GpuSupport.UNKNOWN:
-        parts.append(localized_word("gpu_support", support.value))
-    return ", ".join(parts)
+    computes = [localized_word("gpu_support", support.value)] if support is not GpuSupport.UNKNOWN else []
+    return ", ".join([*main_libraries(environment), *computes])
+
+
+def main_libraries(environment: Environment) -> list[str]:
+    """Python and the frameworks, each with its version."""
+    versions = {str(library): str(version) for library, version, *_ in environment.contents}
+    python = [f"Python {short(versions['python'])}"] if "python" in versions else []
+    return (
+        python
+        + [
+            f"{library} {version}"
+            for library, version, purpose in environment.contents
+            if purpose in NAMED_PURPOSES
+        ][:MAX_NAMED]
+    )
 
 
 def short(version: str) -> str:

@@ -12,7 +12,7 @@ from cluster.services.images.gpu_support import support_of
 from cluster.services.workspaces import queries
 from cluster.store.environments import Environment
 from cluster.store.workspaces import Workspace
-from portal.presenters.environments.environment_choice import summarise
+from portal.presenters.environments.environment_choice import main_libraries
 from portal.presenters.operation_steps import OPEN_STATES, operation_steps
 
 
@@ -25,7 +25,7 @@ class EnvironmentRow:
     digest: str
     state: str
     source: str
-    summary: str
+    libraries: str
     python: str
     is_too_old: bool
     gpu_support: str
@@ -41,7 +41,7 @@ def environment_row(row: Environment) -> EnvironmentRow:
         short_digest(row.digest),
         row.state.value,
         row.source,
-        summarise(row) if row.state is EnvironmentState.READY else "",
+        ", ".join(main_libraries(row)) if row.state is EnvironmentState.READY else "",
         row.python,
         is_too_old(row.python),
         support_of(row).value,
