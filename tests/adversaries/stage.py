@@ -45,6 +45,7 @@ from cluster.store.users import User
 from tests.adversaries.moves import LARGE
 from tests.adversaries.services import contents_of
 from tests.builders import a_job, a_node, a_training, a_user, a_workspace, add
+from tests.machine.service_variables import service_variables
 from worker.adapters.job_runtime import install_runtime
 from worker.executors.contract import Executor
 from worker.executors.factory import open_executor
@@ -151,16 +152,7 @@ class Services:
 
 
 def variables(settings: Settings) -> dict[str, str]:
-    return {
-        "GROUNDCREW_STATE_DIR": str(settings.state_dir),
-        "GROUNDCREW_CACHE_DIR": str(settings.cache_dir),
-        "GROUNDCREW_DATABASE_URL": settings.database_url,
-        "GROUNDCREW_REDIS_URL": settings.redis_url,
-        "GROUNDCREW_SECRET_KEY": settings.secret_key,
-        "GROUNDCREW_UID_BASE": str(settings.uid_base),
-        "GROUNDCREW_GID_BASE": str(settings.gid_base),
-        "GROUNDCREW_SERVICE_USER": settings.service_user,
-    }
+    return service_variables(settings, GROUNDCREW_SERVICE_USER=settings.service_user)
 
 
 def copy_tree(target: Path) -> Path:

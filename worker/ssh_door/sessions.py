@@ -120,10 +120,11 @@ class SessionStarter:
         variables = {
             "USER": login,
             "LOGNAME": login,
-            "SHELL": visit.request.argv[0],
+            "SHELL": "/bin/bash",
             "SSH_CONNECTION": visit.connection,
         }
-        variables |= {"SHELL": "/bin/bash"} | ({"TERM": visit.terminal} if visit.terminal else {})
+        if visit.terminal:
+            variables["TERM"] = visit.terminal
         files = {}
         if visit.request.kind is SshSessionKind.INNER:
             plan = json.loads((job.folder / "control" / "plan.json").read_text())

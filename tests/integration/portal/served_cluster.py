@@ -11,6 +11,7 @@ from cluster.services.context import Cluster
 from cluster.services.people import sessions
 from cluster.store.users import User
 from tests.integration.conftest import a_cluster, a_ground, redis_server, settings_on
+from tests.machine.service_variables import service_variables
 
 
 @dataclass
@@ -37,14 +38,4 @@ def cluster_with_redis(migrated_file: Path) -> Iterator[tuple[Cluster, Path]]:
 
 def service_environment(cluster: Cluster, port: int) -> dict[str, str]:
     """What a service reads to work on the same rows as this process."""
-    settings = cluster.settings
-    return os.environ | {
-        "GROUNDCREW_STATE_DIR": str(settings.state_dir),
-        "GROUNDCREW_CACHE_DIR": str(settings.cache_dir),
-        "GROUNDCREW_DATABASE_URL": settings.database_url,
-        "GROUNDCREW_REDIS_URL": settings.redis_url,
-        "GROUNDCREW_SECRET_KEY": settings.secret_key,
-        "GROUNDCREW_UID_BASE": str(settings.uid_base),
-        "GROUNDCREW_GID_BASE": str(settings.gid_base),
-        "GROUNDCREW_PORT": str(port),
-    }
+    return os.environ | service_variables(cluster.settings, GROUNDCREW_PORT=str(port))

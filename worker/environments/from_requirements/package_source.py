@@ -1,4 +1,4 @@
-"""Where packages come from: the site's index, and a folder of wheels."""
+"""The sources from which uv takes packages: the site's index, and a folder of wheels."""
 
 import os
 from collections.abc import Mapping

@@ -31,22 +31,14 @@ from cluster.store.users import User
 from tests.builders import a_job, a_node, a_training, a_workspace, actor_of, add, an_administrator
 from tests.crash.sweep import start_child
 from tests.integration.worker.executors.conftest import until
+from tests.machine.service_variables import service_variables
 from worker.adapters.job_runtime import install_runtime
 from worker.executors.process import ProcessExecutor
 
 
 def variables_for(settings: Settings) -> dict[str, str]:
     """The environment of a service process."""
-    return {
-        "PATH": os.environ["PATH"],
-        "GROUNDCREW_STATE_DIR": str(settings.state_dir),
-        "GROUNDCREW_CACHE_DIR": str(settings.cache_dir),
-        "GROUNDCREW_DATABASE_URL": settings.database_url,
-        "GROUNDCREW_REDIS_URL": settings.redis_url,
-        "GROUNDCREW_SECRET_KEY": settings.secret_key,
-        "GROUNDCREW_UID_BASE": str(settings.uid_base),
-        "GROUNDCREW_GID_BASE": str(settings.gid_base),
-    }
+    return service_variables(settings, PATH=os.environ["PATH"])
 
 
 @dataclass

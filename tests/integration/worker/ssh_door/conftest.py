@@ -28,6 +28,7 @@ from cluster.store.trainings import Training
 from cluster.store.users import User
 from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, holding
 from tests.conftest import IS_CI, settings_for
+from tests.machine.service_variables import service_variables
 from tests.start_plans import a_start_plan
 from worker.adapters.job_runtime import install_runtime
 from worker.executors.contract import SandboxSpec, StartPlan
@@ -151,19 +152,12 @@ class SshLab:
         return running
 
     def open_door(self) -> None:
-        settings = self.cluster.settings
-        environment = {
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": str(Path(__file__).parents[4]),
-            "GROUNDCREW_STATE_DIR": str(settings.state_dir),
-            "GROUNDCREW_CACHE_DIR": str(settings.cache_dir),
-            "GROUNDCREW_DATABASE_URL": settings.database_url,
-            "GROUNDCREW_REDIS_URL": settings.redis_url,
-            "GROUNDCREW_SECRET_KEY": settings.secret_key,
-            "GROUNDCREW_UID_BASE": str(settings.uid_base),
-            "GROUNDCREW_GID_BASE": str(settings.gid_base),
-            "GROUNDCREW_SSH_PORT": str(self.port),
-        }
+        environment = service_variables(
+            self.cluster.settings,
+            PATH=os.environ["PATH"],
+            PYTHONPATH=str(Path(__file__).parents[4]),
+            GROUNDCREW_SSH_PORT=str(self.port),
+        )
         with (self.ground / "door.log").open("ab") as log:
             self.door = subprocess.Popen(
                 [sys.executable, "-m", "worker", "ssh-door"], env=environment, stdout=log, stderr=log

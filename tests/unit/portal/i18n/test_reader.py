@@ -1,4 +1,4 @@
-"""Who reads is noted for one request and no longer."""
+"""The reader of a page is noted for one request and no longer."""
 
 from zoneinfo import ZoneInfo
 

@@ -16,6 +16,7 @@ from cluster.services.context import Cluster
 from cluster.services.images.default_images import read_default_image
 from cluster.store.nodes import Node
 from tests.builders import a_job, a_node, a_training, a_workspace, an_administrator, holding
+from tests.machine.service_variables import service_variables
 from worker.commands import admin
 from worker.commands.admin import main
 
@@ -26,14 +27,8 @@ Run = Callable[..., tuple[int, Any, str]]
 def run(light_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Exit code, what it answered, what it said on stderr."""
     settings = light_cluster.settings
-    for name, value in {
-        "GROUNDCREW_STATE_DIR": settings.state_dir,
-        "GROUNDCREW_CACHE_DIR": settings.cache_dir,
-        "GROUNDCREW_DATABASE_URL": settings.database_url,
-        "GROUNDCREW_REDIS_URL": settings.redis_url,
-        "GROUNDCREW_SECRET_KEY": settings.secret_key,
-    }.items():
-        monkeypatch.setenv(name, str(value))
+    for name, value in service_variables(settings).items():
+        monkeypatch.setenv(name, value)
 
     def command(*words: str, said: str = "") -> tuple[int, Any, str]:
         monkeypatch.setattr("sys.stdin", io.StringIO(said))

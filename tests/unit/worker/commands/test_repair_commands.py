@@ -15,6 +15,7 @@ from cluster.store.audit import add_audit_entry
 from cluster.store.operations import Operation
 from cluster.store.repairs import RepairRun
 from tests.builders import add, an_administrator
+from tests.machine.service_variables import service_variables
 from worker.backups.drill import no_scratch_check
 from worker.commands import repair_commands
 from worker.commands.repair_commands import main
@@ -27,14 +28,8 @@ def run(light_cluster: Cluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     """Exit code, what it answered, what it said on stderr."""
     settings = light_cluster.settings
     (settings.state_dir / "database").mkdir()
-    for name, value in {
-        "GROUNDCREW_STATE_DIR": settings.state_dir,
-        "GROUNDCREW_CACHE_DIR": settings.cache_dir,
-        "GROUNDCREW_DATABASE_URL": settings.database_url,
-        "GROUNDCREW_REDIS_URL": settings.redis_url,
-        "GROUNDCREW_SECRET_KEY": settings.secret_key,
-    }.items():
-        monkeypatch.setenv(name, str(value))
+    for name, value in service_variables(settings).items():
+        monkeypatch.setenv(name, value)
 
     def command(*words: str) -> tuple[int, Any, str]:
         code = main(["-", *words])
