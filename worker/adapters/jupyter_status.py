@@ -6,13 +6,16 @@ The server runs its person's code, so nothing that it answers is believed furthe
 import http.client
 import json
 import socket
+import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 ANSWER_SECONDS = 2.0
+"""For each piece of an answer, for its whole head and for its whole body."""
 LARGEST_ANSWER = 256 * 1024
 
 
@@ -51,7 +54,7 @@ class JupyterServer:
         headers = {"Authorization": f"token {token}"} if token else {}
         try:
             connection.request("GET", self.base + path, headers=headers)
-            answer = connection.getresponse()
+            answer = read_head(connection)
             return json.loads(read_limited(answer)) if answer.status == 200 else None
         except (OSError, http.client.HTTPException, ValueError, RecursionError):
             return None
@@ -78,6 +81,21 @@ class SocketConnection(http.client.HTTPConnection):
         self.sock.connect(str(self.path))
 
 
+def read_head(connection: http.client.HTTPConnection) -> http.client.HTTPResponse:
+    """Raises OSError or HTTPException, also for a head that comes in pieces without end."""
+    ending = threading.Timer(ANSWER_SECONDS, end_connection, [connection.sock])
+    ending.start()
+    try:
+        return connection.getresponse()
+    finally:
+        ending.cancel()
+
+
+def end_connection(connected: socket.socket) -> None:
+    with suppress(OSError):  # It may have ended by itself.
+        connected.shutdown(socket.SHUT_RDWR)
+
+
 def read_limited(answer: http.client.HTTPResponse) -> bytes:
     """Raises ValueError for an answer that is too long or takes too long."""
     content, until = b"", time.monotonic() + ANSWER_SECONDS
@@ -92,6 +110,6 @@ def parse_activity(entry: object) -> datetime | None:
     text = entry.get("last_activity") if isinstance(entry, dict) else None
     try:
         moment = datetime.fromisoformat(text) if isinstance(text, str) else None
-    except ValueError:
+        return moment.astimezone(UTC) if moment is not None and moment.tzinfo is not None else None
+    except (ValueError, OverflowError):
         return None
-    return moment.astimezone(UTC) if moment is not None and moment.tzinfo is not None else None

@@ -67,8 +67,7 @@ def record_one(session: Session, job: Job, notebook: Notebook, use: NotebookUse,
         notebook.ready_attempt, notebook.address = job.fence, use.address
         notebook.used_at, notebook.warned_at, notebook.stops_at = now, None, None
         events.add_job_event(session, job, now, job.state, "notebook.ready", {"attempt": job.fence})
-    if use.is_busy != notebook.is_busy:
-        notebook.is_busy = use.is_busy
+    notebook.is_busy = use.is_busy
     used_at = now if use.is_busy else use.used_at
     before = notebook.used_at or now
     if used_at is not None and (used_at - before).total_seconds() >= USE_WRITTEN_EVERY:

@@ -29,10 +29,6 @@ def run_objects(run: RunSpec) -> list[KubernetesObject]:
     return [single_job(run)]
 
 
-def owner_kind(gang: GangKind) -> str:
-    return {GangKind.MPI: "MPIJob", GangKind.NOTEBOOK: "Pod"}.get(gang, "Job")
-
-
 def object_of_run(run: RunSpec, kind: str) -> KubernetesObject:
     """The metadata of the run, with the label by which Kueue holds it back until the workspace's queue has room for
     all of it.

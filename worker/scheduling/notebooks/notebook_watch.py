@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
+import structlog
+
 from cluster.domain.notebooks.jupyter_server import FILES, base_path
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_folder_beneath
 from cluster.services.context import Cluster
@@ -25,6 +27,7 @@ from cluster.store.jobs import Attempt, Job, Notebook
 from worker.adapters.jupyter_status import JupyterServer
 from worker.executors.contract import Executor
 
+log = structlog.get_logger()
 ASKED_AT_ONCE = 4
 USE_ASKED_EVERY = 30.0
 """Seconds between two questions to a notebook that has answered."""
@@ -61,10 +64,7 @@ class NotebookWatch:
 
     def advance(self, held: HeldLease) -> None:
         """Raises LeaseLost."""
-        answers = {job: future.result() for job, future in self.asked.items() if future.done()}
-        for job in answers:
-            del self.asked[job]
-        record_use(self.cluster, held, {job: use for job, use in answers.items() if use is not None})
+        record_use(self.cluster, held, self.take_answers())
         with self.cluster.store.read() as session:
             running = [self.question(*each) for each in list_running(session)]
         self.asked_at = {q.job: self.asked_at[q.job] for q in running if q.job in self.asked_at}
@@ -75,6 +75,18 @@ class NotebookWatch:
             with self.cluster.store.read() as session:
                 living = {f"{job}-{attempt}" for job, attempt in list_living_attempts(session)}
             remove_socket_folders_except(self.cluster.settings, living)
+
+    def take_answers(self) -> dict[int, NotebookUse]:
+        """By job id. What a person's server answers may not end the scheduler."""
+        done = [job for job, future in self.asked.items() if future.done()]
+        uses = {}
+        for job in done:
+            future = self.asked.pop(job)
+            if error := future.exception():
+                log.error("a notebook could not be asked", job=job, exc_info=error)
+            elif use := future.result():
+                uses[job] = use
+        return uses
 
     def question(self, job: Job, attempt: Attempt, notebook: Notebook) -> Question:
         settings = self.cluster.settings

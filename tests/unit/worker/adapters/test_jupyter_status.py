@@ -4,7 +4,7 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -85,6 +85,42 @@ def test_a_server_that_hangs_or_is_away_is_not_waited_for(
     assert not JupyterServer("/nb/7/", "x", tmp_path / "none").is_ready()
 
 
-@pytest.mark.parametrize("entry", [None, 3, {}, {"last_activity": 3}, {"last_activity": "2026-11-24T12:00"}])
+def test_a_server_that_never_comes_to_its_answer_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each "100 Continue" is in time and lets the client read on."""
+    monkeypatch.setattr(jupyter_status, "ANSWER_SECONDS", 0.1)
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(str(tmp_path / "s"))
+    listening.listen()
+
+    def serve() -> None:
+        connection, _ = listening.accept()
+        with connection, suppress(OSError):
+            connection.recv(65536)
+            for _ in range(200):
+                connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+                threading.Event().wait(0.01)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+    server = threading.Thread(target=serve)
+    server.start()
+    with listening:
+        assert not JupyterServer("/nb/7/", "x", tmp_path / "s").is_ready()
+    server.join()
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        None,
+        3,
+        {},
+        {"last_activity": 3},
+        {"last_activity": "2026-11-24T12:00"},
+        {"last_activity": "0001-01-01T00:00:00+23:59"},
+        {"last_activity": "9999-12-31T23:59:59-23:59"},
+    ],
+)
 def test_what_is_no_moment_is_none(entry: object) -> None:
     assert parse_activity(entry) is None

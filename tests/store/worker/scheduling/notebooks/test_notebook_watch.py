@@ -87,6 +87,28 @@ def test_a_server_that_hangs_is_asked_once_at_a_time(
     assert len(asked) == 1
 
 
+def test_an_answer_that_fails_holds_up_nobody(
+    lab: NotebookLab, held: HeldLease, watch: NotebookWatch, steady: Steady, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job, asked = lab.start(), list[int]()
+    lab.run(job)
+
+    def is_ready(_: JupyterServer) -> bool:
+        asked.append(1)
+        if len(asked) == 1:
+            raise OverflowError("date value out of range")
+        return True
+
+    monkeypatch.setattr(JupyterServer, "is_ready", is_ready)
+    watch.advance(held)
+    for future in list(watch.asked.values()):
+        assert isinstance(future.exception(timeout=5), OverflowError)
+    watch.advance(held)
+    steady.now += 60
+    advance(watch, held)
+    assert lab.row(job).ready_attempt == 1
+
+
 def test_the_newest_save_counts_and_none_in_the_future(lab: NotebookLab) -> None:
     files = lab.write({"a.py": b"", "b.py": b"", "c.py": b""}) / "files"
     moment = datetime.now(UTC).replace(microsecond=0) - timedelta(hours=1)
