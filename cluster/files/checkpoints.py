@@ -5,12 +5,12 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_folder_beneath, open_plain_file
-from cluster.files.untrusted_numbers import finite_or_none, whole_or_none
+from cluster.files.untrusted_numbers import finite_or_none, whole_or_none, written_at
 
 FOLDER = "checkpoints"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -58,7 +58,7 @@ def read_checkpoint(folder: int, name: str) -> CheckpointFile | None:
     return CheckpointFile(
         name,
         status.st_size,
-        datetime.fromtimestamp(status.st_mtime, UTC),
+        written_at(status),
         finite_or_none(note.get("epoch")),
         whole_or_none(note.get("step")),
         {

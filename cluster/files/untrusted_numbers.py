@@ -1,8 +1,18 @@
-"""Read numbers from untrusted JSON. A number that is not finite or too large for pages becomes None."""
+"""Read numbers that a program wrote. One in JSON that is not finite or too large for pages becomes None."""
 
 import math
+import os
+from datetime import UTC, datetime
 
 LARGEST_WHOLE = 2**53
+EARLIEST_WRITTEN = datetime(1980, 1, 1, tzinfo=UTC).timestamp()
+LATEST_WRITTEN = datetime(2100, 1, 1, tzinfo=UTC).timestamp()
+"""A zip archive knows no earlier moment, and few later ones."""
+
+
+def written_at(status: os.stat_result) -> datetime:
+    """When a file was last written, between 1980 and 2100. Who owns it may set any time, also one of no calendar."""
+    return datetime.fromtimestamp(min(max(status.st_mtime, EARLIEST_WRITTEN), LATEST_WRITTEN), UTC)
 
 
 def finite_or_none(value: object) -> float | None:

@@ -8,7 +8,7 @@ import stat
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,13 +20,12 @@ from cluster.files.safe_read import (
     open_file_size,
     open_folder_beneath,
 )
+from cluster.files.untrusted_numbers import written_at
 
 LISTED_ENTRIES = 1_000
 ARCHIVED_FILES = 100_000
 DEEPEST_FOLDER = 64
 CHUNK_BYTES = 256 * 1024
-EARLIEST = (1980, 1, 1, 0, 0, 0)
-"""A zip archive knows no earlier moment."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ def read_entries(entries: Iterator["os.DirEntry[str]"], limit: int) -> Iterator[
         if is_folder or (stat.S_ISREG(status.st_mode) and status.st_nlink == 1):
             limit -= 1
             size = None if is_folder else status.st_size
-            yield WrittenFile(entry.name, is_folder, size, datetime.fromtimestamp(status.st_mtime, UTC))
+            yield WrittenFile(entry.name, is_folder, size, written_at(status))
 
 
 def list_files_below(root: Path, *names: str) -> list[tuple[str, ...]]:
@@ -115,8 +114,7 @@ def archive_files(root: Path, names: tuple[str, ...], paths: list[tuple[str, ...
 
 
 def archive_file(archive: zipfile.ZipFile, sent: "PieceBuffer", name: str, file: BinaryIO) -> Iterator[bytes]:
-    written = datetime.fromtimestamp(os.fstat(file.fileno()).st_mtime, UTC)
-    member = zipfile.ZipInfo(name, max(EARLIEST, written.timetuple()[:6]))
+    member = zipfile.ZipInfo(name, written_at(os.fstat(file.fileno())).timetuple()[:6])
     member.external_attr = 0o644 << 16
     left = open_file_size(file)
     with archive.open(member, "w", force_zip64=True) as target:

@@ -41,3 +41,16 @@ def test_a_hostile_checkpoint_folder_shows_nothing_of_elsewhere(tmp_path: Path) 
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "checkpoints").symlink_to(folder)
     assert list_checkpoints(tmp_path, "other") == []
+
+
+def test_a_time_that_nobody_can_have_written_hides_no_checkpoint(tmp_path: Path) -> None:
+    """Who owns a file sets its time. Some filesystems keep years that Python's calendar does not have."""
+    folder = tmp_path / "checkpoints"
+    folder.mkdir()
+    for name, seconds in (("far.h5", 2**40), ("before.h5", -(2**40))):
+        (folder / name).write_bytes(b"w")
+        os.utime(folder / name, (seconds, seconds))
+    assert {one.name: one.written_at.year for one in list_checkpoints(tmp_path)} == {
+        "far.h5": 2100,
+        "before.h5": 1980,
+    }
