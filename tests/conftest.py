@@ -76,6 +76,16 @@ class Clock:
         self.now += timedelta(**step)
 
 
+class SteadyClock:
+    """A clock of seconds that stands until a test moves it; each look at it takes `step`."""
+
+    now, step = 1000.0, 0.0
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
 @dataclass
 class RecordingBell:
     """Remembers what was rung, in order."""
@@ -149,6 +159,11 @@ def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
+
+
+@pytest.fixture
+def steady() -> SteadyClock:
+    return SteadyClock()
 
 
 @pytest.fixture

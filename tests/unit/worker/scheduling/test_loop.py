@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
 from tests.builders import a_job, a_training, a_workspace
-from tests.conftest import Clock
+from tests.conftest import Clock, SteadyClock
 from worker.executors.simulated import SimulatedExecutor
 from worker.executors.simulated_cluster import SimulatedCluster
 from worker.scheduling.cadence import IDLE_SECONDS, PERIODS, PeriodicWork
@@ -21,22 +21,8 @@ from worker.scheduling.loop import SchedulerLoop
 from worker.scheduling.wakeup import Wakeup
 
 
-class Steady:
-    """A clock that only tests move, in seconds."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def steady() -> Steady:
-    return Steady()
-
-
-@pytest.fixture
-def scheduler(light_cluster: Cluster, steady: Steady, tmp_path: Path) -> SchedulerLoop:
+def scheduler(light_cluster: Cluster, steady: SteadyClock, tmp_path: Path) -> SchedulerLoop:
     """One whose passes and whose time are the test's."""
     deaf = cast(Wakeup, SimpleNamespace(wake=lambda: None))
     executor = SimulatedExecutor(SimulatedCluster(tmp_path / "world"))
@@ -51,7 +37,7 @@ def statements(light_cluster: Cluster) -> list[str]:
 
 
 def test_a_pass_without_open_work_asks_one_statement(
-    scheduler: SchedulerLoop, steady: Steady, statements: list[str]
+    scheduler: SchedulerLoop, steady: SteadyClock, statements: list[str]
 ) -> None:
     assert scheduler.renew_lease()
     scheduler.run_pass()
@@ -62,7 +48,7 @@ def test_a_pass_without_open_work_asks_one_statement(
 
 
 def test_work_whose_event_was_lost_causes_a_whole_pass(
-    light_cluster: Cluster, scheduler: SchedulerLoop, steady: Steady, statements: list[str]
+    light_cluster: Cluster, scheduler: SchedulerLoop, steady: SteadyClock, statements: list[str]
 ) -> None:
     assert scheduler.renew_lease()
     scheduler.run_pass()
@@ -77,7 +63,7 @@ def test_work_whose_event_was_lost_causes_a_whole_pass(
     ("is_woken", "seconds"), [(True, IDLE_SECONDS), (False, PERIODS[PeriodicWork.WHOLE_PASS])]
 )
 def test_an_event_or_the_time_causes_a_whole_pass_without_open_work(
-    scheduler: SchedulerLoop, steady: Steady, statements: list[str], is_woken: bool, seconds: float
+    scheduler: SchedulerLoop, steady: SteadyClock, statements: list[str], is_woken: bool, seconds: float
 ) -> None:
     assert scheduler.renew_lease()
     scheduler.run_pass()
@@ -103,7 +89,7 @@ def test_what_fails_each_time_keeps_nothing_else_from_its_turn(scheduler: Schedu
 
 
 def test_a_lease_that_is_lost_in_the_middle_of_a_look_is_said_as_such(
-    light_cluster: Cluster, scheduler: SchedulerLoop, steady: Steady, monkeypatch: pytest.MonkeyPatch
+    light_cluster: Cluster, scheduler: SchedulerLoop, steady: SteadyClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert scheduler.renew_lease()
 

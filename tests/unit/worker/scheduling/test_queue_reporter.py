@@ -20,7 +20,7 @@ from cluster.store.environments import Environment
 from cluster.store.facts import InstallationFact
 from cluster.store.jobs import Job
 from tests.builders import a_job, a_node, a_training, a_workspace, add, holding
-from tests.conftest import Clock
+from tests.conftest import Clock, SteadyClock
 from worker.scheduling.queue_reporter import (
     CHANGE_SECONDS,
     FORECAST_SECONDS,
@@ -32,23 +32,8 @@ from worker.scheduling.queue_reporter import (
 JOBS = 6
 
 
-class Steady:
-    """A clock that only tests move, in seconds; each look at it takes `step`."""
-
-    now, step = 1000.0, 0.0
-
-    def __call__(self) -> float:
-        self.now += self.step
-        return self.now
-
-
 @pytest.fixture
-def steady() -> Steady:
-    return Steady()
-
-
-@pytest.fixture
-def reporter(light_cluster: Cluster, steady: Steady) -> QueueReporter:
+def reporter(light_cluster: Cluster, steady: SteadyClock) -> QueueReporter:
     return QueueReporter(light_cluster, steady)
 
 
@@ -77,7 +62,7 @@ def look(cluster: Cluster) -> PlacementSnapshot:
 
 
 def test_a_change_is_written_within_half_a_second_and_forecasts_with_it(
-    light_cluster: Cluster, reporter: QueueReporter, steady: Steady, held: HeldLease, jobs: list[Job]
+    light_cluster: Cluster, reporter: QueueReporter, steady: SteadyClock, held: HeldLease, jobs: list[Job]
 ) -> None:
     reporter.note(look(light_cluster))
     reporter.advance(held)
@@ -96,7 +81,7 @@ def test_a_change_is_written_within_half_a_second_and_forecasts_with_it(
 
 
 def test_an_unchanged_queue_costs_no_write_and_an_empty_one_no_statement(
-    light_cluster: Cluster, reporter: QueueReporter, steady: Steady, held: HeldLease, jobs: list[Job]
+    light_cluster: Cluster, reporter: QueueReporter, steady: SteadyClock, held: HeldLease, jobs: list[Job]
 ) -> None:
     statements: list[str] = []
     reporter.note(look(light_cluster))
@@ -121,7 +106,7 @@ def test_an_unchanged_queue_costs_no_write_and_an_empty_one_no_statement(
 
 
 def test_a_forecast_is_spread_over_passes_and_waits_while_jobs_start(
-    light_cluster: Cluster, reporter: QueueReporter, steady: Steady, held: HeldLease, jobs: list[Job]
+    light_cluster: Cluster, reporter: QueueReporter, steady: SteadyClock, held: HeldLease, jobs: list[Job]
 ) -> None:
     def known_starts() -> int:
         written = read_written_queue(light_cluster).jobs.values()

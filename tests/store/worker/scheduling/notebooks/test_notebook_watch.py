@@ -11,6 +11,7 @@ import pytest
 
 from cluster.services.leases import HeldLease
 from cluster.services.storage import notebook_folders
+from tests.conftest import SteadyClock
 from tests.notebook_lab import NotebookLab
 from worker.adapters import jupyter_status
 from worker.adapters.jupyter_status import JupyterServer, JupyterStatus
@@ -19,22 +20,8 @@ from worker.scheduling.notebooks import notebook_watch
 from worker.scheduling.notebooks.notebook_watch import NotebookWatch
 
 
-class Steady:
-    """A clock that the test sets."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def steady() -> Steady:
-    return Steady()
-
-
-@pytest.fixture
-def watch(lab: NotebookLab, steady: Steady, tmp_path: Path) -> Iterator[NotebookWatch]:
+def watch(lab: NotebookLab, steady: SteadyClock, tmp_path: Path) -> Iterator[NotebookWatch]:
     settings = lab.cluster.settings
     made = NotebookWatch(lab.cluster, ProcessExecutor(tmp_path, settings.storage_dir), steady)
     yield made
@@ -50,7 +37,11 @@ def advance(watch: NotebookWatch, held: HeldLease) -> None:
 
 
 def test_it_is_ready_once_it_answers_and_its_use_is_asked_for_seldom(
-    lab: NotebookLab, held: HeldLease, watch: NotebookWatch, steady: Steady, monkeypatch: pytest.MonkeyPatch
+    lab: NotebookLab,
+    held: HeldLease,
+    watch: NotebookWatch,
+    steady: SteadyClock,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     job, asked = lab.start(), list[str]()
     lab.run(job)
@@ -71,7 +62,11 @@ def test_it_is_ready_once_it_answers_and_its_use_is_asked_for_seldom(
 
 
 def test_a_server_that_hangs_is_asked_once_at_a_time(
-    lab: NotebookLab, held: HeldLease, watch: NotebookWatch, steady: Steady, monkeypatch: pytest.MonkeyPatch
+    lab: NotebookLab,
+    held: HeldLease,
+    watch: NotebookWatch,
+    steady: SteadyClock,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lab.run(lab.start())
     released, asked = threading.Event(), list[int]()
@@ -88,7 +83,11 @@ def test_a_server_that_hangs_is_asked_once_at_a_time(
 
 
 def test_an_answer_that_fails_holds_up_nobody(
-    lab: NotebookLab, held: HeldLease, watch: NotebookWatch, steady: Steady, monkeypatch: pytest.MonkeyPatch
+    lab: NotebookLab,
+    held: HeldLease,
+    watch: NotebookWatch,
+    steady: SteadyClock,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     job, asked = lab.start(), list[int]()
     lab.run(job)
@@ -121,7 +120,11 @@ def test_the_newest_save_counts_and_none_in_the_future(lab: NotebookLab) -> None
 
 
 def test_folders_of_sockets_stay_while_an_attempt_lives(
-    lab: NotebookLab, held: HeldLease, watch: NotebookWatch, steady: Steady, monkeypatch: pytest.MonkeyPatch
+    lab: NotebookLab,
+    held: HeldLease,
+    watch: NotebookWatch,
+    steady: SteadyClock,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(jupyter_status, "ANSWER_SECONDS", 0.1)
     job = lab.start()
