@@ -9,7 +9,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from cluster.files.safe_read import FileMissing, FileNotPlain, open_folder_beneath, open_plain_file
+from cluster.files.safe_read import (
+    FileMissing,
+    FileNotPlain,
+    list_first_names,
+    open_folder_beneath,
+    open_plain_file,
+)
 from cluster.files.untrusted_numbers import finite_or_none, whole_or_none, written_at
 
 FOLDER = "checkpoints"
@@ -38,8 +44,7 @@ def list_checkpoints(root: Path, *out: str) -> list[CheckpointFile]:
     """The checkpoints, newest epoch first. Only regular files with plain names count."""
     try:
         with open_folder_beneath(root, *out, FOLDER) as folder:
-            with os.scandir(folder) as entries:
-                names = [entry.name for _, entry in zip(range(FOLDER_LIMIT), entries, strict=False)]
+            names = list_first_names(folder, FOLDER_LIMIT)
             found = [read_checkpoint(folder, name) for name in names if is_checkpoint_name(name)]
     except (FileMissing, FileNotPlain):
         return []

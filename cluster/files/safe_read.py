@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -55,6 +56,12 @@ def open_folder_beneath(root: Path, *names: str) -> Iterator[int]:
         yield current
     finally:
         os.close(current)
+
+
+def list_first_names(folder: int, limit: int) -> list[str]:
+    """At most `limit` names, in no order. A program may have put any number of files there."""
+    with os.scandir(folder) as entries:
+        return [entry.name for entry in islice(entries, limit)]
 
 
 def open_plain_file(folder: int, name: str) -> BinaryIO:

@@ -1,6 +1,5 @@
 """Reads a log in chunks by byte offset, without gaps or repeated bytes while the file grows."""
 
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import BinaryIO
 from cluster.files.safe_read import (
     FileMissing,
     FileNotPlain,
+    list_first_names,
     open_file_size,
     open_folder_beneath,
     open_plain_file,
@@ -74,8 +74,7 @@ def list_attempt_logs(root: Path, *folder: str) -> list[LogFile]:
     streams = []
     try:
         with open_folder_beneath(root, *folder) as opened:
-            with os.scandir(opened) as entries:
-                names = [entry.name for _, entry in zip(range(FOLDER_LIMIT), entries, strict=False)]
+            names = list_first_names(opened, FOLDER_LIMIT)
             for name in filter(is_log_file_name, names):
                 try:
                     with open_plain_file(opened, name) as file:

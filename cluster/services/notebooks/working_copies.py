@@ -15,7 +15,7 @@ from cluster.domain.errors import Conflict, Refused
 from cluster.domain.notebooks.jupyter_server import FILES, PACKAGES
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import CodeSource
-from cluster.files import safe_files, safe_read
+from cluster.files import safe_read
 from cluster.services import code_uploads, code_versions, trainings
 from cluster.services.context import Cluster
 from cluster.services.storage.notebook_folders import working_copy_parts
@@ -108,7 +108,7 @@ def read_files(cluster: Cluster, training: Training, user_id: int) -> list[tuple
 
 def walk(folder: int, above: str, seen: list[int]) -> Iterator[tuple[str, bytes]]:
     """Links and special files are left out. `seen` counts the entries."""
-    for name in sorted(safe_files.list_names(folder)):
+    for name in sorted(safe_read.list_first_names(folder, MOST_ENTRIES + 1)):
         path = f"{above}{name}"
         seen[0] += 1
         if seen[0] > MOST_ENTRIES or path.count("/") > code_files.DEEPEST_CODE:
@@ -151,14 +151,13 @@ def list_packages(cluster: Cluster, training: Training, user_id: int) -> list[In
     found: set[tuple[str, str]] = set()
     try:
         with safe_read.open_folder_beneath(cluster.settings.storage_dir, *parts) as libraries:
-            versions = [
-                name for name in safe_files.list_names(libraries) if re.fullmatch(r"python3\.\d{1,2}", name)
-            ]
+            names = safe_read.list_first_names(libraries, MOST_ENTRIES)
+            versions = [name for name in names if re.fullmatch(r"python3\.\d{1,2}", name)]
         for version in versions[:10]:
             with safe_read.open_folder_beneath(
                 cluster.settings.storage_dir, *parts, version, "site-packages"
             ) as folder:
-                names = list(safe_files.list_names(folder))[:MOST_ENTRIES]
+                names = safe_read.list_first_names(folder, MOST_ENTRIES)
             found |= {match.groups() for name in names if (match := DISTRIBUTION.fullmatch(name))}  # type: ignore[misc]
     except (safe_read.FileMissing, safe_read.FileNotPlain, PermissionError):
         return []

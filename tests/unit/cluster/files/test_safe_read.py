@@ -4,11 +4,18 @@ import multiprocessing
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath, open_folder_beneath
+from cluster.files.safe_read import (
+    FileMissing,
+    FileNotPlain,
+    list_first_names,
+    open_file_beneath,
+    open_folder_beneath,
+)
 
 FORK = multiprocessing.get_context("fork")
 NOBODY = 65534
@@ -62,3 +69,19 @@ def test_a_link_on_the_way_leads_nowhere(state: Path) -> None:
         pass
     with pytest.raises(FileMissing), open_file_beneath(state, "..", "state"):
         pass
+
+
+def test_no_more_names_are_read_than_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read, scandir = list[str](), os.scandir
+
+    @contextmanager
+    def counted(folder: int) -> Iterator[Iterator["os.DirEntry[str]"]]:
+        with scandir(folder) as entries:
+            yield (read.append(entry.name) or entry for entry in entries)  # type: ignore[func-returns-value]
+
+    for number in range(9):
+        (tmp_path / str(number)).touch()
+    monkeypatch.setattr(os, "scandir", counted)
+    with open_folder_beneath(tmp_path) as folder:
+        names = list_first_names(folder, 4)
+    assert len(names) == 4 and read == names
