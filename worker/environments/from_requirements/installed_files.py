@@ -42,11 +42,11 @@ def take_over_files(environment: Path, builder: int | None) -> int:
     No process of the builder runs any more. Raises BuildFailed for files that it cannot have made: a second name of
     another user's file, a device, a pipe.
     """
-    size = 0
+    size, taken = 0, set[tuple[int, int]]()
     try:
         for _, folders, files, descriptor in os.fwalk(environment, follow_symlinks=False):
             for name in [*folders, *files]:
-                size += take_over_entry(descriptor, name, builder)
+                size += take_over_entry(descriptor, name, builder, taken)
     except RecursionError:
         raise BuildFailed("environment.strange_file", path="…", log="") from None
     descriptor = os.open(environment, safe_files.FOLDER)
@@ -57,12 +57,14 @@ def take_over_files(environment: Path, builder: int | None) -> int:
     return size
 
 
-def take_over_entry(parent: int, name: str, builder: int | None) -> int:
+def take_over_entry(parent: int, name: str, builder: int | None, taken: set[tuple[int, int]]) -> int:
+    """`taken` are the files that have had another name in the tree: uv links equal files."""
     found = os.stat(name, dir_fd=parent, follow_symlinks=False)
-    kind = stat.S_IFMT(found.st_mode)
+    kind, file = stat.S_IFMT(found.st_mode), (found.st_dev, found.st_ino)
     is_strange = kind not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK)
-    if is_strange or (builder is not None and found.st_uid not in (builder, os.geteuid())):
+    if is_strange or (builder is not None and found.st_uid != builder and file not in taken):
         raise BuildFailed("environment.strange_file", path=name[:200], log="")
+    taken.add(file)
     if builder is not None:
         os.chown(name, *own_ids(builder), dir_fd=parent, follow_symlinks=False)
     if kind != stat.S_IFLNK:

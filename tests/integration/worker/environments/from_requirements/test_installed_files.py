@@ -1,13 +1,16 @@
 """Files that a build script left are taken over without following any of its links."""
 
 import hashlib
+import os
 import stat
 from pathlib import Path
 
 import pytest
 
-from tests.integration.worker.environments.from_requirements.build_lab import Lab, only_as_root
+from tests.integration.worker.environments.from_requirements.build_lab import IDS, Lab, only_as_root
 from tests.integration.worker.environments.from_requirements.package_folder import add_source
+from worker.environments.errors import BuildFailed
+from worker.environments.from_requirements.installed_files import take_over_files
 
 
 @only_as_root
@@ -52,3 +55,25 @@ os.symlink({str(lab.state / "secret")!r}, {str(lab.state / "environments" / "7.b
         new = Path(path).stat()
         assert (new.st_mode, new.st_uid, new.st_gid) == (old.st_mode, old.st_uid, old.st_gid)
     assert (lab.state / "secret").read_text() == "the secret key"
+
+
+@only_as_root
+def test_no_second_name_of_a_file_of_roots_is_taken_over(tmp_path: Path) -> None:
+    """The kernel need not forbid such a name. It would be readable for everybody then."""
+    assert IDS is not None
+    secret = tmp_path / "secret"
+    secret.write_text("the secret key")
+    secret.chmod(0o600)
+    for name in ("plain", "linked"):
+        environment = tmp_path / name
+        environment.mkdir()
+        (environment / "module.py").touch()
+        os.chown(environment / "module.py", IDS.uid, IDS.gid)
+        os.link(environment / "module.py", environment / "again.py")
+    take_over_files(tmp_path / "plain", IDS.uid)
+    assert (tmp_path / "plain" / "again.py").stat().st_uid == os.geteuid()
+    os.link(secret, tmp_path / "linked" / "found.txt")
+    with pytest.raises(BuildFailed) as refused:
+        take_over_files(tmp_path / "linked", IDS.uid)
+    assert refused.value.code == "environment.strange_file"
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
