@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import select
-from sqlalchemy.orm import selectinload
+from sqlalchemy.orm import Session, selectinload
 
 from cluster.domain.nodes.node_state import node_state_of
 from cluster.domain.states import NodeState, UnitKind, UnitState
 from cluster.services.context import Cluster
-from cluster.store.nodes import Node, Unit
+from cluster.store.nodes import ANY_GPU, NODE_COLUMNS, Allocation, Node, Unit
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,27 @@ def record_heartbeat(
         node.heartbeat_at = now
         node.facts = dict(facts)
         node.fabric = facts.get("fabric")
-        is_news = record_units(node, units) or is_news
+        is_news = record_units(node, units_of_jobs(session, node, units)) or is_news
         session.flush()
     if is_news:
         cluster.events.publish("nodes", node.id)
         cluster.events.publish("queue", 0)
     return node
+
+
+def units_of_jobs(session: Session, node: Node, seen: Sequence[ReportedUnit]) -> Sequence[ReportedUnit]:
+    """The units that jobs may have of this node: no CPU slots beside GPUs of other nodes.
+
+    A job that asks for GPUs would get the slot and compute on the CPU, or wait in a pod for a GPU that is not there.
+    Slots that jobs hold stay until they are free.
+    """
+    if not node.has_executor or any(unit.kind is not UnitKind.CPU_SLOT for unit in seen):
+        return seen
+    if session.scalar(ANY_GPU.where(NODE_COLUMNS.name != node.name)) is None:
+        return seen
+    query = select(Unit.identity).join(Allocation, Allocation.unit_id == Unit.id)
+    held = set(session.scalars(query.where(Unit.node_id == node.id, Allocation.ended_at.is_(None))))
+    return [unit for unit in seen if unit.identity in held]
 
 
 def record_units(node: Node, seen: Sequence[ReportedUnit]) -> bool:

@@ -1,10 +1,13 @@
 """A heartbeat updates the node's row and its units."""
 
-from cluster.domain.states import NodeState, UnitKind
+from sqlalchemy import select
+
+from cluster.domain.states import JobState, NodeState, UnitKind
 from cluster.services.context import Cluster
 from cluster.services.nodes import heartbeats, queries
 from cluster.services.nodes.heartbeats import ReportedUnit
-from tests.builders import a_node, a_user, actor_of
+from cluster.store.nodes import Node, Unit
+from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, holding
 from tests.conftest import Clock, RecordingBell
 
 SLOTS = [ReportedUnit(f"cpu-{position}", UnitKind.CPU_SLOT, position) for position in range(2)]
@@ -49,3 +52,34 @@ def test_a_node_without_an_executor_offers_no_units(cluster: Cluster) -> None:
     node = a_node(cluster, 4, has_executor=False)
     assert queries.count_working_units(cluster) == 0
     assert queries.read_node(cluster, actor_of(a_user(cluster)), node.id).state is NodeState.NO_EXECUTOR
+
+
+def offered(cluster: Cluster, node_id: int) -> list[str]:
+    view = queries.read_node(cluster, actor_of(a_user(cluster)), node_id)
+    return [unit.unit.identity for unit in view.units]
+
+
+def test_beside_gpus_of_other_nodes_a_master_without_one_has_no_units(cluster: Cluster) -> None:
+    """Jobs that are to compute on GPUs were placed on its processors."""
+    master = beat(cluster)
+    assert offered(cluster, master) == ["cpu-0", "cpu-1"]
+    worker = a_node(cluster, 4, kind=UnitKind.GPU)
+    beat(cluster)
+    assert offered(cluster, master) == [] and queries.count_working_units(cluster) == 4
+    # The worker only reports: as processes jobs run on the master alone.
+    with cluster.store.write() as session:
+        session.get_one(Node, worker.id).has_executor = False
+    beat(cluster)
+    assert offered(cluster, master) == ["cpu-0", "cpu-1"]
+
+
+def test_a_slot_that_a_job_holds_stays_until_it_is_free(cluster: Cluster) -> None:
+    master = beat(cluster)
+    with cluster.store.read() as session:
+        held = session.scalars(select(Unit).where(Unit.node_id == master).order_by(Unit.position)).first()
+    assert held is not None
+    job = a_job(cluster, a_training(cluster, a_workspace(cluster)), state=JobState.RUNNING)
+    holding(cluster, job, [held])
+    a_node(cluster, 4, kind=UnitKind.GPU)
+    beat(cluster)
+    assert offered(cluster, master) == ["cpu-0"]
