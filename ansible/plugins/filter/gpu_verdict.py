@@ -118,6 +118,19 @@ def allocatable_findings(
     return found
 
 
+def cluster_findings(cluster: Mapping[str, Any], expected: Sequence[Mapping[str, Any]]) -> list[Finding]:
+    """What pods could not get, by what the module kubernetes_state says of the cluster; its silence is one finding."""
+    if cluster.get("problem"):
+        return [
+            {
+                "cause": f"Kubernetes does not answer: {cluster['problem']}",
+                "remedy": "Bring the API server back, by the repairs of Kubernetes or by what its kubelet says.",
+                "command": "journalctl -n 30 -u kubelet -u containerd",
+            }
+        ]
+    return allocatable_findings(cluster["nodes"], expected)
+
+
 def pod_findings(nodes: Mapping[str, Mapping[str, Any]]) -> list[Finding]:
     """Nodes whose pod did not compute, by what the module pods_multiply says of each."""
     return [
@@ -203,6 +216,7 @@ class FilterModule:
             "gpu_report": gpu_report,
             "gpu_seen": gpu_seen,
             "allocatable_findings": allocatable_findings,
+            "cluster_findings": cluster_findings,
             "finding_lines": finding_lines,
             "pod_findings": pod_findings,
             "pod_lines": pod_lines,

@@ -184,33 +184,25 @@ def multiply(params: Thing) -> dict[str, Thing]:
     ]
     if not wanted:
         return found
-    delete()
+    names = [each["metadata"]["name"] for each in wanted]
+    delete(names)
     items = {"apiVersion": "v1", "kind": "List", "items": [namespace(), *wanted]}
     try:
         kubectl("apply", "--filename", "-", text=json.dumps(items))
-        names = [each["metadata"]["name"] for each in wanted]
         for name, pod in wait_for(names, params["seconds"]).items():
             log = (
                 kubectl("--namespace", NAMESPACE, "logs", name) if pod["status"].get("phase") in ENDED else ""
             )
             found[name.removeprefix("multiply-")] = answer_of(pod, log)
     finally:
-        delete()
+        delete(names)
     return found
 
 
-def delete() -> None:
-    """Also what an earlier run has left that was killed."""
-    words = [
-        "delete",
-        "pods",
-        "--selector",
-        "app=multiply",
-        "--ignore-not-found",
-        "--grace-period=1",
-        "--timeout=60s",
-    ]
-    kubectl("--namespace", NAMESPACE, *words)
+def delete(names: list[str]) -> None:
+    """Also what an earlier run has left that was killed. Pods of other nodes may be another run's."""
+    words = ["--ignore-not-found", "--grace-period=1", "--timeout=60s"]
+    kubectl("--namespace", NAMESPACE, "delete", "pods", *names, *words)
 
 
 def main() -> None:
@@ -224,7 +216,11 @@ def main() -> None:
     try:
         module.exit_json(changed=False, nodes=multiply(module.params))
     except ClusterSilent as problem:
-        module.fail_json(msg=f"Kubernetes does not answer: {problem}")
+        module.fail_json(
+            msg=f"Kubernetes does not answer: {problem}\n"
+            "    remedy: Bring the API server back, by the repairs of Kubernetes or by its own words.\n"
+            "    journalctl -n 30 -u kubelet -u containerd"
+        )
 
 
 if __name__ == "__main__":

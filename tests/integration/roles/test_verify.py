@@ -1,6 +1,7 @@
 """Each thing that `verify` looks at is broken once: the end of site.yml and the repair by a button say the same of it.
 
-Cards, ports and programs are stand-ins: bus and ports lie under a mount of their own, which no other process sees.
+Cards, ports, Kubernetes and programs are stand-ins: what is looked at lies under mounts of its own, which no other
+process sees.
 """
 
 import json
@@ -18,6 +19,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="only root lays folders over those of the kernel"),
 ]
 HOST = platform.node().partition(".")[0]
+NODE = HOST.lower()
 SMI = "echo GPU-1, 580.126.20\necho GPU-2, 580.126.20"
 GPUS = [{"uuid": "GPU-1", "is_broken": False}, {"uuid": "GPU-2", "is_broken": False}]
 SYSTEMCTL = 'case "$*" in *is-active*) echo {state}; exit {code};; *) exec /bin/systemctl "$@";; esac'
@@ -26,9 +28,11 @@ set -e
 mount --make-rprivate /
 mount --bind "$1/pci" /sys/bus/pci
 mount --bind "$1/class" /sys/class
-mkdir -p /var/lib/groundcrew/telemetry /etc/groundcrew/agent
+mkdir -p /var/lib/groundcrew/telemetry /etc/groundcrew /etc/kubernetes
 mount --bind "$1/telemetry" /var/lib/groundcrew/telemetry
-mount --bind "$1/agent" /etc/groundcrew/agent
+mount --bind "$1/groundcrew" /etc/groundcrew
+mount --bind "$1/kubernetes" /etc/kubernetes
+mount --bind "$1/opt" /opt
 cd "$2"; shift 2
 exec "$@"
 """
@@ -38,11 +42,26 @@ PLAY = """
   vars:
     groundcrew_state: /var/lib/groundcrew
     groundcrew_configuration: /etc/groundcrew
-    groundcrew_master: another
+    groundcrew_home: /opt/groundcrew
+    groundcrew_master: "{{ inventory_hostname }}"
     groundcrew_executor: kubernetes
     verify_tries: 1
+  pre_tasks:
+    - ansible.builtin.setup: {gather_subset: ["!all", "!min", platform]}
   roles: [verify]
 """
+PYTHON = """case "$*" in
+  *references*) echo '{"cpu": "registry.example:5443/default@sha256:0123"}';;
+  *) echo 'print()';;
+esac"""
+KUBECTL = """case "$*" in
+  *deployments*|*"get pods --all-namespaces"*) echo '{"items": []}';;
+  *"get pods"*) echo '{"items": [{"metadata": {"name": "multiply-NODE"}, "status": {"phase": "Succeeded"}}]}';;
+  *"get nodes"*) echo '{"items": ['; cat RACK/node.json; echo ']}';;
+  *"get node "*) cat RACK/node.json;;
+  *logs*) echo devices GPU-1,GPU-2; cat RACK/answer.json;;
+  *) cat > /dev/null;;
+esac"""
 
 
 def write(path: Path, text: str, mode: int = 0o644) -> None:
@@ -73,10 +92,33 @@ def rack(tmp_path: Path) -> Path:
     ):
         program(tmp_path, name, text)
     write(tmp_path / "telemetry" / f"{HOST}.json", json.dumps({"gpus": GPUS}))
-    write(tmp_path / "agent" / "interfaces.json", '{"infiniband": ["ibp1"]}')
+    write(tmp_path / "groundcrew" / "agent" / "interfaces.json", '{"infiniband": ["ibp1"]}')
+    write(tmp_path / "groundcrew" / "groundcrew.env", "GROUNDCREW_EXECUTOR=kubernetes\n")
+    write(tmp_path / "kubernetes" / "admin.conf", "")
+    write(tmp_path / "opt" / "groundcrew" / "current" / "bin" / "python", f"#!/bin/sh\n{PYTHON}\n", 0o755)
+    program(tmp_path, "kubectl", KUBECTL.replace("RACK", str(tmp_path)).replace("NODE", NODE))
+    offer(tmp_path, 2)
+    answer(tmp_path, "")
     write(tmp_path / "play.yml", PLAY)
-    write(tmp_path / "hosts", "[targets]\nlocalhost ansible_connection=local\n")
+    write(tmp_path / "hosts", f"[targets]\n{HOST} ansible_connection=local\n[master]\n{HOST}\n")
     return tmp_path
+
+
+def offer(rack: Path, gpus: int) -> None:
+    """What Kubernetes says of the node."""
+    status = {
+        "allocatable": {"nvidia.com/gpu": str(gpus)},
+        "conditions": [{"type": "Ready", "status": "True"}],
+    }
+    node = {"metadata": {"name": NODE}, "spec": {}, "status": status}
+    write(rack / "node.json", json.dumps(node))
+
+
+def answer(rack: Path, problem: str) -> None:
+    """What the pod says that multiplies."""
+    gpus = [{"uuid": uuid, "name": "H100", "difference": 0.0, "problem": ""} for uuid in ("GPU-1", "GPU-2")]
+    told = {"framework": "torch 2.10.0", "is_simulated": False, "gpus": gpus, "problem": problem}
+    write(rack / "answer.json", json.dumps(told))
 
 
 def program(rack: Path, name: str, text: str) -> None:
@@ -126,15 +168,42 @@ def break_port(rack: Path) -> None:
     write(rack / "class" / "infiniband" / "mlx5_0" / "ports" / "1" / "state", "2: INIT")
 
 
+def break_device_plugin(rack: Path) -> None:
+    offer(rack, 1)
+
+
+def break_multiplication(rack: Path) -> None:
+    answer(rack, "GPU-2: the product differs from the CPU's by 0.5 of the largest element")
+
+
+def break_api_server(rack: Path) -> None:
+    program(rack, "kubectl", "echo connection to 10.0.0.10:6443 was refused >&2; exit 1")
+
+
 @pytest.mark.parametrize(
     ("broken", "cause", "command"),
     [
-        (None, "", ""),
+        (None, f"{NODE}: in a pod multiplied as the CPU does: GPU-1, GPU-2", ""),
         (break_smi, "2 GPUs are on the PCI bus and nvidia-smi shows 1", "dmesg | grep -i nvrm"),
         (break_driver, "nvidia-smi shows 0: NVIDIA-SMI has failed", "dmesg | grep -i nvrm"),
         (break_agent, "the agent offers 1 to jobs", "systemctl restart groundcrew-agent"),
         (break_fabric_manager, "NVSwitches need the fabric manager, and it is failed", "journalctl -n 30"),
         (break_fabric_version, "The fabric manager is 580.105.08, the driver 580.126.20", "dpkg-query -W"),
+        (
+            break_device_plugin,
+            "2 GPUs are on the PCI bus and pods may ask for 1",
+            "kubectl --namespace kube-system logs",
+        ),
+        (
+            break_multiplication,
+            "a pod does not compute on its GPUs: GPU-2: the product differs",
+            "journalctl -n 30",
+        ),
+        (
+            break_api_server,
+            "Kubernetes does not answer: connection to 10.0.0.10:6443 was refused",
+            "-u kubelet",
+        ),
         (break_port, "ibp1 is there for InfiniBand, and port 1 of mlx5_0 is INIT", "ibstat mlx5_0 1"),
     ],
 )

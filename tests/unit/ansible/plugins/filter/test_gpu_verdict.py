@@ -102,6 +102,16 @@ def test_pods_may_ask_for_as_many_gpus_as_the_bus_has(
     assert len(own_filters()["finding_lines"](found)) == 3 * len(told)
 
 
+def test_a_silent_api_server_is_one_finding_and_no_count_of_gpus() -> None:
+    expected = [{"node": "w1", "gpu_count": 8}]
+    (silence,) = own_filters()["cluster_findings"]({"problem": "refused", "nodes": {}}, expected)
+    assert (
+        silence["cause"] == "Kubernetes does not answer: refused" and silence["remedy"] and silence["command"]
+    )
+    nodes = {"w1": {"allocatable": {"nvidia.com/gpu": "8"}}}
+    assert own_filters()["cluster_findings"]({"problem": "", "nodes": nodes}, expected) == []
+
+
 def test_the_end_names_the_gpus_that_multiplied() -> None:
     lines = REPORT(GOOD | {"multiplied": ["GPU-1"]}, "w1")
     assert lines[1:] == ["    GPU-1 multiplied as the CPU does"]
