@@ -1,7 +1,7 @@
 """A default container image and the versions of the libraries in it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -38,6 +38,10 @@ class DefaultImage:
     contents: tuple[LibraryVersion, ...]
     registry: str = ""
     """The registry from which nodes pull the image. Empty if no registry has it."""
+    gpu_code: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """How each library serves the GPUs of a compute capability (`own`, `by_ptx` or `none`), by capability as `9.0` and
+    by library. Empty for an image without code for GPUs, and for one of an earlier release.
+    """
 
     @property
     def reference(self) -> str:

@@ -96,6 +96,7 @@ class ImageBuild:
         python_environment.install_compiled_in_image(self.root, wheel, self.step(BuildStep.INSTALL))
         cuda_libraries.configure_loader(self.root, self.step(BuildStep.INSTALL))
         contents.verify_image(self.root, self.variant, self.variables, self.step(BuildStep.VERIFY))
+        gpu_code = contents.read_gpu_code(self.root, self.variant)
         found = contents.list_image_contents(self.root, self.variant, self.step(BuildStep.CONTENTS))
         remove_build_traces(self.root.path)
         pack_image(
@@ -107,6 +108,7 @@ class ImageBuild:
             self.folder / "layers",
             target,
             self.step(BuildStep.PACK),
+            gpu_code,
         )
 
     def compile(self, house: image_wheels.ImageWheels) -> Path:

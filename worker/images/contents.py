@@ -32,11 +32,7 @@ def verify_image(
     root: RootFilesystem, variant: ImageVariant, variables: Mapping[str, str], progress: BuildStepProgress
 ) -> None:
     """Runs the self-test as the image's own user; the machine needs no GPU. Raises BuiltButNotWorking."""
-    has_nccl = variant.environment.compiled.variables.get("HOROVOD_GPU_OPERATIONS") == "NCCL"
-    if has_nccl:
-        for packages in (root.path / ENVIRONMENT_PATH.relative_to("/")).glob(PACKAGES):
-            check_coverage(packages)
-    programs = [SELF_TEST.format(nccl=has_nccl), TRY_TORCH]
+    programs = [SELF_TEST.format(nccl=has_gpu_code(variant)), TRY_TORCH]
     if variant.environment.compiled.variables.get("HOROVOD_WITH_PYTORCH") == "1":
         programs.append(TRY_HOROVOD_WITH_TORCH)
     for program in programs:
@@ -46,6 +42,19 @@ def verify_image(
             on_tick=progress.report_again,
             user=variant.user.number,
         )
+
+
+def has_gpu_code(variant: ImageVariant) -> bool:
+    return variant.environment.compiled.variables.get("HOROVOD_GPU_OPERATIONS") == "NCCL"
+
+
+def read_gpu_code(root: RootFilesystem, variant: ImageVariant) -> dict[str, dict[str, str]]:
+    """How each library serves each compute capability, for the image's record. Raises BuiltButNotWorking."""
+    if not has_gpu_code(variant):
+        return {}
+    (packages,) = (root.path / ENVIRONMENT_PATH.relative_to("/")).glob(PACKAGES)
+    table = check_coverage(packages)
+    return {each: {name: code.name.lower() for name, code in row.items()} for each, row in table.items()}
 
 
 def list_image_contents(

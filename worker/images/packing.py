@@ -26,6 +26,7 @@ def pack_image(
     layers: Path,
     target: Path,
     progress: BuildStepProgress,
+    gpu_code: Mapping[str, Mapping[str, str]],
 ) -> None:
     """Packs the image in two layers, so that nodes pull a new Python environment without the system below it.
 
@@ -44,7 +45,15 @@ def pack_image(
     config = image_config(variant, variables, digest, made_at)
     packed = write_oci_archive(target, f"{variant.image}:{tag}", [system, packages], config)
     record = DefaultImage(
-        variant.image, variant.name, tag, packed.digest, packed.size, machine.system, made_at, contents
+        variant.image,
+        variant.name,
+        tag,
+        packed.digest,
+        packed.size,
+        machine.system,
+        made_at,
+        contents,
+        gpu_code=gpu_code,
     )
     write_image_record(target, record)
     progress.advance(1.0)

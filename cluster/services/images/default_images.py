@@ -82,6 +82,14 @@ def read_default_image(session: Session, kind: UnitKind) -> str:
     return next((parse_default_image(known[variant]).reference for variant in wanted if variant in known), "")
 
 
+def find_image_of(cluster: Cluster, environment: Environment) -> DefaultImage | None:
+    """The recorded image behind the environment. None for one of another kind, and for one that was replaced."""
+    with cluster.store.read() as session:
+        fact = session.get(InstallationFact, DEFAULT_IMAGES_FACT)
+    images = [parse_default_image(each) for each in (fact.value if fact else {}).values()]
+    return next((image for image in images if image.reference == environment.reference), None)
+
+
 def list_default_images(cluster: Cluster, actor: Actor) -> list[DefaultImage]:
     """The images in the order of the variants. Everybody who has signed in may see them."""
     with cluster.store.read() as session:

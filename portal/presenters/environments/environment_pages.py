@@ -1,12 +1,13 @@
 """The values of the list of environments and of the page of one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cluster.domain.environments.choices import OLDEST_PYTHON, is_too_old
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import EnvironmentSource, EnvironmentState
 from cluster.services.context import Cluster
+from cluster.services.images.default_images import find_image_of
 from cluster.services.images.environment_scope import can_change
 from cluster.services.images.gpu_support import support_of
 from cluster.services.workspaces import queries
@@ -67,10 +68,13 @@ class EnvironmentPage:
     may_change: bool
     is_being_built: bool
     steps: Sequence[object]
+    gpu_code: Mapping[str, Mapping[str, str]]
+    """How each library serves each compute capability; empty if nothing is recorded."""
 
 
 def environment_page(cluster: Cluster, actor: Actor, row: Environment) -> EnvironmentPage:
     is_own = row.source not in (EnvironmentSource.DEFAULT, EnvironmentSource.IMAGE)
+    image = find_image_of(cluster, row) if row.source == EnvironmentSource.IMAGE else None
     return EnvironmentPage(
         short_digest(row.digest),
         support_of(row).value,
@@ -80,6 +84,7 @@ def environment_page(cluster: Cluster, actor: Actor, row: Environment) -> Enviro
         is_own and row.deleted_at is None and can_change(actor, row),
         row.operation is not None and row.operation.state in OPEN_STATES,
         operation_steps(row.operation) if row.operation else [],
+        image.gpu_code if image else {},
     )
 
 

@@ -186,6 +186,17 @@ def test_an_image_shows_what_was_read_from_it(lab: Lab) -> None:
     assert lab.browser(lab.minjun).get("/images").headers["Location"] == "/environments"
 
 
+def test_an_image_for_gpus_says_how_its_libraries_serve_them(lab: Lab) -> None:
+    code = {"7.5": {"torch": "own", "tensorflow": "own"}, "9.0": {"torch": "own", "tensorflow": "by_ptx"}}
+    cuda = replace(CPU, variant="cuda", tag="cuda-1", digest="sha256:6", gpu_code=code)
+    record_images(lab.cluster, [CPU, cuda], REGISTRY)
+    page = " ".join(page_of(lab, "groundcrew-default-cuda").split())
+    row = page[page.index(">9.0</td>") :]
+    assert row.index(">Machine code</td>") < row.index(">Compiled by the driver (PTX)</td>")
+    assert "For which GPUs" not in page_of(lab, "groundcrew-default-cpu")
+    assert "드라이버가 컴파일(PTX)" in page_of(lab, "groundcrew-default-cuda", "ko")
+
+
 def test_what_was_recorded_last_counts_and_the_same_is_no_news(lab: Lab) -> None:
     assert record_images(lab.cluster, [CPU], "")
     assert not record_images(lab.cluster, [CPU], "")

@@ -14,6 +14,7 @@ READ = {
     "made_at": "2026-11-20T05:00:00+00:00",
     "contents": [{"library": "torch", "version": "2.9", "purpose": "image.training"}],
     "registry": "",
+    "gpu_code": {"9.0": {"torch": "own"}},
 }
 
 
@@ -21,6 +22,10 @@ def test_an_image_comes_back_as_it_was_written() -> None:
     image = parse_default_image(READ)
     assert image.to_data() == READ
     assert image.contents[0].line == ("torch", "2.9", "image.training")
+
+
+def test_a_record_of_an_earlier_release_says_nothing_of_gpus() -> None:
+    assert parse_default_image({name: READ[name] for name in READ if name != "gpu_code"}).gpu_code == {}
 
 
 def test_a_node_pulls_by_digest_and_without_a_registry_by_tag() -> None:

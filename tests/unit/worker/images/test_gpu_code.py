@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.worker.images.recorded_root import recorded_root
 from worker.environments.errors import BuiltButNotWorking
 from worker.images import gpu_code
+from worker.images.contents import read_gpu_code
+from worker.images.description import ENVIRONMENT_PATH, read_variant
 from worker.images.gpu_code import GpuCode, LibraryCode, read_library_code
 
 PTX, MACHINE = 1, 2
@@ -81,3 +84,13 @@ def test_a_library_without_code_for_a_gpu_that_the_image_has_to_serve_is_named(t
     library(folder, container(entry(MACHINE, 75), entry(PTX, 75))).rename(folder / "libtorch_cuda.so")
     table = gpu_code.format_table(gpu_code.check_coverage(tmp_path))
     assert "| 7.5 | own code |" in table and "| 10.0 | by PTX |" in table
+
+
+def test_the_table_of_an_image_for_gpus_goes_into_its_record(tmp_path: Path) -> None:
+    root = recorded_root(tmp_path)
+    folder = root.path / ENVIRONMENT_PATH.relative_to("/") / "lib/python3.11/site-packages/torch/lib"
+    folder.mkdir(parents=True)
+    library(folder, container(entry(MACHINE, 75), entry(PTX, 75))).rename(folder / "libtorch_cuda.so")
+    table = read_gpu_code(root, read_variant("cuda"))
+    assert table["7.5"] == {"torch": "own"} and table["10.0"] == {"torch": "by_ptx"}
+    assert read_gpu_code(root, read_variant("cpu")) == {}

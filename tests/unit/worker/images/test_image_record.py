@@ -1,5 +1,6 @@
 """An image is there once its record and its archive are."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +15,7 @@ def test_an_image_without_its_record_or_its_archive_is_not_there(tmp_path: Path)
     record = DefaultImage(
         "groundcrew-default", "cpu", "cpu-1", "sha256:1", 5, "debian-12", AT, (LibraryVersion("a", "1", "b"),)
     )
+    record = replace(record, gpu_code={"9.0": {"torch": "own", "tensorflow": "by_ptx"}})
     write_image_record(archive, record)
     assert read_image_record(archive) is None
     archive.touch()

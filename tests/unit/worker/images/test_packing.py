@@ -31,7 +31,9 @@ def packed(tmp_path: Path) -> tuple[Path, DefaultImage, list[float]]:
     (tmp_path / "layers").mkdir()
     progress = BuildStepProgress(lambda step, share, detail: shares.append(share), BuildStep.PACK)
     target = tmp_path / "image.tar"
-    pack_image(root, VARIANT, MACHINE, {"PATH": "/usr/bin"}, CONTENTS, tmp_path / "layers", target, progress)
+    pack_image(
+        root, VARIANT, MACHINE, {"PATH": "/usr/bin"}, CONTENTS, tmp_path / "layers", target, progress, {}
+    )
     manifest = read_environment_manifest(environment)
     assert manifest is not None and manifest.digest == inputs_digest(VARIANT, MACHINE)
     record = read_image_record(target)
