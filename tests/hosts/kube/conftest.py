@@ -71,8 +71,8 @@ class Cluster:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Nothing can be asked of hosts from which everything was taken off."""
-    items.sort(key=lambda item: item.path.stem == "test_uninstall")
+    """The rack has hosts of its own and comes first. Hosts from which everything was taken off can be asked nothing."""
+    items.sort(key=lambda item: (item.path.stem != "test_first_rack", item.path.stem == "test_uninstall"))
 
 
 @pytest.fixture(scope="session")

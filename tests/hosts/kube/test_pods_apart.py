@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import pytest
 
 from tests.hosts.appliance.conftest import note
+from tests.hosts.appliance.repair_scenarios import in_python
 from tests.hosts.kube.conftest import Cluster
+from tests.hosts.kube.scenarios import portal_user
 from tests.hosts.kube.workloads.manifests import server
 from tests.hosts.machines.testbed import Host
 
@@ -17,6 +19,11 @@ PORT = 8080
 WATCHER = "groundcrew-pod-network.service"
 RULES = "groundcrew-pod-ports.service"
 METADATA = "169.254.169.254:8099"
+ALERTS = """
+from cluster.services.alerts.current_alerts import list_alerts
+found = [(each.code, each.data) for each in list_alerts(cluster, actor)]
+print(json.dumps([data["node"] for code, data in found if code == "attention.pod_network_silent"]))
+"""
 
 
 @dataclass(frozen=True)
@@ -157,3 +164,24 @@ def test_a_node_that_starts_again_opens_nothing(mesh: Mesh) -> None:
         mesh.cluster.wait(f"-n {space} wait --for=condition=Ready pods --all --timeout=5s")
     again = mesh.wait_until_own_are_open(mesh.pods())
     note(f"gc-kube: w2 started again under tries of those that stayed: {tries}; afterwards {again}")
+
+
+@pytest.mark.long
+def test_a_watcher_that_stands_still_is_an_alert_until_it_hears_again(mesh: Mesh) -> None:
+    """Its rules stay, so that only the alert says that new pods of other nodes are strangers there."""
+    cluster, stopped = mesh.cluster, mesh.cluster.bed.hosts["w2"]
+    pilot = portal_user.enter(cluster)
+
+    def silent_nodes() -> list[str]:
+        found: list[str] = json.loads(in_python(cluster.master, portal_user.AS_OPS + ALERTS))
+        return found
+
+    assert silent_nodes() == []
+    stopped.ask(f"systemctl stop {WATCHER}")
+    try:
+        seconds = pilot.until(lambda: silent_nodes() == [stopped.name], 300, "the alert")
+        portal_user.measured("a silent watcher of the pod network is an alert", seconds)
+    finally:
+        stopped.ask(f"systemctl start {WATCHER}")
+    seconds = pilot.until(lambda: silent_nodes() == [], 120, "the end of the alert")
+    portal_user.measured("the watcher hears again: the alert is over", seconds)

@@ -1,25 +1,43 @@
 """A gang over both workers that saves a checkpoint each second, and what it does when something is taken away."""
 
 import json
+import re
 import time
 from collections.abc import Collection, Iterator
 
 import pytest
 
+from tests.hosts.appliance.conftest import ROOT
 from tests.hosts.kube.conftest import Cluster
 from tests.hosts.kube.scenarios import portal_user as pilots
-from tests.hosts.kube.scenarios.portal_user import END_WORKSPACE, MAKE_CODE, MAKE_MODEL, Pilot, measured
+from tests.hosts.kube.scenarios.portal_user import (
+    END_WORKSPACE,
+    MAKE_CODE,
+    MAKE_FILES,
+    MAKE_MODEL,
+    Pilot,
+    measured,
+)
 from tests.hosts.kube.workloads.programs_of_jobs import SAVES
 
 GOOD = 0.95
 UNITS = 4
-"""Two CPU slots on each worker; the master has none."""
+"""Two on each worker; the master has none."""
+BY_TORCH = ROOT / "tests" / "training" / "by_torch.py"
 
 
 @pytest.fixture(scope="module")
 def pilot(installed: Cluster) -> Iterator[Pilot]:
     """With a workspace that has all units, the digits and a model."""
-    pilot = pilots.enter(installed)
+    pilot = enter_with_models(installed)
+    yield pilot
+    workspace = pilot.made["workspace"]
+    if pilot.rows(f"select id from workspaces where id = {workspace} and ended_at is null"):
+        pilot.do(END_WORKSPACE, workspace=workspace)
+
+
+def enter_with_models(cluster: Cluster) -> Pilot:
+    pilot = pilots.enter(cluster)
     pilot.until(lambda: offered(pilot) == UNITS, 300, "the agents' units")
     workspace = pilot.workspace(f"gangs-{time.time():.0f}", UNITS)
     pilot.made = {
@@ -28,9 +46,7 @@ def pilot(installed: Cluster) -> Iterator[Pilot]:
         "lenet": pilot.do(MAKE_MODEL, workspace=workspace, name="lenet"),
         "saves": pilot.do(MAKE_CODE, workspace=workspace, name="saves", code=SAVES.format(epochs=100_000)),
     }
-    yield pilot
-    if pilot.rows(f"select id from workspaces where id = {workspace} and ended_at is null"):
-        pilot.do(END_WORKSPACE, workspace=workspace)
+    return pilot
 
 
 @pytest.fixture
@@ -95,3 +111,26 @@ def train_lenet(pilot: Pilot, words: str) -> int:
     assert max(each.get("accuracy/validation", 0.0) for each in scalars) >= GOOD
     assert f"Rank 0 of {UNITS} ends with weights" in pilot.log(made)
     return made
+
+
+def train_by_torchrun(pilot: Pilot, words: str) -> int:
+    """A person's own program with torch on both workers: each rank has its part, and all end with the same weights."""
+    files = {"main.py": BY_TORCH.read_text()}
+    training = pilot.do(MAKE_FILES, workspace=pilot.made["workspace"], name="torch", files=files)
+    since = time.monotonic()
+    dataset = pilot.made["digits"]
+    job = pilot.submit(training, UNITS, dataset_id=dataset, command=["main.py"], launcher="torchrun")
+    pilot.wait(job, "running", seconds=900)
+    measured(f"{words}: submitted to running", time.monotonic() - since)
+    hosts = pilot.cluster.bed.hosts
+    assert set(pilot.pods(job).values()) == {hosts[name].name for name in ("w1", "w2")}
+    pilot.wait(job, "finished", seconds=900)
+    measured(f"{words}: submitted to finished", time.monotonic() - since)
+    logs = [pilot.log(job, f"rank-{rank}") for rank in range(UNITS)]
+    seen = [re.findall(rf"rank (\d) of {UNITS} saw (\d+) images", text)[-1] for text in logs]
+    assert [rank for rank, _ in seen] == ["0", "1", "2", "3"]
+    assert all(int(count) > 300 for _, count in seen), "each rank had its own part"
+    ends = [re.findall(r"accuracy ([0-9.]+) weights (\w+)", text)[-1] for text in logs]
+    assert min(float(accuracy) for accuracy, _ in ends) >= GOOD, ends
+    assert len({weights for _, weights in ends}) == 1, "gradients were not exchanged"
+    return job

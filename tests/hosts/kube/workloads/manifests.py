@@ -3,7 +3,11 @@
 from tests.hosts.kube.workloads.program_images import PROBE, STAND_IN
 
 GPUS = "nvidia.com/gpu"
-DEVICES = f"""
+
+
+def device_plugin(tolerations: str) -> str:
+    """Two GPUs on every node on which pods with these tolerations may be, behind which no hardware is."""
+    return f"""
 apiVersion: apps/v1
 kind: DaemonSet
 metadata: {{name: stand-in-device-plugin, namespace: kube-system}}
@@ -12,7 +16,7 @@ spec:
   template:
     metadata: {{labels: {{app: stand-in-device-plugin}}}}
     spec:
-      tolerations: [{{operator: Exists}}]
+      tolerations: {tolerations}
       containers:
         - name: plugin
           image: {STAND_IN}
@@ -21,7 +25,11 @@ spec:
           volumeMounts: [{{name: plugins, mountPath: /var/lib/kubelet/device-plugins}}]
       volumes: [{{name: plugins, hostPath: {{path: /var/lib/kubelet/device-plugins}}}}]
 """
-"""Two GPUs on every node, behind which no hardware is."""
+
+
+DEVICES = device_plugin("[{operator: Exists}]")
+DEVICES_OF_WORKERS = device_plugin("[]")
+"""None on a control plane that takes no pods."""
 
 
 def server(name: str, node: str, namespace: str = "default") -> str:
