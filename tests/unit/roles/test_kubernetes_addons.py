@@ -8,8 +8,8 @@ import yaml
 
 from tests.unit.roles.rendering import ROOT, render, value_of
 
-PLAIN = {"node": "w1", "gpus": False, "rdma": False, "model": "none", "has_cdi": False}
-CARD = {"node": "w2", "gpus": True, "rdma": True, "model": "nvidia-h200", "has_cdi": True}
+PLAIN = {"node": "w1", "host": "w1", "gpus": False, "rdma": False, "model": "none", "has_cdi": False}
+CARD = {"node": "w2", "host": "w2", "gpus": True, "rdma": True, "model": "nvidia-h200", "has_cdi": True}
 BEFORE: dict[str, Any] = {"kubernetes_addons_before": {}}
 """What the master slurps; there is no such file before its first run."""
 
@@ -119,7 +119,7 @@ def test_each_kind_of_gpu_is_a_flavour_and_each_node_says_its_own() -> None:
 
 def test_a_host_that_a_run_leaves_out_keeps_its_word_until_it_is_taken_out_of_the_inventory() -> None:
     """The plugins are one for the whole cluster: its old containerd and its card count all the same."""
-    old = CARD | {"node": "w3", "has_cdi": False}
+    old = CARD | {"node": "dgx01", "host": "W3", "has_cdi": False}
     file = base64.b64encode(render("kubernetes_addons", "nodes", **given(PLAIN, old)).encode()).decode()
     known = given(PLAIN) | {"kubernetes_addons_before": {"content": file}}
     known["groups"] = {"groundcrew": ["w1", "W3"]}
