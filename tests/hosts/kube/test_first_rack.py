@@ -7,6 +7,7 @@ what `verify` looks at a worker also gets a PCI bus, ports and programs that no 
 
 import json
 import os
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -16,12 +17,14 @@ from pathlib import Path
 
 import pytest
 import yaml
+from playwright.sync_api import Browser
 
+from tests.browser.journey import fill, sign_in
 from tests.hosts.appliance.conftest import CACHE, ROOT, Played, note
 from tests.hosts.appliance.repair_scenarios import Break, Mender
 from tests.hosts.kube.conftest import NO_EVICTIONS, STORAGE, THREE, Cluster
 from tests.hosts.kube.egress import counted
-from tests.hosts.kube.scenarios.gangs import enter_with_models, train_by_torchrun, train_lenet
+from tests.hosts.kube.scenarios.gangs import UNITS, enter_with_models, train_by_torchrun, train_lenet
 from tests.hosts.kube.scenarios.portal_user import Pilot
 from tests.hosts.kube.workloads.manifests import DEVICES_OF_WORKERS, GPUS
 from tests.hosts.kube.workloads.program_images import STAND_IN, Program, bring, build
@@ -153,8 +156,28 @@ def test_an_mpi_job_of_two_nodes_trains_on_every_gpu(pilot: Pilot) -> None:
     pilot.check()
 
 
-def test_torchrun_of_two_nodes_trains_on_every_gpu(pilot: Pilot) -> None:
-    job = train_by_torchrun(pilot, "example inventory: torchrun on four stand-in GPUs of two nodes")
+@pytest.fixture(scope="module")
+def network(rack: Rack) -> str:
+    return rack.bed.network
+
+
+def test_torchrun_of_four_ranks_is_submitted_by_the_form_and_trains_on_every_gpu(
+    pilot: Pilot, browser: Browser
+) -> None:
+    def submit(pilot: Pilot, training: int) -> int:
+        with browser.new_context(base_url=pilot.url, ignore_https_errors=True, locale="en-US") as context:
+            page = context.new_page()
+            sign_in(page, "ops")
+            page.goto(f"/trainings/{training}/jobs/new")
+            values = {"name": "by the form", "dataset": str(pilot.made["digits"]), "units": str(UNITS)}
+            fill(page, values | {"script": "main.py", "launcher": "torchrun"})
+            page.get_by_role("button", name="Make 1 job").click()
+            page.wait_for_url(re.compile(r"/jobs/\d+$"))
+            return int(page.url.rpartition("/")[2])
+
+    job = train_by_torchrun(
+        pilot, "example inventory: torchrun by the form on four stand-in GPUs of two nodes", submit
+    )
     assert len(pilot.attempts(job)) == 1
     pilot.check()
 

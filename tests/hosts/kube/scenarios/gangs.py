@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import pytest
 
@@ -113,13 +113,18 @@ def train_lenet(pilot: Pilot, words: str) -> int:
     return made
 
 
-def train_by_torchrun(pilot: Pilot, words: str) -> int:
+def submit_torchrun(pilot: Pilot, training: int) -> int:
+    """Over REST."""
+    dataset = pilot.made["digits"]
+    return pilot.submit(training, UNITS, dataset_id=dataset, command=["main.py"], launcher="torchrun")
+
+
+def train_by_torchrun(pilot: Pilot, words: str, submit: Callable[[Pilot, int], int] = submit_torchrun) -> int:
     """A person's own program with torch on both workers: each rank has its part, and all end with the same weights."""
     files = {"main.py": BY_TORCH.read_text()}
     training = pilot.do(MAKE_FILES, workspace=pilot.made["workspace"], name="torch", files=files)
     since = time.monotonic()
-    dataset = pilot.made["digits"]
-    job = pilot.submit(training, UNITS, dataset_id=dataset, command=["main.py"], launcher="torchrun")
+    job = submit(pilot, training)
     pilot.wait(job, "running", seconds=900)
     measured(f"{words}: submitted to running", time.monotonic() - since)
     hosts = pilot.cluster.bed.hosts
