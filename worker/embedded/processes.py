@@ -7,8 +7,9 @@ from pathlib import Path
 import psutil
 
 from worker.bootstrap.paths import InstallationPaths
+from worker.embedded.supervisor import SUPERVISORD
 
-MODULES = {"gunicorn", "portal.live", "worker", "supervisor.supervisord"}
+MODULES = {"gunicorn", "portal.live", "worker", SUPERVISORD}
 INTERACTIVE_COMMANDS = {"up", "down", "status", "reset", "restore", "support", "console"}
 
 

@@ -20,12 +20,14 @@ from supervisor.xmlrpc import SupervisorTransport
 
 from cluster.domain.states import TaskQueue
 from worker.bootstrap.paths import InstallationPaths
+from worker.embedded.service_commands import WITH_SOCKET
 
-PASS_SOCKET = 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@" 3<&0 </dev/null'
-"""supervisord gives a listening socket as standard input; both services take it as they do from systemd."""
 SOCKET_BACKLOG = 2048
 LOG_BYTES = 10 * 1024 * 1024
 LOG_FILES = 5
+SUPERVISORD = "worker.embedded.forking_supervisord"
+ROOM_FOR_TITLES = " " * 512
+"""A service that is forked writes its title over its parent's arguments."""
 PORTAL = ("--config", "python:portal.gunicorn", "portal.wsgi:app")
 REDIS_PROGRAMS = ("redis-server", "valkey-server")
 INHERITED_VARIABLES = (
@@ -79,14 +81,14 @@ def define_services(places: InstallationPaths) -> list[ServiceDefinition]:
         ),
         ServiceDefinition(
             "portal",
-            ("/bin/sh", "-c", PASS_SOCKET, *python, "gunicorn", *PORTAL),
+            (*WITH_SOCKET, *python, "gunicorn", *PORTAL),
             20,
             8,
             socket=places.portal_socket,
         ),
         ServiceDefinition(
             "stream",
-            ("/bin/sh", "-c", PASS_SOCKET, *python, "portal.live"),
+            (*WITH_SOCKET, *python, "portal.live"),
             20,
             8,
             socket=places.stream_socket,
@@ -231,8 +233,11 @@ class SupervisorClient:
 
     def start_supervisord(self, environment: Mapping[str, str]) -> None:
         """Detached from the terminal by supervisord itself, which forks and begins a session of its own."""
-        command = [sys.executable, "-m", "supervisor.supervisord", "-c", str(self.places.supervisor_file)]
-        subprocess.run(command, env=dict(environment), stdin=subprocess.DEVNULL, check=True)
+        program = (sys.executable, "-m", SUPERVISORD, ROOM_FOR_TITLES)
+        command = [*program, "-c", str(self.places.supervisor_file)]
+        subprocess.run(
+            command, cwd=self.places.clone, env=dict(environment), stdin=subprocess.DEVNULL, check=True
+        )
         self.wait_for_state(True, 10)
 
     def start_stopped_services(self) -> list[str]:

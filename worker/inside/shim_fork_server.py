@@ -7,46 +7,21 @@ shim's answer; the shim that is forked for it detaches itself as one that was ex
 and nothing that it has started notices. The blanks are room for the names of its children.
 """
 
-import ctypes
 import os
 import socket
 import sys
-from typing import List, Tuple
+from typing import List
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 import shim  # noqa: E402
+import shim_process_tree  # noqa: E402
 import shim_program  # noqa: E402
 import shim_rank  # noqa: E402
 
 MOST_BYTES = 65536
 READY = b"ready\n"
-
-
-def find_argument_memory() -> Tuple[int, int]:
-    """Address and length of this process's own arguments, as /proc/self/stat tells them (proc(5), 48 and 49)."""
-    with open("/proc/self/stat") as file:
-        fields = file.read().rpartition(")")[2].split()
-    begin, end = int(fields[45]), int(fields[46])
-    return begin, end - begin
-
-
-def set_process_title(words: List[str]) -> None:
-    """Sets what `ps` and the executor see, cut to the room that there is."""
-    begin, room = find_argument_memory()
-    text = b"".join(os.fsencode(word) + b"\0" for word in words)[: room - 1]
-    ctypes.memmove(begin, text + b"\0" * (room - len(text)), room)
-
-
-def can_set_process_title() -> bool:
-    words = [sys.executable, "-I", "-S", os.path.abspath(__file__)]
-    try:
-        set_process_title(words)
-        with open("/proc/self/cmdline", "rb") as file:
-            return file.read().rstrip(b"\0").split(b"\0") == [os.fsencode(word) for word in words]
-    except (OSError, ValueError, IndexError):
-        return False
 
 
 def run_shim_in_fork(folder: str, answer: int) -> None:
@@ -56,7 +31,9 @@ def run_shim_in_fork(folder: str, answer: int) -> None:
         os.dup2(null, 0)
         os.dup2(answer, 1)
         os.closerange(3, 256)
-        set_process_title([sys.executable, "-I", "-S", os.path.join(HERE, "shim.py"), folder])
+        shim_process_tree.set_process_title(
+            [sys.executable, "-I", "-S", os.path.join(HERE, "shim.py"), folder]
+        )
         shim_program.be_rank = run_rank_in_fork
         os._exit(shim.main(folder))
     finally:
@@ -65,13 +42,14 @@ def run_shim_in_fork(folder: str, answer: int) -> None:
 
 def run_rank_in_fork(argv: List[str]) -> int:
     """The rank's wrapper without executing another Python; its exit code. It has the plan's environment already."""
-    set_process_title(argv)
+    shim_process_tree.set_process_title(argv)
     return shim_rank.main(argv[2:])
 
 
 def main() -> int:
     control = socket.socket(fileno=0)
-    if not can_set_process_title():
+    title = [sys.executable, "-I", "-S", os.path.abspath(__file__)]
+    if not shim_process_tree.can_set_process_title(title):
         return 1
     control.send(READY)
     while True:

@@ -11,7 +11,7 @@ import pytest
 
 from cluster.services.context import Cluster
 from tests.integration.portal.served_cluster import ServedCluster, cluster_with_redis, service_environment
-from worker.embedded.supervisor import PASS_SOCKET
+from worker.embedded.service_commands import WITH_SOCKET
 
 ROOT = Path(__file__).parents[4]
 
@@ -48,7 +48,7 @@ def a_live_service(migrated_file: Path) -> Iterator[Live]:
 def serve(cluster: Cluster, log: Path) -> Iterator[Live]:
     """It listens from the beginning: who asks before the service is ready waits."""
     environment = service_environment(cluster, cluster.settings.port)
-    command = ["/bin/sh", "-c", PASS_SOCKET, sys.executable, "-m", "portal.live"]
+    command = [*WITH_SOCKET, sys.executable, "-m", "portal.live"]
     with socket.create_server(("127.0.0.1", 0), backlog=128) as listener, log.open("wb") as sink:
         process = subprocess.Popen(
             command, cwd=ROOT, env=environment, stdin=listener, stdout=sink, stderr=sink

@@ -31,7 +31,7 @@ def process(places: InstallationPaths, *command: str, state_dir: str | None = No
         (("python", "-m", "worker", "scheduler"), True),
         (("python", "-m", "gunicorn", "portal.wsgi"), True),
         (("python", "-m", "portal.live"), True),
-        (("python", "-m", "supervisor.supervisord", ""), True),
+        (("python", "-m", "worker.embedded.forking_supervisord", ""), True),
         (("python", "-m", "worker", "status"), False),
         (("python", "-m", "pytest", "worker"), False),
         (("python", "-m"), False),

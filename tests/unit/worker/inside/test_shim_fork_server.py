@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from worker.adapters.job_runtime import install_runtime
-from worker.inside.shim_fork_server import READY, find_argument_memory
+from worker.inside.shim_fork_server import READY
 
 BLANKS = " " * 4096
 
@@ -55,8 +55,3 @@ def test_without_room_for_names_it_does_not_start(tmp_path: Path) -> None:
     with ours, theirs:
         done = subprocess.run([sys.executable, "-IS", str(program)], stdin=theirs, timeout=30, check=False)
     assert done.returncode == 1
-
-
-def test_the_memory_of_the_arguments_is_found() -> None:
-    _, room = find_argument_memory()
-    assert room == len(Path("/proc/self/cmdline").read_bytes())

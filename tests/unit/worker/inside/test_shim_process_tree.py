@@ -19,6 +19,7 @@ from worker.inside.shim_process_tree import (
     ProcessInfo,
     ProcessTreeEnding,
     children_of,
+    find_argument_memory,
     is_rank_wrapper,
     kill_descendants,
     list_pids,
@@ -153,3 +154,8 @@ def test_everything_is_asked_once_and_killed_after_the_grace(monkeypatch: pytest
 
 def test_a_boot_has_its_id() -> None:
     assert len(read_boot_id()) == 36 and read_boot_id() == read_boot_id()
+
+
+def test_the_memory_of_the_arguments_is_found() -> None:
+    _, room = find_argument_memory()
+    assert room == len(Path("/proc/self/cmdline").read_bytes())
