@@ -151,6 +151,8 @@ class OperationState(StrEnum):
 
 
 class EnvironmentState(StrEnum):
+    REQUESTED = "requested"
+    """Waits for the approval of a manager."""
     MISSING = "missing"
     BUILDING = "building"
     READY = "ready"
@@ -164,6 +166,8 @@ class EnvironmentSource(StrEnum):
     """From the description that comes with this version."""
     REQUIREMENTS = "requirements"
     """From a requirements file that a person has given."""
+    NOTEBOOK = "notebook"
+    """Another environment with the packages that a person has installed in a notebook."""
     IMAGE = "image"
     """A container image of the site."""
 

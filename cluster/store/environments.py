@@ -55,6 +55,8 @@ class Environment(BaseRow):
     """Every package with its version and its hashes, as they were resolved. A second build installs the same."""
     builds_sources: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     """Whether packages without a wheel may run their own build scripts."""
+    base_id: Mapped[int | None] = mapped_column(ForeignKey("environments.id"))
+    """The environment of which it is a copy, with its own packages on top. None: it begins empty."""
     is_global: Mapped[bool] = mapped_column(Boolean, default=True, server_default=true())
     """Whether every workspace may choose it, or only those of `workspaces`."""
     operation_id: Mapped[int | None] = mapped_column(ForeignKey("operations.id"))
@@ -65,6 +67,7 @@ class Environment(BaseRow):
     deleted_at: Mapped[datetime | None]
     """The row stays, because jobs ran in it. Its files are deleted."""
     operation: Mapped[Operation | None] = relationship()
+    base: Mapped["Environment | None"] = relationship(remote_side=[id])
     creator: Mapped[User | None] = relationship(
         primaryjoin="foreign(Environment.created_by) == User.id", viewonly=True
     )

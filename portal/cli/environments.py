@@ -98,6 +98,26 @@ def add(
 
 @environment.command()
 @click.argument("name")
+@click.pass_obj
+def approve(client: RestClient, name: str) -> None:
+    """Build an environment that somebody has asked for from a notebook. For managers and administrators."""
+    made = client.post(f"/environments/{find_environment(client, name)}/approve", {})
+    click.echo(
+        message("{name} is being built: op-{operation}.", name=made["name"], operation=made["operation_id"])
+    )
+
+
+@environment.command()
+@click.argument("name")
+@click.pass_obj
+def decline(client: RestClient, name: str) -> None:
+    """Decline an environment that somebody has asked for. Its name is free again."""
+    client.post(f"/environments/{find_environment(client, name)}/decline", {})
+    click.echo(message("{name} is declined.", name=name))
+
+
+@environment.command()
+@click.argument("name")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
 def delete(client: RestClient, name: str, yes: bool) -> None:

@@ -36,6 +36,8 @@ KOREAN = {
     "Forget {name} and its units?": "{name} 노드와 그 자원을 지울까요?",
     "{name} is forgotten.": "{name} 노드를 지웠습니다.",
     "No environment is called {name}.": "이름이 {name}인 환경이 없습니다.",
+    "{name} is declined.": "{name} 환경을 거절했습니다.",
+    "{name} waits for the approval of the manager.": "{name} 환경이 작업공간 관리자의 승인을 기다립니다.",
     "{name} is being built: op-{operation}.": "{name} 환경을 만들고 있습니다: op-{operation}.",
     "Environment": "환경",
     "Ran in": "실행한 환경",

@@ -281,6 +281,24 @@ def save_notebook(client: RestClient, training: str, overwrite: bool) -> None:
     click.echo(saved["version"])
 
 
+@notebook.command("environment")
+@notebook_training
+@click.argument("name")
+@click.option("--description", default="")
+@click.pass_obj
+def ask_for_environment(client: RestClient, training: str, name: str, description: str) -> None:
+    """Ask for an environment with the packages that you have installed in notebooks of a training."""
+    training_id = find_training(client, training)["id"]
+    body = {"name": name, "description": description}
+    made = client.post(f"/trainings/{training_id}/working-copy/environment", body)
+    if made["state"] == "requested":
+        click.echo(message("{name} waits for the approval of the manager.", name=made["name"]))
+        return
+    click.echo(
+        message("{name} is being built: op-{operation}.", name=made["name"], operation=made["operation_id"])
+    )
+
+
 def find_notebook(client: RestClient, training: str) -> dict[str, Any]:
     """Ends the command if the person has none of this training."""
     training_id = find_training(client, training)["id"]

@@ -20,7 +20,11 @@ LOOKS = {
     "state.hold": {"held": ("player-pause", "")},
     "state.attempt": {"placed": ("refresh", "is-info"), "ended": ("check", "")},
     "state.dataset": {"preparing": ("refresh", "is-info")},
-    "state.environment": {"missing": ("circle-dashed", ""), "building": ("refresh", "is-info")},
+    "state.environment": {
+        "requested": ("hourglass", "is-info"),
+        "missing": ("circle-dashed", ""),
+        "building": ("refresh", "is-info"),
+    },
     "state.operation": {"requested": ("hourglass", ""), "interrupted": ("alert-triangle", "is-caution")},
     "state.node": {
         "ready": ("circle-check", ""),

@@ -9,7 +9,12 @@ from cluster.domain.environments.requirements import FIELD, MAX_BYTES
 from cluster.domain.errors import Conflict, Refused
 from cluster.domain.refusals import Refusals
 from cluster.domain.states import EnvironmentSource
-from cluster.services.images import environment_list, environment_requests, environment_scope
+from cluster.services.images import (
+    environment_approvals,
+    environment_list,
+    environment_requests,
+    environment_scope,
+)
 from cluster.services.images.environment_requests import EnvironmentRequest
 from cluster.services.repairs.catalogue import can_request_repair
 from portal.i18n.translate import _
@@ -157,6 +162,19 @@ def go_to(environment_id: int) -> Response:
 def rebuild(environment_id: int) -> Response:
     environment_requests.rebuild_environment(current_cluster(), current_actor(), environment_id)
     return go_to(environment_id)
+
+
+@blueprint.post("/environments/<int:environment_id>/approve")
+def approve(environment_id: int) -> Response:
+    environment_approvals.approve_environment(current_cluster(), current_actor(), environment_id)
+    return go_to(environment_id)
+
+
+@blueprint.post("/environments/<int:environment_id>/decline")
+def decline(environment_id: int) -> Response:
+    environment_approvals.decline_environment(current_cluster(), current_actor(), environment_id)
+    flash(_("The environment is declined. Its name is free again."), "ok")
+    return redirect(url_for("environments.index"), 303)
 
 
 @blueprint.post("/environments/<int:environment_id>/cancel")

@@ -151,6 +151,7 @@ ROUTE_RULES: dict[str, RouteRule] = {
     "notebooks.training": RouteRule.SEES_TRAINING,
     "notebooks.start": RouteRule.SEES_TRAINING,
     "notebooks.save": RouteRule.OWNS_TRAINING,
+    "notebooks.ask_for_environment": RouteRule.OWNS_TRAINING,
     "notebooks.page": RouteRule.SEES_JOB,
     "notebooks.open_": RouteRule.OPENS_NOTEBOOK,
     "notebooks.keep": RouteRule.OPENS_NOTEBOOK,
@@ -200,6 +201,8 @@ ROUTE_RULES: dict[str, RouteRule] = {
     "environments.page": RouteRule.MEMBER,
     "environments.change_scope": RouteRule.MANAGER,
     "environments.rebuild": RouteRule.MANAGER,
+    "environments.approve": RouteRule.MANAGER,
+    "environments.decline": RouteRule.MANAGER,
     "environments.cancel": RouteRule.MANAGER,
     "environments.confirm_delete": RouteRule.MEMBER,
     "environments.delete": RouteRule.MANAGER,
@@ -296,6 +299,8 @@ ROUTE_RULES: dict[str, RouteRule] = {
     "api_environments.OneEnvironment": RouteRule.MEMBER,
     "api_environments.ChangeEnvironment": RouteRule.MANAGER,
     "api_environments.RebuildEnvironment": RouteRule.MANAGER,
+    "api_environments.ApproveEnvironment": RouteRule.MANAGER,
+    "api_environments.DeclineEnvironment": RouteRule.MANAGER,
     "api_environments.CancelEnvironmentBuild": RouteRule.MANAGER,
     "api_sweeps.Sweeps": RouteRule.SIGNED_IN,
     "api_sweeps.OneSweep": RouteRule.SEES_SWEEP,
@@ -307,6 +312,7 @@ ROUTE_RULES: dict[str, RouteRule] = {
     "api_notebooks.OneNotebook": RouteRule.SEES_JOB,
     "api_notebooks.KeepNotebook": RouteRule.OPENS_NOTEBOOK,
     "api_trainings.SaveWorkingCopy": RouteRule.OWNS_TRAINING,
+    "api_trainings.WorkingCopyEnvironment": RouteRule.OWNS_TRAINING,
     "api_queue.TheQueue": RouteRule.SIGNED_IN,
 }
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from cluster.domain.states import TrainingKind, Visibility
 from cluster.services import trainings
@@ -28,6 +28,7 @@ from worker.embedded.settings_file import read_settings_file, write_settings_fil
 from worker.embedded.supervisor import SupervisorClient
 
 LONG_MS = 60_000
+IDLE_KERNEL = re.compile(r"Python 3[^|]*\| Idle")
 CODE = [("train.py", b"print('from version 1')\n")]
 HOSTILE = """async ([portal, other]) => {
   const got = {};
@@ -134,8 +135,12 @@ def open_lab(page: Page, training: int) -> str:
 
 
 def run_cell(page: Page, code: str) -> None:
-    """Types only once the cell has the focus and the kernel answers: JupyterLab moves the focus while it opens."""
-    expect(page.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']")).to_be_visible(timeout=LONG_MS)
+    """Waits for the kernel in the status bar: the indicator beside the kernel's name begins as idle without one."""
+    expect(page.locator("#jp-main-statusbar")).to_contain_text(IDLE_KERNEL, timeout=LONG_MS)
+    type_and_run(page, code)
+
+
+def type_and_run(page: Page, code: str) -> None:
     cell = page.locator(".jp-Notebook-cell .cm-content").last
     cell.click()
     expect(cell).to_be_focused()
@@ -169,6 +174,25 @@ def test_a_cell_is_run_saved_and_becomes_a_job(visit: Callable[[str], Page], pla
     expect(page.locator(".pill")).to_have_text("끝남", timeout=LONG_MS)
     with place.cluster.store.read() as session:
         assert session.get_one(Training, place.training.id).code_version == 2
+
+
+@pytest.mark.long
+def test_a_cell_that_is_run_before_the_kernel_has_started_says_so(
+    visit: Callable[[str], Page], place: Place
+) -> None:
+    page, held = visit("en"), list[Route]()
+    open_lab(page, place.training.id)
+    page.route("**/api/sessions?*", lambda route: held.append(route))
+    page.locator(".jp-LauncherCard[data-category='Notebook']").first.click()
+    type_and_run(page, "print('seen', 6 * 7)")
+    expect(page.locator(".Toastify__toast")).to_contain_text("is still initializing", timeout=LONG_MS)
+    page.unroute("**/api/sessions?*")
+    for route in held:
+        route.continue_()
+    expect(page.locator("#jp-main-statusbar")).to_contain_text(IDLE_KERNEL, timeout=LONG_MS)
+    page.locator(".jp-Notebook-cell .cm-content").first.click()
+    page.keyboard.press("Shift+Enter")
+    expect(page.locator(".jp-OutputArea-output").first).to_contain_text("seen 42", timeout=LONG_MS)
 
 
 @pytest.mark.long

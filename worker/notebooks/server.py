@@ -34,6 +34,8 @@ SERVER_SETTINGS = {
 }
 LAB_SETTINGS = {
     "@jupyterlab/docmanager-extension:plugin": {"autosave": True, "autosaveInterval": AUTOSAVE_SECONDS},
+    # Without it JupyterLab drops a cell that is run before the kernel has started, and says nothing.
+    "@jupyterlab/notebook-extension:tracker": {"enableKernelInitNotification": True},
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
 }
 

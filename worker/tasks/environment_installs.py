@@ -1,6 +1,7 @@
 """Builds environments from requirements files as operations, and deletes their files."""
 
 import os
+from pathlib import Path
 
 from cluster.failpoints import external_call
 from cluster.services.context import Cluster
@@ -44,6 +45,8 @@ def run_environment_install(cluster: Cluster, operation: Operation) -> None:
         ".".join(environment.python.split(".")[:2]),
         environment.pins or "",
         environment.builds_sources,
+        base=Path(environment.base.path) if environment.base else None,
+        base_digest=environment.base.digest if environment.base else "",
     )
     log = cluster.settings.state_dir / "log" / f"operation-{operation.id}.log"
     with external_call("environments.installed"):

@@ -59,6 +59,7 @@ ALLOWED_RELATIONS: dict[str, frozenset[Relation]] = {
     "environment.see": _ALL,
     "environment.create": _CHIEFS,
     "environment.edit": _CHIEFS,
+    "environment.approve": _CHIEFS,
     "environment.delete": _CHIEFS,
     "operation.see": _ALL,
     "operation.retry": _OWNERS,

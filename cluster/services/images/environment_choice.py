@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session, selectinload
 from cluster.domain.environments.choices import EnvironmentTerms, check_choice
 from cluster.domain.errors import Refused
 from cluster.domain.jobs.submission import DEFAULT_ENVIRONMENT_ID
-from cluster.domain.states import EnvironmentSource
+from cluster.domain.states import EnvironmentSource, EnvironmentState
 from cluster.services.context import Cluster
 from cluster.store.environments import Environment, EnvironmentWorkspace
 from cluster.store.trainings import Training
@@ -56,14 +56,19 @@ def load_environments(session: Session, ids: Collection[int]) -> dict[int, Envir
 def list_choices(cluster: Cluster, workspace_id: int) -> list[Environment]:
     """The environments beside the default one that a training of the workspace may choose, by name."""
     is_in_image = cluster.settings.executor.capabilities.has_environment_in_image
-    wanted = EnvironmentSource.IMAGE if is_in_image else EnvironmentSource.REQUIREMENTS
+    wanted = (
+        [EnvironmentSource.IMAGE]
+        if is_in_image
+        else [EnvironmentSource.REQUIREMENTS, EnvironmentSource.NOTEBOOK]
+    )
     named = select(EnvironmentWorkspace.environment_id).where(
         EnvironmentWorkspace.workspace_id == workspace_id
     )
     query = (
         select(Environment)
         .where(
-            Environment.source == wanted,
+            Environment.source.in_(wanted),
+            Environment.state != EnvironmentState.REQUESTED,
             Environment.deleted_at.is_(None),
             or_(Environment.is_global, Environment.id.in_(named)),
         )

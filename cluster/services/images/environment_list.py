@@ -73,6 +73,7 @@ def load_environment(session: Session, actor: Actor, environment_id: int) -> Env
             selectinload(Environment.workspaces),
             joinedload(Environment.operation),
             joinedload(Environment.creator),
+            joinedload(Environment.base),
         )
     )
     if environment is None:

@@ -34,6 +34,7 @@ from cluster.settings import Settings
 from cluster.store.audit import add_audit_entry
 from cluster.store.environments import Environment
 from cluster.store.operations import Operation
+from cluster.store.workspaces import Workspace
 
 FOLDER = "environments"
 
@@ -49,6 +50,9 @@ class EnvironmentRequest:
     """A version as 3.11. Empty: that of the distribution."""
     builds_sources: bool = False
     workspace_ids: Sequence[int] = ()
+    source: EnvironmentSource = EnvironmentSource.REQUIREMENTS
+    base_id: int | None = None
+    """The environment of which it is a copy, with these packages on top."""
 
 
 def environments_folder(settings: Settings) -> Path:
@@ -67,22 +71,7 @@ def add_environment(cluster: Cluster, actor: Actor, request: EnvironmentRequest)
     try:
         with cluster.store.write() as session:
             workspaces = load_scope(session, actor, request.workspace_ids)
-            environment = Environment(
-                name=request.name,
-                description=description,
-                source=EnvironmentSource.REQUIREMENTS,
-                state=EnvironmentState.BUILDING,
-                python=request.python,
-                requirements=request.requirements,
-                builds_sources=request.builds_sources,
-                is_global=not workspaces,
-                workspaces=workspaces,
-                created_by=actor.user_id,
-                created_at=now,
-            )
-            session.add(environment)
-            session.flush()
-            environment.path = str(environment_folder(cluster.settings, environment.id))
+            environment = record_environment(cluster, session, actor, request, description, workspaces)
             operation = request_build(session, actor, environment, cluster)
             scope = [workspace.name for workspace in workspaces]
             add_audit_entry(
@@ -92,6 +81,35 @@ def add_environment(cluster: Cluster, actor: Actor, request: EnvironmentRequest)
         raise Refused("name", "name.taken", name=request.name) from None
     enqueue_operation(cluster, operation)
     cluster.events.publish("environments", environment.id)
+    return environment
+
+
+def record_environment(
+    cluster: Cluster,
+    session: Session,
+    actor: Actor,
+    request: EnvironmentRequest,
+    description: str,
+    workspaces: list[Workspace],
+) -> Environment:
+    """The row of a checked request; nothing builds it yet. Raises IntegrityError if the name is taken."""
+    environment = Environment(
+        name=request.name,
+        description=description,
+        source=request.source,
+        state=EnvironmentState.REQUESTED,
+        python=request.python,
+        requirements=request.requirements,
+        builds_sources=request.builds_sources,
+        base_id=request.base_id,
+        is_global=not workspaces,
+        workspaces=workspaces,
+        created_by=actor.user_id,
+        created_at=cluster.clock(),
+    )
+    session.add(environment)
+    session.flush()
+    environment.path = str(environment_folder(cluster.settings, environment.id))
     return environment
 
 
@@ -139,6 +157,7 @@ def rebuild_environment(cluster: Cluster, actor: Actor, environment_id: int) -> 
     """Installs the same pinned packages again. Raises Conflict while it is being built or jobs run in it."""
     with cluster.store.write() as session:
         environment = load_own(session, actor, environment_id, "environment.edit")
+        require_approved(environment)
         if is_being_built(session, environment):
             raise Conflict("environment.being_built", name=environment.name)
         use = load_use(session, actor, environment_id)
@@ -151,6 +170,11 @@ def rebuild_environment(cluster: Cluster, actor: Actor, environment_id: int) -> 
     enqueue_operation(cluster, operation)
     cluster.events.publish("environments", environment_id)
     return operation
+
+
+def require_approved(environment: Environment) -> None:
+    if environment.state is EnvironmentState.REQUESTED:
+        raise Conflict("environment.not_approved", name=environment.name)
 
 
 def cancel_build(cluster: Cluster, actor: Actor, environment_id: int) -> None:

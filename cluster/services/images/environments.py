@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sqlalchemy import Select, select
-from sqlalchemy.orm import Session, undefer
+from sqlalchemy.orm import Session, joinedload, undefer
 
 from cluster.domain.errors import NotFound
 from cluster.domain.people.actor import Actor
@@ -152,7 +152,7 @@ def read_environment_order(cluster: Cluster, operation: Operation) -> Environmen
     query = (
         select(Environment)
         .where(Environment.id == operation.subject_id, Environment.deleted_at.is_(None))
-        .options(undefer(Environment.requirements), undefer(Environment.pins))
+        .options(undefer(Environment.requirements), undefer(Environment.pins), joinedload(Environment.base))
     )
     with cluster.store.read() as session:
         environment = session.scalar(query)

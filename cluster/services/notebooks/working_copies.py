@@ -145,14 +145,22 @@ def read_plain(folder: int, name: str, path: str) -> Iterator[tuple[str, bytes]]
         return
 
 
-def list_packages(cluster: Cluster, training: Training, user_id: int) -> list[InstalledPackage]:
-    """Lists packages by the names of the folders that pip writes. It opens no file in them."""
+def list_packages(
+    cluster: Cluster, training: Training, user_id: int, python: str = ""
+) -> list[InstalledPackage]:
+    """Lists packages by the names of the folders that pip writes. It opens no file in them.
+
+    `python` is a version as 3.11; an empty one lists the packages of every version.
+    """
     parts = (*working_copy_parts(training.workspace_id, training.id, user_id), PACKAGES, "lib")
     found: set[tuple[str, str]] = set()
     try:
         with safe_read.open_folder_beneath(cluster.settings.storage_dir, *parts) as libraries:
-            names = safe_read.list_first_names(libraries, MOST_ENTRIES)
-            versions = [name for name in names if re.fullmatch(r"python3\.\d{1,2}", name)]
+            versions = [
+                name
+                for name in safe_read.list_first_names(libraries, MOST_ENTRIES)
+                if re.fullmatch(r"python3\.\d{1,2}", name) and python in ("", name.removeprefix("python"))
+            ]
         for version in versions[:10]:
             with safe_read.open_folder_beneath(
                 cluster.settings.storage_dir, *parts, version, "site-packages"

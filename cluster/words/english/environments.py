@@ -84,6 +84,12 @@ SENTENCES = {
     "environment.protected": "{name} comes with the installation. Nobody changes or deletes it here.",
     "environment.was_deleted": "The environment {name} was deleted.",
     "environment.being_built": "The environment {name} is being built. Cancel the build, or wait for its end.",
+    "environment.not_approved": "The environment {name} waits for the approval of a manager. Approve it first.",
+    "environment.not_requested": "Nobody waits for an approval of {name} any more.",
+    "environment.base_gone": (
+        "The environment on which this one is built is gone ({folder}). Build that one again, or ask for a new one "
+        "from a notebook."
+    ),
     "environment.not_being_built": "The environment {name} is not being built.",
     "environment.jobs_use_it": "{jobs:jobs} of {name} have not ended. Wait for their end before you build it again.",
     "environment.in_use": (
@@ -97,6 +103,7 @@ SENTENCES = {
     "job.environment_unknown": "There is no environment {id} that this workspace may choose.",
     "job.environment_deleted": "The environment {name} was deleted. Choose another one.",
     "job.environment_elsewhere": "No job of this installation can run in {name}. Choose another environment.",
+    "job.environment_not_approved": "The environment {name} waits for the approval of a manager. Choose another one.",
     "job.environment_failed": "The environment {name} could not be built. Choose another one, or build it again.",
     "job.environment_python_too_old": (
         "The environment {name} has Python {version}: what runs inside a job needs Python {least} or newer. Choose "
@@ -113,6 +120,7 @@ SENTENCES = {
         "The files of the environment {name} are gone. Build it again on its page, then run the job again."
     ),
     "forbidden.environment.create": "Only {allowed:words relation} may add an environment here.",
+    "forbidden.environment.approve": "Only {allowed:words relation} may approve or decline this environment.",
     "forbidden.environment.edit": "Only {allowed:words relation} may change this environment.",
     "forbidden.environment.delete": "Only {allowed:words relation} may delete this environment.",
     "gpu_check.in_pods": "Jobs run in pods here: what the default image computes, a job on the node's GPUs shows.",
@@ -137,12 +145,16 @@ WORDS = {
     "operation.environment.install": "Build an environment",
     "operation.environment.delete": "Delete an environment",
     "action.environment.added": "Environment added",
+    "action.environment.requested": "Environment asked for",
+    "action.environment.approved": "Environment approved",
+    "action.environment.declined": "Environment declined",
     "action.environment.changed": "Environment changed",
     "action.environment.rebuilt": "Environment built again",
     "action.environment.build_cancelled": "Build of an environment cancelled",
     "action.environment.deleted": "Environment deleted",
     "source.environment.default": "Comes with the installation",
     "source.environment.requirements": "From a requirements file",
+    "source.environment.notebook": "From packages of a notebook",
     "source.environment.image": "Container image",
     "gpu_support.yes": "Computes with CUDA",
     "gpu_support.no": "Computes on CPUs",

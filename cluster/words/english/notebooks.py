@@ -8,6 +8,14 @@ SENTENCES = {
     "notebook.not_rerun": (
         "{id:job} is a notebook, which is not submitted again. Start it on the notebook page of its training."
     ),
+    "notebook.no_packages": (
+        "Nothing was installed by pip in your notebooks of {name}. Write %pip install and a package's name in a cell "
+        "first."
+    ),
+    "notebook.base_gone": (
+        "The environment {name}, in which your notebook ran, is not ready any more. Open a notebook in another one "
+        "first."
+    ),
     "notebook.not_ready": "The notebook of {id:job} does not run. Start it again on the page of its training.",
     "notebook.newer_version": (
         "Version {newest} was made since these files began from version {base}. Compare them, or save all the same."

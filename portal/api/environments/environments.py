@@ -8,7 +8,12 @@ from marshmallow import fields, validate
 
 from cluster.domain.environments.choices import is_too_old
 from cluster.domain.environments.requirements import MAX_BYTES
-from cluster.services.images import environment_list, environment_requests, environment_scope
+from cluster.services.images import (
+    environment_approvals,
+    environment_list,
+    environment_requests,
+    environment_scope,
+)
 from cluster.services.images.environment_list import NOT_USED, EnvironmentUse
 from cluster.services.images.environment_requests import EnvironmentRequest
 from cluster.services.images.gpu_support import support_of
@@ -92,6 +97,10 @@ class DescribedEnvironment(EnvironmentSummary):
     contents = fields.List(fields.Nested(PartAnswer), required=True)
     requirements = fields.String(allow_none=True)
     pins = fields.String(allow_none=True)
+    base_id = fields.Integer(
+        allow_none=True,
+        metadata={"description": "The environment of which it is a copy with packages on top"},
+    )
     operation_id = fields.Integer(allow_none=True)
     error = fields.Nested(Sentence, allow_none=True)
 
@@ -128,6 +137,7 @@ def read_described(environment_id: int) -> dict[str, Any]:
         "contents": [describe_library(*line) for line in row.contents],
         "requirements": row.requirements,
         "pins": row.pins,
+        "base_id": row.base_id,
         "operation_id": row.operation_id,
         "error": describe_sentence(operation.error_code, operation.error_data) if operation else None,
     }
@@ -194,6 +204,23 @@ class RebuildEnvironment(MethodView):
         """Install the same pinned packages again."""
         environment_requests.rebuild_environment(current_cluster(), current_actor(), environment_id)
         return read_described(environment_id)
+
+
+@blueprint.route("/<int:environment_id>/approve")
+class ApproveEnvironment(MethodView):
+    @blueprint.response(202, DescribedEnvironment)
+    def post(self, environment_id: int) -> dict[str, Any]:
+        """Build an environment that somebody has asked for from a notebook. For managers and administrators."""
+        environment_approvals.approve_environment(current_cluster(), current_actor(), environment_id)
+        return read_described(environment_id)
+
+
+@blueprint.route("/<int:environment_id>/decline")
+class DeclineEnvironment(MethodView):
+    @blueprint.response(204)
+    def post(self, environment_id: int) -> None:
+        """Decline an environment that somebody has asked for. Its name is free again."""
+        environment_approvals.decline_environment(current_cluster(), current_actor(), environment_id)
 
 
 @blueprint.route("/<int:environment_id>/cancel")

@@ -1,11 +1,12 @@
-"""The files of a person's notebooks over REST: they become a version of the training's code."""
+"""The files and packages of a person's notebooks over REST: they become a version of the code, and an environment."""
 
 from typing import Any
 
 from flask.views import MethodView
-from marshmallow import fields
+from marshmallow import fields, validate
 
-from cluster.services.notebooks import working_copies
+from cluster.services.notebooks import kept_packages, working_copies
+from portal.api.environments.environments import DescribedEnvironment, read_described
 from portal.api.schemas import RequestSchema, ResponseSchema
 from portal.api.trainings import blueprint
 from portal.web.request_context import current_actor, current_cluster
@@ -32,3 +33,23 @@ class SaveWorkingCopy(MethodView):
             current_cluster(), current_actor(), training_id, body["overwrite"]
         )
         return {"version": saved.version, "is_new": saved.is_new}
+
+
+class PackagesBody(RequestSchema):
+    name = fields.String(required=True, validate=validate.Length(max=200))
+    description = fields.String(load_default="", validate=validate.Length(max=2000))
+
+
+@blueprint.route("/<int:training_id>/working-copy/environment")
+class WorkingCopyEnvironment(MethodView):
+    @blueprint.arguments(PackagesBody)
+    @blueprint.response(201, DescribedEnvironment)
+    def post(self, body: dict[str, Any], training_id: int) -> dict[str, Any]:
+        """Ask for an environment with what you have installed by pip in notebooks of this training.
+
+        The manager of the workspace approves it; if a manager or an administrator asks, it is built at once.
+        """
+        made = kept_packages.ask_for_environment(
+            current_cluster(), current_actor(), training_id, body["name"], body["description"]
+        )
+        return read_described(made.id)

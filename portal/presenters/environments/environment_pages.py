@@ -66,6 +66,8 @@ class EnvironmentPage:
     is_own: bool
     """Whether somebody has added it, so that it can be changed and deleted."""
     may_change: bool
+    is_requested: bool
+    """Whether it waits for the approval of a manager."""
     is_being_built: bool
     steps: Sequence[object]
     gpu_code: Mapping[str, Mapping[str, str]]
@@ -82,6 +84,7 @@ def environment_page(cluster: Cluster, actor: Actor, row: Environment) -> Enviro
         ".".join(map(str, OLDEST_PYTHON)),
         is_own,
         is_own and row.deleted_at is None and can_change(actor, row),
+        row.state is EnvironmentState.REQUESTED and row.deleted_at is None,
         row.operation is not None and row.operation.state in OPEN_STATES,
         operation_steps(row.operation) if row.operation else [],
         image.gpu_code if image else {},

@@ -9,8 +9,9 @@ from cluster.domain.states import TrainingKind
 from cluster.services import trainings
 from cluster.services.code_uploads import can_upload_code
 from cluster.services.jobs.stop_requests import can_stop_job
-from cluster.services.notebooks import entries, notebook_rows, use, working_copies
+from cluster.services.notebooks import entries, kept_packages, notebook_rows, use, working_copies
 from cluster.services.notebooks.start import start_notebook
+from cluster.services.people.access import can_change_workspace
 from cluster.store.trainings import Training
 from portal.i18n.translate import _
 from portal.presenters.jobs.job_form import duration_field
@@ -64,13 +65,16 @@ def render_training(training_id: int, errors: dict[str, str], status: int = 200,
     if found.kind is TrainingKind.BUILT_IN:
         raise NotFound("notebook")
     copy = working_copies.read_working_copy(cluster, actor, training_id)
+    may_save = found.archived_at is None and can_upload_code(actor, found)
     page = render_template(
         "notebooks/training.html",
         training=found,
         copy=copy,
         living=find_living(found),
         packages=working_copies.list_packages(cluster, found, actor.user_id) if copy else [],
-        may_save=found.archived_at is None and can_upload_code(actor, found),
+        may_save=may_save,
+        may_ask=may_save and not cluster.settings.executor.capabilities.has_environment_in_image,
+        asks_manager=not can_change_workspace("environment.create", actor, found.workspace),
         idle_limit=cluster.settings.notebook_idle_limit,
         errors=errors,
         newer=more.get("newer"),
@@ -106,6 +110,18 @@ def save(training_id: int) -> Response:
     if forms.text_field("then") == TO_THE_JOB:
         return redirect(url_for("job_new.new", training_id=training_id), 303)
     return redirect(url_for("notebooks.training", training_id=training_id), 303)
+
+
+@blueprint.post("/trainings/<int:training_id>/notebook/environment")
+def ask_for_environment(training_id: int) -> Response:
+    """The person's own packages of this training become an environment, once a manager approves it."""
+    try:
+        forms.require_known_fields("name")
+        name = forms.text_field("name")
+        made = kept_packages.ask_for_environment(current_cluster(), current_actor(), training_id, name)
+    except Refused as refusal:
+        return render_training(training_id, forms.error_messages(refusal), 422)
+    return redirect(url_for("environments.page", environment_id=made.id), 303)
 
 
 @blueprint.get("/jobs/<int:job_id>/notebook")

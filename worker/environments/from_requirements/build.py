@@ -28,6 +28,8 @@ def build_from_requirements(
     if order.builds_sources and rules.ids is None:
         # Without root the build scripts would have the rights of the services.
         raise Refused("builds_sources", "environment.sources_need_root")
+    if order.base is not None and not order.base.is_dir():
+        raise Refused("base", "environment.base_gone", folder=str(order.base))
     home = order.target.parent
     home.mkdir(mode=0o711, parents=True, exist_ok=True)
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -41,7 +43,7 @@ def build_from_requirements(
                 limits=rules.limits,
                 ids=rules.ids,
                 hidden=rules.hidden,
-                shown=[path for path in (uv.parent, rules.source.folder) if path is not None],
+                shown=[path for path in (uv.parent, rules.source.folder, order.base) if path is not None],
                 check_room=rules.check_room,
             )
             build = RequirementsBuild(order, rules, lines, python, version, uv, confined, report)

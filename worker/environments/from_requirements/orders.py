@@ -20,6 +20,11 @@ class EnvironmentOrder:
     python: str = ""
     pins: str = ""
     builds_sources: bool = False
+    base: Path | None = None
+    """A finished environment of which it is a copy; the requirements are installed into the copy, without what they
+    need besides.
+    """
+    base_digest: str = ""
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class RequirementsBuild:
         builder = self.rules.ids.uid if self.rules.ids else None
         size = take_over_files(self.environment, builder)
         contents = read_contents(self.environment, contents_python)
-        digest = digest_of(pins, self.version, self.python)
+        digest = digest_of(pins, self.version, self.python, self.order.base_digest)
         write_environment_manifest(self.environment, EnvironmentManifest(digest, {}, contents))
         progress.advance(1.0)
         return BuiltEnvironment(digest, pins, contents_python, InstalledFiles(size, contents))
@@ -82,6 +82,8 @@ class RequirementsBuild:
         self.write_input("requirements.in", format_requirements(self.lines))
         command: list[str | Path] = [self.uv, "pip", "compile", "--no-config", "--no-header", "--no-annotate"]
         command += ["--generate-hashes", "--no-strip-extras"]
+        if self.order.base is not None:
+            command.append("--no-deps")
         command += ["--python", self.python, *self.source_options(), "--output-file", PINS, "requirements.in"]
         self.run_uv(command, progress)
         content = read_small_file(self.confined.folder, PINS, limit=MAX_PINS)
@@ -99,16 +101,7 @@ class RequirementsBuild:
         progress = self.step(BuildStep.INSTALL)
         self.write_input("install.txt", pins)
         plain = ["--no-config", "--no-progress"]
-        venv: list[str | Path] = [
-            self.uv,
-            "venv",
-            *plain,
-            "--no-project",
-            "--relocatable",
-            "--python",
-            self.python,
-        ]
-        self.run_uv([*venv, self.environment], progress)
+        self.begin_environment(plain, progress)
         command: list[str | Path] = [
             self.uv,
             "pip",
@@ -128,6 +121,16 @@ class RequirementsBuild:
             InstallProgress(progress, packages),
         )
         progress.advance(1.0)
+
+    def begin_environment(self, plain: list[str], progress: BuildStepProgress) -> None:
+        """Empty, or a copy of another one, which the builder makes itself: its folder may hold links by now."""
+        if self.order.base is not None:
+            kept = "--preserve=mode,timestamps,links"
+            copy: list[str | Path] = ["cp", "-R", "--no-dereference", kept, "--", self.order.base]
+            self.confined.run([*copy, self.environment], {}, progress.report_again)
+            return
+        venv: list[str | Path] = [self.uv, "venv", *plain, "--no-project", "--relocatable"]
+        self.run_uv([*venv, "--python", self.python, self.environment], progress)
 
     def source_options(self) -> list[str]:
         sources = [] if self.order.builds_sources else ["--only-binary", ":all:"]
@@ -210,8 +213,9 @@ def read_full_version(python: Path) -> str:
     return answer.stdout.strip()
 
 
-def digest_of(pins: str, version: str, python: Path) -> str:
+def digest_of(pins: str, version: str, python: Path, base_digest: str = "") -> str:
     """Two environments with the same digest have the same packages, for the same kind of machine."""
     platform = read_build_platform(python)
     facts = (RECIPE_VERSION, version, platform.system, platform.architecture, platform.libc)
-    return hashlib.sha256("\0".join([*facts, pins]).encode()).hexdigest()
+    base = [base_digest] if base_digest else []
+    return hashlib.sha256("\0".join([*facts, *base, pins]).encode()).hexdigest()

@@ -26,6 +26,7 @@ from cluster.services.storage.notebook_folders import (
 from cluster.store.jobs import Attempt, Job, Notebook
 from worker.adapters.jupyter_status import JupyterServer
 from worker.executors.contract import Executor
+from worker.scheduling.notebooks.working_copy_deletions import WorkingCopyDeletions
 
 log = structlog.get_logger()
 ASKED_AT_ONCE = 4
@@ -33,7 +34,7 @@ USE_ASKED_EVERY = 30.0
 """Seconds between two questions to a notebook that has answered."""
 READY_ASKED_EVERY = 0.25
 REMOVED_EVERY = 60.0
-"""Seconds between two looks for folders of sockets that no notebook needs any more."""
+"""Seconds between two looks for sockets and working copies that nobody needs any more."""
 MOST_FILES = 1_000
 """So many files of a working copy are looked at for the time of the last save."""
 
@@ -61,6 +62,7 @@ class NotebookWatch:
         self.asked: dict[int, Future[NotebookUse | None]] = {}
         self.asked_at: dict[int, float] = {}
         self.removed_at = steady()
+        self.copies = WorkingCopyDeletions(cluster)
 
     def advance(self, held: HeldLease) -> None:
         """Raises LeaseLost."""
@@ -75,6 +77,7 @@ class NotebookWatch:
             with self.cluster.store.read() as session:
                 living = {f"{job}-{attempt}" for job, attempt in list_living_attempts(session)}
             remove_socket_folders_except(self.cluster.settings, living)
+            self.copies.advance(held)
 
     def take_answers(self) -> dict[int, NotebookUse]:
         """By job id. What a person's server answers may not end the scheduler."""
@@ -108,6 +111,7 @@ class NotebookWatch:
 
     def close(self) -> None:
         self.pool.shutdown(wait=False, cancel_futures=True)
+        self.copies.close()
 
 
 def answer(cluster: Cluster, question: Question) -> NotebookUse | None:

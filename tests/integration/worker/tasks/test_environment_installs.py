@@ -1,20 +1,25 @@
 """An environment that a manager asked for is built as an operation; a wrong file says its line on the page."""
 
+import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from cluster import words
-from cluster.domain.states import EnvironmentState, OperationState
+from cluster.domain.states import EnvironmentState, OperationState, TrainingKind
 from cluster.services.context import Cluster
-from cluster.services.images import environment_list, environment_requests
+from cluster.services.images import environment_approvals, environment_list, environment_requests
+from cluster.services.images.environment_choice import choose_environment
 from cluster.services.images.environment_requests import EnvironmentRequest
+from cluster.services.images.start_environments import start_environment
+from cluster.services.notebooks import kept_packages
+from cluster.services.storage import folders, notebook_folders
 from cluster.store.environments import Environment
 from cluster.store.operations import Operation
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
-from tests.builders import a_user, a_workspace, actor_of
+from tests.builders import a_training, a_user, a_workspace, actor_of
 from tests.integration.worker.environments.from_requirements.package_folder import add_wheel
 from worker.tasks.run import run_claimed
 
@@ -80,3 +85,28 @@ def test_a_file_that_cannot_be_resolved_says_which_line(lab: Lab) -> None:
     said = words.sentence(operation.error_code, operation.error_data)
     assert said == "The index has no package no-such-thing (line 2). Check how it is spelled."
     assert "2번째 줄" in words.sentence(operation.error_code, operation.error_data, "ko")
+
+
+def test_packages_of_a_notebook_are_built_on_its_environment_once_approved(lab: Lab, tmp_path: Path) -> None:
+    base, _ = lab.build("upper==2.0\n")
+    add_wheel(tmp_path / "packages", "lower", "2.0")
+    member = a_user(lab.cluster)
+    workspace = a_workspace(lab.cluster, lab.manager, members=(member,))
+    training = a_training(lab.cluster, workspace, member, kind=TrainingKind.ADVANCED, environment_id=base.id)
+    settings = lab.cluster.settings
+    folders.ensure_workspace_folder(settings, workspace.id)
+    notebook_folders.ensure_working_copy_folder(settings, workspace.id, training.id, member.id)
+    copy = notebook_folders.working_copy_folder(settings, workspace.id, training.id, member.id)
+    site = f"lib/python{base.python.rpartition('.')[0]}/site-packages"
+    (copy / "packages" / site / "lower-2.0.dist-info").mkdir(parents=True)
+    made = kept_packages.ask_for_environment(lab.cluster, actor_of(member), training.id, "kept")
+    environment_approvals.approve_environment(lab.cluster, actor_of(lab.manager), made.id)
+    shown, operation = lab.run(made.id)
+    assert operation.state is OperationState.FINISHED, operation.error_data
+    assert [line[:2] for line in shown.contents[1:]] == [["lower", "2.0"], ["upper", "2.0"]]
+    with lab.cluster.store.read() as session:
+        chosen = choose_environment(lab.cluster, session, training, shown.id)
+        assert start_environment(lab.cluster, session, chosen).path == Path(shown.path)
+    program = "import upper, lower; print(upper.VERSION, lower.VERSION)"
+    python = Path(shown.path) / "bin" / "python"
+    assert subprocess.check_output([python, "-I", "-c", program], text=True) == "2.0 2.0\n"

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
-from tests.builders import an_environment
+from cluster.domain.states import TrainingKind
+from cluster.store.workspaces import Workspace
+from tests.builders import a_training, an_environment
+from tests.pages.portal.api.notebooks.test_working_copies import write_packages
 from tests.pages.portal.command_lab import Run
 from tests.pages.portal.rest_lab import Lab
 
@@ -38,3 +41,15 @@ def test_a_member_may_add_and_delete_none(lab: Lab, run: Run, tmp_path: Path) ->
     )
     run("environment", "delete", "tf-2.18", "--yes", expected=3)
     assert run("environment", "list", "-o", "name").stdout.split() == ["default", "tf-2.18"]
+
+
+def test_packages_of_a_notebook_are_asked_for_and_wait(lab: Lab, run: Run) -> None:
+    own = a_training(lab.cluster, lab.workspace, lab.member, name="own", kind=TrainingKind.ADVANCED)
+    write_packages(lab, own)
+    assert "waits for the approval" in run("notebook", "environment", "vision/own", "kept").stdout
+    assert "may approve or decline" in run("environment", "approve", "kept", expected=3).stderr
+    run("environment", "decline", "kept", expected=3)
+    with lab.cluster.store.write() as session:
+        session.get_one(Workspace, lab.workspace.id).manager_id = lab.member.id
+    assert "is being built: op-" in run("environment", "approve", "kept").stdout
+    assert "is being built: op-" in run("notebook", "environment", "vision/own", "more").stdout

@@ -126,3 +126,29 @@ def test_an_announced_stop_can_be_put_off_by_its_person(lab: Lab, address: str) 
     assert f"/jobs/{job.id}/duplicate" not in browser.get(f"/jobs/{job.id}").text
     assert browser.get(f"/jobs/{job.id}/duplicate").location == address
     assert f"/jobs/{job.id}/notebook" not in browser.get("/notebooks").text
+
+
+@pytest.mark.parametrize(
+    ("language", "ask", "approve"), [("en", "Ask for an environment", "Approve"), ("ko", "환경 요청", "승인")]
+)
+def test_packages_become_an_environment_that_the_manager_approves(
+    lab: Lab, address: str, language: str, ask: str, approve: str
+) -> None:
+    browser, manager = lab.browser(lab.seoyeon, language), lab.browser(lab.manager, language)
+    browser.post(address)
+    write_copy(lab, b"print(2)\n")
+    assert ask in browser.get(address).text
+    wrong = browser.post(f"{address}/environment", data={"name": "A B"})
+    assert wrong.status_code == 422 and "A B" in wrong.text
+    page = browser.post(f"{address}/environment", data={"name": "kept"}).location
+    shown = browser.get(page).text
+    assert "humanize==4.17.0" in shown and f">{approve}<" not in shown
+    assert browser.post(f"{page}/approve").status_code == 403
+    assert approve in manager.get(page).text and "seoyeon" in manager.get(page).text
+    assert manager.post(f"{page}/approve").location == page
+    assert f"{page}/approve" not in manager.get(page).text and f"{page}/cancel" in manager.get(page).text
+    other = browser.post(f"{address}/environment", data={"name": "other"}).location
+    assert manager.post(f"{other}/decline").location == "/environments"
+    assert f'"{other}"' not in manager.get("/environments").text
+    member = lab.browser(lab.minjun)
+    assert member.post(f"{address}/environment", data={"name": "mine"}).status_code == 403
