@@ -11,12 +11,16 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
+from sqlalchemy import select
 
 from cluster.domain.states import TrainingKind, Visibility
 from cluster.services import trainings
 from cluster.services.context import Cluster
+from cluster.services.jobs import stop_requests
+from cluster.services.notebooks import notebook_rows
 from cluster.services.notebooks.editor_environment import load_editor
 from cluster.settings import Settings
+from cluster.store.jobs import JobEvent
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from tests.browser.conftest import signed_in
@@ -70,10 +74,22 @@ class Place:
 
     def use_address(self, setting: str) -> None:
         """How notebooks are reached from now on; the services begin anew, and notebooks go on."""
+        self.use("GROUNDCREW_NOTEBOOK_ADDRESS", setting)
+
+    def use(self, name: str, setting: str) -> None:
         file = self.installation.places.settings_file
-        if read_settings_file(file).get("GROUNDCREW_NOTEBOOK_ADDRESS", "") != setting:
-            write_settings_file(file, {"GROUNDCREW_NOTEBOOK_ADDRESS": setting})
+        if read_settings_file(file).get(name, "") != setting:
+            write_settings_file(file, {name: setting})
             self.installation.up()
+
+    def stop_notebooks(self) -> None:
+        actor = actor_of(self.owner)
+        for state in notebook_rows.list_own_notebooks(self.cluster, actor):
+            stop_requests.stop_job(self.cluster, actor, state.job.id)
+        until = time.monotonic() + 60
+        while notebook_rows.list_own_notebooks(self.cluster, actor):
+            assert time.monotonic() < until, "the notebook does not end"
+            time.sleep(0.2)
 
 
 @pytest.fixture(scope="module")
@@ -91,12 +107,16 @@ def place() -> Iterator[Place]:
             time.sleep(0.2)
         owner = a_user(cluster, "minji")
         workspace = a_workspace(cluster, owner, units=2)
-        made = trainings.create_training(
-            *(cluster, actor_of(owner), workspace.id, "shapes", ""),
-            *(TrainingKind.ADVANCED, None, Visibility.PUBLIC, CODE),
-        )
+        made = a_training(cluster, owner, workspace.id, "shapes")
         yield Place(installation, cluster, owner, made)
         cluster.store.close()
+
+
+def a_training(cluster: Cluster, owner: User, workspace_id: int, name: str) -> Training:
+    return trainings.create_training(
+        *(cluster, actor_of(owner), workspace_id, name, ""),
+        *(TrainingKind.ADVANCED, None, Visibility.PUBLIC, CODE),
+    )
 
 
 @pytest.fixture
@@ -141,12 +161,17 @@ def run_cell(page: Page, code: str) -> None:
 
 
 def type_and_run(page: Page, code: str) -> None:
+    type_in_cell(page, code)
+    page.keyboard.press("Shift+Enter")
+
+
+def type_in_cell(page: Page, code: str) -> None:
+    """Types only once the cell has the focus, which JupyterLab moves while it opens."""
     cell = page.locator(".jp-Notebook-cell .cm-content").last
     cell.click()
     expect(cell).to_be_focused()
     page.keyboard.insert_text(code)
     expect(cell).to_contain_text(code.splitlines()[0][:20])
-    page.keyboard.press("Shift+Enter")
 
 
 def test_a_training_opens_in_jupyterlab(visit: Callable[[str], Page], place: Place) -> None:
@@ -208,6 +233,45 @@ def test_a_kernel_outlives_portal_scheduler_and_nginx(visit: Callable[[str], Pag
         supervisor.restart_service(service)
     run_cell(page, "print('still', x)")
     expect(page.locator(".jp-OutputArea-output").nth(1)).to_contain_text("still 42", timeout=LONG_MS)
+
+
+@pytest.mark.long
+def test_an_idle_notebook_is_stopped_with_unsaved_cells_saved_and_comes_back(
+    visit: Callable[[str], Page], place: Place
+) -> None:
+    """JupyterLab saves an open page by its contents API; nobody presses Save or runs the cell."""
+    place.stop_notebooks()
+    quiet = a_training(place.cluster, place.owner, place.training.workspace_id, "quiet")
+    place.use("GROUNDCREW_NOTEBOOK_IDLE_MINUTES", "1")
+    try:
+        page, saves = visit("en"), list[str]()
+        page.on("request", lambda sent: sent.method == "PUT" and saves.append(urlsplit(sent.url).path))
+        address = open_lab(page, quiet.id)
+        number = re.search(r"/nb/(\d+)/", address)
+        assert number is not None
+        job = int(number[1])
+        page.locator(".jp-LauncherCard[data-category='Notebook']").first.click()
+        expect(page.locator("#jp-main-statusbar")).to_contain_text(IDLE_KERNEL, timeout=LONG_MS)
+        type_in_cell(page, "typed = 'and never saved by hand'")
+        shown = visit("en")
+        shown.goto(f"{place.url}/jobs/{job}/notebook")
+        keep = shown.get_by_role("button", name="Keep it running")
+        expect(keep).to_be_visible(timeout=4 * LONG_MS)
+        expect(shown.locator(".pill")).to_have_text("Stopped", timeout=4 * LONG_MS)
+        with place.cluster.store.read() as session:
+            events = session.scalars(select(JobEvent).where(JobEvent.job_id == job).order_by(JobEvent.id))
+            codes = [event.code for event in events]
+        assert codes.index("notebook.idle_announced") < codes.index("notebook.idle_stop")
+        assert any("/api/contents/" in path for path in saves), saves
+        place.use("GROUNDCREW_NOTEBOOK_IDLE_MINUTES", "120")
+        shown.get_by_role("button", name="Start it again").click()
+        shown.wait_for_url(re.compile(r"/nb/\d+/lab"), timeout=LONG_MS)
+        shown.locator(".jp-DirListing-item", has_text=".ipynb").last.dblclick()
+        expect(shown.locator(".jp-Notebook-cell .cm-content").first).to_contain_text(
+            "and never saved by hand", timeout=LONG_MS
+        )
+    finally:
+        place.use("GROUNDCREW_NOTEBOOK_IDLE_MINUTES", "120")
 
 
 @pytest.mark.long
