@@ -27,6 +27,7 @@ TOPICS = {
     "sweep_list": "sweeps",
     "datasets": "datasets",
     "environments": "environments",
+    "wheels": "environments",
     "operations": "nodes",
     "repairs": "repairs",
     "backups": "backups",

@@ -43,6 +43,7 @@ def index() -> Response:
         uses=environment_list.read_use_counts(cluster),
         site_image=cluster.settings.kubernetes_image or cluster.settings.docker_image,
         may_add=environment_pages.can_add(cluster, actor),
+        may_upload=actor.is_administrator and environment_pages.can_add(cluster, actor),
         restore=RESTORE if has_images and can_request_repair(cluster, actor, RESTORE) else None,
     )
 

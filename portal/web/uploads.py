@@ -9,6 +9,7 @@ from typing import IO, Any
 from flask import Request, current_app, g, request
 from werkzeug.datastructures import FileStorage
 
+from cluster.domain.people.permissions import require_administrator
 from cluster.services.storage import disk_space, expected_uploads, folders, orphaned_files
 from cluster.services.storage.workspace_storage import require_storage_room
 from cluster.services.workspaces import queries
@@ -17,7 +18,8 @@ from portal.web import slow_uploads
 from portal.web.request_context import current_actor, current_cluster
 from portal.web.route_permissions import ROUTE_RULES, RouteRule
 
-ARCHIVE_ENDPOINTS = frozenset({"datasets.create", "api_workspaces.DatasetUploads"})
+WHEEL_ENDPOINTS = frozenset({"wheels.upload"})
+ARCHIVE_ENDPOINTS = frozenset({"datasets.create", "api_workspaces.DatasetUploads"}) | WHEEL_ENDPOINTS
 CODE_ENDPOINTS = frozenset({"trainings.create", "training_code.upload", "api_trainings.CodeArchives"})
 MIB = 1024 * 1024
 CODE_BYTES = 24 * MIB
@@ -74,6 +76,8 @@ class PortalRequest(Request):
         """
         if self.endpoint not in ARCHIVE_ENDPOINTS or not filename:
             return super()._get_file_stream(total_content_length, content_type, filename, content_length)
+        if self.endpoint in WHEEL_ENDPOINTS:
+            return receive_wheel(total_content_length or 0)
         values: dict[str, Any] = self.view_args or {}
         workspace = queries.read_workspace(current_cluster(), current_actor(), values["workspace_id"])
         size = total_content_length or 0
@@ -89,6 +93,17 @@ class PortalRequest(Request):
             workspace, "archive", expected_uploads.count_expected_bytes(current_cluster(), workspace.id)
         )
         return file
+
+
+def receive_wheel(size: int) -> IO[bytes]:
+    """Raises Forbidden before the first byte is written."""
+    require_administrator(current_actor())
+    settings = current_cluster().settings
+    disk_space.require_disk_space(settings, size)
+    name = f"{folders.UPLOAD_PREFIX}wheel-{secrets.token_hex(8)}"
+    file = IncomingFile(folders.incoming_folder(settings) / name, settings)
+    g.setdefault("arriving", []).append(file)
+    return file
 
 
 class IncomingFile(io.FileIO):

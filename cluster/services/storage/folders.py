@@ -14,7 +14,7 @@ from cluster.settings import Settings
 from cluster.store.datasets import Dataset
 
 IS_ROOT = os.geteuid() == 0
-WORKSPACES, INCOMING = "workspaces", "incoming"
+WORKSPACES, INCOMING, WHEELS = "workspaces", "incoming", "wheels"
 SERVICE_FOLDERS = ("code", "datasets")
 """The folders in a workspace's folder that services write. `jobs` belongs to root."""
 TAKEN_OVER, BEING_TAKEN_OVER = 0o751, 0o1751
@@ -117,6 +117,7 @@ def ensure_storage(settings: Settings) -> None:
         ids = service_ids(settings) if IS_ROOT else None
         if ids:
             os.close(safe_files.ensure_folder(storage, INCOMING, 0o700, ids))
+            os.close(safe_files.ensure_folder(storage, WHEELS, 0o755, ids))
 
 
 def make_jobs_folder(settings: Settings, folder: int, rights: FolderRights) -> None:
@@ -234,6 +235,11 @@ def incoming_folder(settings: Settings) -> Path:
     with safe_files.open_folder_path(settings.storage_dir) as storage:
         os.close(safe_files.ensure_folder(storage, INCOMING, 0o700))
     return folder
+
+
+def wheels_folder(settings: Settings) -> Path:
+    """What administrators have uploaded for environments. It is there once something was uploaded."""
+    return settings.storage_dir / WHEELS
 
 
 def incoming_archive(settings: Settings, dataset_id: int) -> Path:

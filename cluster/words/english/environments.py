@@ -67,6 +67,11 @@ SENTENCES = {
         "{package}, which another package needs, could not be built from source. {said}"
     ),
     "environment.no_solution": "No versions fit together: {said}",
+    "environment.wheel_name": (
+        "{name} is no name of a wheel. Upload files as pip download writes them, as numpy-2.1.3-cp311-….whl."
+    ),
+    "environment.wheel_unreadable": "{name} is damaged, or no wheel. Download it again.",
+    "environment.wheels_missing": "Choose at least one wheel.",
     "environment.too_slow": "The build took longer than {seconds:duration} and was ended.",
     "environment.too_large": "The build has written more than {most:bytes} and was ended.",
     "environment.not_ended": "Processes of the build could not be ended. An administrator ends those of user {uid}.",
@@ -120,6 +125,7 @@ SENTENCES = {
         "The files of the environment {name} are gone. Build it again on its page, then run the job again."
     ),
     "forbidden.environment.create": "Only {allowed:words relation} may add an environment here.",
+    "not_found.wheel": "This wheel was deleted already, or was never uploaded.",
     "forbidden.environment.approve": "Only {allowed:words relation} may approve or decline this environment.",
     "forbidden.environment.edit": "Only {allowed:words relation} may change this environment.",
     "forbidden.environment.delete": "Only {allowed:words relation} may delete this environment.",
@@ -151,6 +157,8 @@ WORDS = {
     "action.environment.changed": "Environment changed",
     "action.environment.rebuilt": "Environment built again",
     "action.environment.build_cancelled": "Build of an environment cancelled",
+    "action.environment.wheels_added": "Wheels uploaded",
+    "action.environment.wheel_deleted": "Wheel deleted",
     "action.environment.deleted": "Environment deleted",
     "source.environment.default": "Comes with the installation",
     "source.environment.requirements": "From a requirements file",

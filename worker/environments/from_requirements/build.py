@@ -43,7 +43,7 @@ def build_from_requirements(
                 limits=rules.limits,
                 ids=rules.ids,
                 hidden=rules.hidden,
-                shown=[path for path in (uv.parent, rules.source.folder, order.base) if path is not None],
+                shown=[path for path in (uv.parent, *rules.source.folders, order.base) if path is not None],
                 check_room=rules.check_room,
             )
             build = RequirementsBuild(order, rules, lines, python, version, uv, confined, report)

@@ -17,6 +17,12 @@ class PackageSource:
 
     index: str = ""
     folder: Path | None = None
+    uploads: Path | None = None
+    """The folder of wheels that administrators have uploaded."""
+
+    @property
+    def folders(self) -> list[Path]:
+        return [folder for folder in (self.folder, self.uploads) if folder is not None]
 
     def variables(self, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
         """Variables of uv. An address with a password is in no command line, which everybody could read."""
@@ -30,7 +36,7 @@ class PackageSource:
             known.pop("UV_DEFAULT_INDEX", None)
         elif self.index:
             known["UV_DEFAULT_INDEX"] = self.index
-        links = [str(self.folder)] if self.folder else []
+        links = [str(folder) for folder in self.folders]
         links += [word for word in known.pop("PIP_FIND_LINKS", "").split() if not self.index]
         if links:
             known["UV_FIND_LINKS"] = ",".join(links)

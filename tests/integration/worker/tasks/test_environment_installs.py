@@ -9,7 +9,12 @@ import pytest
 from cluster import words
 from cluster.domain.states import EnvironmentState, OperationState, TrainingKind
 from cluster.services.context import Cluster
-from cluster.services.images import environment_approvals, environment_list, environment_requests
+from cluster.services.images import (
+    environment_approvals,
+    environment_list,
+    environment_requests,
+    wheels,
+)
 from cluster.services.images.environment_choice import choose_environment
 from cluster.services.images.environment_requests import EnvironmentRequest
 from cluster.services.images.start_environments import start_environment
@@ -19,7 +24,7 @@ from cluster.store.environments import Environment
 from cluster.store.operations import Operation
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
-from tests.builders import a_training, a_user, a_workspace, actor_of
+from tests.builders import a_training, a_user, a_workspace, actor_of, an_administrator
 from tests.integration.worker.environments.from_requirements.package_folder import add_wheel
 from worker.tasks.run import run_claimed
 
@@ -110,3 +115,21 @@ def test_packages_of_a_notebook_are_built_on_its_environment_once_approved(lab: 
     program = "import upper, lower; print(upper.VERSION, lower.VERSION)"
     python = Path(shown.path) / "bin" / "python"
     assert subprocess.check_output([python, "-I", "-c", program], text=True) == "2.0 2.0\n"
+
+
+def test_uploaded_wheels_are_found_without_an_index(lab: Lab, tmp_path: Path) -> None:
+    settings = replace(lab.cluster.settings, package_folder=None)
+    lab.cluster = replace(lab.cluster, settings=settings)
+    arriving = tmp_path / "arriving"
+    arriving.mkdir()
+    for name, version in (("upper", "2.0"), ("lower", "1.5")):
+        add_wheel(arriving, name, version)
+    settings.storage_dir.mkdir(parents=True, exist_ok=True)
+    wheels.add_wheels(
+        lab.cluster,
+        actor_of(an_administrator(lab.cluster)),
+        [(file.name, file) for file in sorted(arriving.iterdir())],
+    )
+    shown, operation = lab.build("upper\nlower\n")
+    assert operation.state is OperationState.FINISHED, operation.error_data
+    assert [line[:2] for line in shown.contents[1:]] == [["lower", "1.5"], ["upper", "2.0"]]

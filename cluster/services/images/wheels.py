@@ -1,0 +1,112 @@
+"""Wheels that an administrator has uploaded, from which environments are built where there is no package index."""
+
+import os
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cluster.domain.environments.wheels import FIELD, WheelName, parse_wheel_name
+from cluster.domain.errors import NotFound, Refused
+from cluster.domain.people.actor import Actor
+from cluster.domain.people.permissions import require_administrator
+from cluster.failpoints import external_call
+from cluster.files import safe_files
+from cluster.services.context import Cluster
+from cluster.services.images.environment_requests import require_own_builds
+from cluster.services.storage.folders import WHEELS, wheels_folder
+from cluster.store.audit import add_audit_entry
+
+MOST_MEMBERS = 100_000
+
+
+@dataclass(frozen=True)
+class UploadedWheel:
+    """A wheel in the folder; `size` is in bytes."""
+
+    file: str
+    name: WheelName
+    size: int
+    uploaded_at: datetime
+
+
+def list_wheels(cluster: Cluster, actor: Actor) -> list[UploadedWheel]:
+    """By the name of the file. For administrators."""
+    require_administrator(actor)
+    require_own_builds(cluster)
+    found = []
+    folder = wheels_folder(cluster.settings)
+    for entry in sorted(os.scandir(folder), key=lambda each: each.name) if folder.is_dir() else ():
+        try:
+            status, name = entry.stat(follow_symlinks=False), parse_wheel_name(entry.name)
+        except (FileNotFoundError, Refused):
+            continue
+        moment = datetime.fromtimestamp(status.st_mtime, UTC)
+        found.append(UploadedWheel(entry.name, name, status.st_size, moment))
+    return found
+
+
+def add_wheels(cluster: Cluster, actor: Actor, arrived: Sequence[tuple[str, Path]]) -> None:
+    """All of them or none: (name, file on the storage disk), which are moved. Files of the same name are replaced.
+
+    Raises Forbidden, and Refused on `wheels`.
+    """
+    require_administrator(actor)
+    require_own_builds(cluster)
+    if not arrived:
+        raise Refused(FIELD, "environment.wheels_missing")
+    for name, file in arrived:
+        check_wheel(name, file)
+    for name, file in arrived:
+        put_in_place(cluster, name, file)
+    with cluster.store.write() as session:
+        names = [name for name, _ in arrived]
+        add_audit_entry(session, cluster.clock(), actor, "environment.wheels_added", None, files=names)
+
+
+def check_wheel(name: str, file: Path) -> None:
+    parsed = parse_wheel_name(name)
+    try:
+        with zipfile.ZipFile(file) as archive:
+            members = archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        raise Refused(FIELD, "environment.wheel_unreadable", name=name) from None
+    metadata = [member for member in members[:MOST_MEMBERS] if member.endswith(".dist-info/METADATA")]
+    if not metadata:
+        raise Refused(FIELD, "environment.wheel_unreadable", name=parsed.package)
+
+
+@external_call("wheels.added")
+def put_in_place(cluster: Cluster, name: str, file: Path) -> None:
+    with (
+        safe_files.open_folder_path(file.parent) as source,
+        safe_files.open_folder_path(cluster.settings.storage_dir) as storage,
+    ):
+        if not cluster.settings.service_user:
+            os.close(safe_files.ensure_folder(storage, WHEELS, 0o755))
+        target = safe_files.open_folder_at(WHEELS, storage)
+        try:
+            descriptor = safe_files.open_plain_at(source, file.name)
+            try:
+                safe_files.set_owner_and_mode(descriptor, 0o644)
+            finally:
+                os.close(descriptor)
+            safe_files.move_at(source, file.name, target, name)
+            os.fsync(target)
+        finally:
+            os.close(target)
+
+
+def delete_wheel(cluster: Cluster, actor: Actor, file: str) -> None:
+    """Environments that were built from it stay. Raises Forbidden and NotFound."""
+    require_administrator(actor)
+    if file not in [wheel.file for wheel in list_wheels(cluster, actor)]:
+        raise NotFound("wheel")
+    with (
+        external_call("wheels.deleted"),
+        safe_files.open_folder_path(wheels_folder(cluster.settings)) as folder,
+    ):
+        safe_files.remove_name(folder, file)
+    with cluster.store.write() as session:
+        add_audit_entry(session, cluster.clock(), actor, "environment.wheel_deleted", None, file=file)
