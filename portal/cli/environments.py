@@ -112,7 +112,7 @@ def approve(client: RestClient, name: str) -> None:
 @click.pass_obj
 def decline(client: RestClient, name: str) -> None:
     """Decline an environment that somebody has asked for. Its name is free again."""
-    client.post(f"/environments/{find_environment(client, name)}/decline", {})
+    client.request("POST", f"/environments/{find_environment(client, name)}/decline", body={})
     click.echo(message("{name} is declined.", name=name))
 
 

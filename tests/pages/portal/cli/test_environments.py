@@ -50,6 +50,13 @@ def test_packages_of_a_notebook_are_asked_for_and_wait(lab: Lab, run: Run) -> No
     assert "may approve or decline" in run("environment", "approve", "kept", expected=3).stderr
     run("environment", "decline", "kept", expected=3)
     with lab.cluster.store.write() as session:
-        session.get_one(Workspace, lab.workspace.id).manager_id = lab.member.id
+        workspace = session.get_one(Workspace, lab.workspace.id)
+        manager, workspace.manager_id = workspace.manager_id, lab.member.id
     assert "is being built: op-" in run("environment", "approve", "kept").stdout
+    with lab.cluster.store.write() as session:
+        session.get_one(Workspace, lab.workspace.id).manager_id = manager
+    run("notebook", "environment", "vision/own", "unwanted")
+    with lab.cluster.store.write() as session:
+        session.get_one(Workspace, lab.workspace.id).manager_id = lab.member.id
+    assert run("environment", "decline", "unwanted").stdout == "unwanted is declined.\n"
     assert "is being built: op-" in run("notebook", "environment", "vision/own", "more").stdout

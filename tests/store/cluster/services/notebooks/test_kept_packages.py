@@ -8,6 +8,7 @@ from sqlalchemy import select
 from cluster.domain.errors import Conflict, Forbidden, NotFound, Refused
 from cluster.domain.executors import ExecutorKind
 from cluster.domain.states import EnvironmentSource, EnvironmentState, TrainingKind
+from cluster.services.context import Cluster
 from cluster.services.images import environment_list, environment_requests
 from cluster.services.images.environment_approvals import approve_environment, decline_environment
 from cluster.services.images.environment_choice import choose_environment, list_choices
@@ -28,9 +29,9 @@ WRITTEN = {
 
 
 @pytest.fixture
-def lab(cluster: object) -> NotebookLab:
+def lab(cluster: Cluster) -> NotebookLab:
     """The training is the member's; the owner of the lab manages the workspace. Its notebook ran in `torch`."""
-    lab = make_notebook_lab(cluster)  # type: ignore[arg-type]
+    lab = make_notebook_lab(cluster)
     base = an_environment(lab.cluster, "torch")
     lab.training = a_training(
         lab.cluster, lab.workspace, lab.member, kind=TrainingKind.ADVANCED, environment_id=base.id
@@ -129,9 +130,8 @@ def test_it_begins_from_the_environment_in_which_the_last_notebook_ran(lab: Note
 
 @pytest.mark.parametrize("lost", ["state", "deleted_at"])
 def test_a_base_that_is_gone_is_named(lab: NotebookLab, lost: str) -> None:
-    attempt = lab.run(lab.start(lab.member))
+    base, attempt = an_environment(lab.cluster, "short-lived"), lab.run(lab.start(lab.member))
     with lab.cluster.store.write() as session:
-        base = an_environment(lab.cluster, "short-lived")
         session.get_one(Attempt, attempt).environment_id = base.id
         value = EnvironmentState.FAILED if lost == "state" else lab.cluster.clock()
         setattr(session.get_one(Environment, base.id), lost, value)
