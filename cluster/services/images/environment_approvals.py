@@ -1,5 +1,6 @@
 """Approves or declines an environment that somebody has asked for."""
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from cluster.domain.errors import Conflict
@@ -21,8 +22,15 @@ def approve_environment(cluster: Cluster, actor: Actor, environment_id: int) -> 
     with cluster.store.write() as session:
         environment = load_requested(session, actor, environment_id)
         operation = request_build(session, actor, environment, cluster)
-        about = {"name": environment.name, "packages": packages_of(environment)}
-        add_audit_entry(session, cluster.clock(), actor, "environment.approved", environment.id, **about)
+        add_audit_entry(
+            session,
+            cluster.clock(),
+            actor,
+            "environment.approved",
+            environment.id,
+            name=environment.name,
+            packages=packages_of(environment),
+        )
     enqueue_operation(cluster, operation)
     cluster.events.publish("environments", environment_id)
     return operation
@@ -40,7 +48,8 @@ def decline_environment(cluster: Cluster, actor: Actor, environment_id: int) -> 
 
 def load_requested(session: Session, actor: Actor, environment_id: int) -> Environment:
     environment = load_own(session, actor, environment_id, "environment.approve")
-    session.refresh(environment, with_for_update=True)
+    session.execute(select(Environment.id).where(Environment.id == environment_id).with_for_update())
+    session.refresh(environment)
     if environment.state is not EnvironmentState.REQUESTED:
         raise Conflict("environment.not_requested", name=environment.name)
     return environment

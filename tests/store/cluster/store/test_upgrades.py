@@ -88,6 +88,7 @@ BEGIN_EMPTY = {
     ),
     *("code_versions.commit_id", "code_versions.commit_author", "code_versions.commit_subject"),
     *(f"environments.{name}" for name in ("size_bytes", "requirements", "pins", "created_by", "deleted_at")),
+    "environments.base_id",
     *(f"{table}.environment_id" for table in ("trainings", "jobs", "attempts")),
     *("trainings.objective_metric", "trainings.objective_is_lower_better"),
     *("workspaces.storage_limit_bytes", "workspaces.storage_used_bytes", "workspaces.storage_measured_at"),
