@@ -46,6 +46,7 @@ from tests.builders import (
 
 PASSWORD = "quiet apron 42"
 SSH_KEY = Path("tests/data/ssh_keys/ecdsa.pub")
+WHEEL = "lower-1.5-py3-none-any.whl"
 KINDS = ("anonymous", "stranger", "member", "owner", "manager", "administrator")
 """`owner` owns the training, the job, the dataset and the operation; `member` shares only the workspace."""
 
@@ -75,11 +76,14 @@ class House:
         return actor_of(self.people[kind])
 
     def restore(self) -> None:
-        """All rows as they were, the one file that a visitor may delete, and no uploads; no connection is kept between
+        """All rows as they were, the files that a visitor may delete, and no uploads; no connection is kept between
         requests.
         """
         shutil.rmtree(self.cluster.settings.storage_dir / "incoming", ignore_errors=True)
         (self.cluster.settings.state_dir / "log" / "access" / "20261119.log").write_text('{"id": 1}\n')
+        wheels = self.cluster.settings.storage_dir / "wheels"
+        wheels.mkdir(exist_ok=True)
+        (wheels / WHEEL).write_bytes(b"PK")
         for rest in ("-wal", "-shm"):
             self.file.with_name(self.file.name + rest).unlink(missing_ok=True)
         shutil.copy(self.snapshot, self.file)

@@ -11,7 +11,7 @@ from cluster.services.context import Cluster
 from cluster.store.engine import Store
 from portal import create_app
 from tests.conftest import settings_for
-from tests.pages.portal.filled_portal import House
+from tests.pages.portal.filled_portal import WHEEL, House
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,8 @@ BODIES: dict[str, Callable[[], dict[str, Any]]] = {
         "data": {"name": "digits", "archive": (BytesIO(b"PK"), "digits.zip")}
     },
     "api_trainings.CodeArchiveCheck": lambda: {"json": {"archive_name": "code.zip", "size": 1}},
+    "api_trainings.WorkingCopyEnvironment": lambda: {"json": {"name": "kept"}},
+    "wheels.delete": lambda: {"data": {"file": WHEEL}},
     "api_trainings.CodeArchives": lambda: {"data": {"archive": (BytesIO(b"PK"), "code.zip")}},
 }
 """What a request brings where one without it is refused before its rights are looked at, by endpoint."""
