@@ -151,7 +151,7 @@ class OperationState(StrEnum):
 
 
 class EnvironmentState(StrEnum):
-    REQUESTED = "requested"
+    UNAPPROVED = "unapproved"
     """Waits for the approval of a manager."""
     MISSING = "missing"
     BUILDING = "building"

@@ -291,7 +291,7 @@ def ask_for_environment(client: RestClient, training: str, name: str, descriptio
     training_id = find_training(client, training)["id"]
     body = {"name": name, "description": description}
     made = client.post(f"/trainings/{training_id}/working-copy/environment", body)
-    if made["state"] == "requested":
+    if made["state"] == "unapproved":
         click.echo(message("{name} waits for the approval of the manager.", name=made["name"]))
         return
     click.echo(

@@ -21,7 +21,7 @@ LOOKS = {
     "state.attempt": {"placed": ("refresh", "is-info"), "ended": ("check", "")},
     "state.dataset": {"preparing": ("refresh", "is-info")},
     "state.environment": {
-        "requested": ("hourglass", "is-info"),
+        "unapproved": ("hourglass", "is-info"),
         "missing": ("circle-dashed", ""),
         "building": ("refresh", "is-info"),
     },

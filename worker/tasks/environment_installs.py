@@ -12,8 +12,7 @@ from cluster.services.images.environments import (
     read_environment_order,
 )
 from cluster.services.operations.lifecycle import finish_claimed_operation
-from cluster.services.storage.disk_space import require_disk_space
-from cluster.services.storage.folders import wheels_folder
+from cluster.services.storage import disk_space, folders
 from cluster.store.operations import Operation
 from worker.environments.build_steps import BuildStep
 from worker.environments.from_requirements.build import build_from_requirements, remove_environment
@@ -64,13 +63,13 @@ def as_record(built: BuiltEnvironment) -> BuiltFromRequirements:
 
 def build_rules(cluster: Cluster, environment_id: int) -> BuildRules:
     settings = cluster.settings
-    require_disk_space(settings, of=settings.state_dir)
-    uploads = wheels_folder(settings)
+    disk_space.require_disk_space(settings, of=settings.state_dir)
+    uploads = folders.wheels_folder(settings)
     return BuildRules(
         PackageSource(settings.package_index, settings.package_folder, uploads if uploads.is_dir() else None),
         settings.job_ids.for_build(environment_id) if os.geteuid() == 0 else None,
         hidden=(settings.state_dir, settings.backups),
-        check_room=lambda: require_disk_space(settings, of=settings.state_dir),
+        check_room=lambda: disk_space.require_disk_space(settings, of=settings.state_dir),
     )
 
 

@@ -47,7 +47,7 @@ def check_choice(terms: EnvironmentTerms, workspace_id: int, is_in_image: bool) 
         raise Refused("environment", "job.environment_deleted", name=terms.name)
     if (terms.source == EnvironmentSource.IMAGE) is not is_in_image:
         raise Refused("environment", "job.environment_elsewhere", name=terms.name)
-    if terms.state is EnvironmentState.REQUESTED:
+    if terms.state is EnvironmentState.UNAPPROVED:
         raise Refused("environment", "job.environment_not_approved", name=terms.name)
     if terms.state is EnvironmentState.FAILED:
         raise Refused("environment", "job.environment_failed", name=terms.name)

@@ -20,7 +20,7 @@ def approve_environment(cluster: Cluster, actor: Actor, environment_id: int) -> 
     does not wait for an approval.
     """
     with cluster.store.write() as session:
-        environment = load_requested(session, actor, environment_id)
+        environment = load_unapproved(session, actor, environment_id)
         operation = request_build(session, actor, environment, cluster)
         add_audit_entry(
             session,
@@ -40,17 +40,17 @@ def decline_environment(cluster: Cluster, actor: Actor, environment_id: int) -> 
     """Its name is free again. Raises what `approve_environment` raises."""
     now = cluster.clock()
     with cluster.store.write() as session:
-        environment = load_requested(session, actor, environment_id)
+        environment = load_unapproved(session, actor, environment_id)
         environment.deleted_at = now
         add_audit_entry(session, now, actor, "environment.declined", environment.id, name=environment.name)
     cluster.events.publish("environments", environment_id)
 
 
-def load_requested(session: Session, actor: Actor, environment_id: int) -> Environment:
+def load_unapproved(session: Session, actor: Actor, environment_id: int) -> Environment:
     environment = load_own(session, actor, environment_id, "environment.approve")
     session.execute(select(Environment.id).where(Environment.id == environment_id).with_for_update())
     session.refresh(environment)
-    if environment.state is not EnvironmentState.REQUESTED:
+    if environment.state is not EnvironmentState.UNAPPROVED:
         raise Conflict("environment.not_requested", name=environment.name)
     return environment
 

@@ -68,7 +68,7 @@ def list_choices(cluster: Cluster, workspace_id: int) -> list[Environment]:
         select(Environment)
         .where(
             Environment.source.in_(wanted),
-            Environment.state != EnvironmentState.REQUESTED,
+            Environment.state != EnvironmentState.UNAPPROVED,
             Environment.deleted_at.is_(None),
             or_(Environment.is_global, Environment.id.in_(named)),
         )

@@ -97,7 +97,7 @@ def record_environment(
         name=request.name,
         description=description,
         source=request.source,
-        state=EnvironmentState.REQUESTED,
+        state=EnvironmentState.UNAPPROVED,
         python=request.python,
         requirements=request.requirements,
         builds_sources=request.builds_sources,
@@ -173,7 +173,7 @@ def rebuild_environment(cluster: Cluster, actor: Actor, environment_id: int) -> 
 
 
 def require_approved(environment: Environment) -> None:
-    if environment.state is EnvironmentState.REQUESTED:
+    if environment.state is EnvironmentState.UNAPPROVED:
         raise Conflict("environment.not_approved", name=environment.name)
 
 

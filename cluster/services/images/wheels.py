@@ -2,7 +2,6 @@
 
 import os
 import zipfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -47,7 +46,7 @@ def list_wheels(cluster: Cluster, actor: Actor) -> list[UploadedWheel]:
     return found
 
 
-def add_wheels(cluster: Cluster, actor: Actor, arrived: Sequence[tuple[str, Path]]) -> None:
+def add_wheels(cluster: Cluster, actor: Actor, arrived: list[tuple[str, Path]]) -> None:
     """All of them or none: (name, file on the storage disk), which are moved. Files of the same name are replaced.
 
     Raises Forbidden, and Refused on `wheels`.

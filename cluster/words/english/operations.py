@@ -85,7 +85,7 @@ WORDS = {
     "state.step.now": "In progress",
     "state.step.done": "Done",
     "state.step.failed": "Failed",
-    "state.environment.requested": "Waits for approval",
+    "state.environment.unapproved": "Waits for approval",
     "state.environment.missing": "Missing",
     "state.environment.building": "Being built",
     "state.environment.ready": "Ready",

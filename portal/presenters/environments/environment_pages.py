@@ -66,7 +66,7 @@ class EnvironmentPage:
     is_own: bool
     """Whether somebody has added it, so that it can be changed and deleted."""
     may_change: bool
-    is_requested: bool
+    is_unapproved: bool
     """Whether it waits for the approval of a manager."""
     is_being_built: bool
     steps: Sequence[object]
@@ -84,7 +84,7 @@ def environment_page(cluster: Cluster, actor: Actor, row: Environment) -> Enviro
         ".".join(map(str, OLDEST_PYTHON)),
         is_own,
         is_own and row.deleted_at is None and can_change(actor, row),
-        row.state is EnvironmentState.REQUESTED and row.deleted_at is None,
+        row.state is EnvironmentState.UNAPPROVED and row.deleted_at is None,
         row.operation is not None and row.operation.state in OPEN_STATES,
         operation_steps(row.operation) if row.operation else [],
         image.gpu_code if image else {},

@@ -16,6 +16,7 @@ from worker.environments.build_platform import read_build_platform
 from worker.environments.build_steps import BuildStep, BuildStepProgress, ProgressCallback
 from worker.environments.errors import BuildFailed, BuildStepFailed, BuiltButNotWorking
 from worker.environments.from_requirements.confinement import ConfinedCommands, LimitReached
+from worker.environments.from_requirements.folder_hashes import add_folder_hashes
 from worker.environments.from_requirements.installed_files import (
     InstalledFiles,
     read_contents,
@@ -88,6 +89,8 @@ class RequirementsBuild:
         self.run_uv(command, progress)
         content = read_small_file(self.confined.folder, PINS, limit=MAX_PINS)
         pins = (content or b"").decode("utf-8", "replace")
+        if self.order.base is not None:
+            pins = add_folder_hashes(pins, self.rules.source.folders)
         check_hashes(self.lines, pins)
         progress.advance(1.0)
         return pins

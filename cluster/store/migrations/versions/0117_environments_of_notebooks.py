@@ -8,7 +8,7 @@ down_revision = "0116"
 
 EMPTY_BY_DEFAULT = {"description": 500, "reference": 500, "python": 40, "gpu_support": 10}
 """Columns and their lengths. A copy of the table in SQLite would have their default in parentheses."""
-STATES = "state IN ('requested', 'missing', 'building', 'ready', 'failed')"
+STATES = "state IN ('unapproved', 'missing', 'building', 'ready', 'failed')"
 
 
 def upgrade() -> None:

@@ -28,7 +28,7 @@ def test_packages_become_an_environment_that_the_manager_approves(lab: Lab) -> N
     wrong = lab.client.post(address, json={"name": "A B"}, headers=lab.headers())
     assert wrong.status_code == 422 and wrong.json["errors"][0]["pointer"] == "/name"
     made = lab.client.post(address, json={"name": "kept"}, headers=lab.headers())
-    assert (made.status_code, made.json["state"], made.json["source"]) == (201, "requested", "notebook")
+    assert (made.status_code, made.json["state"], made.json["source"]) == (201, "unapproved", "notebook")
     assert made.json["requirements"] == "humanize==4.17.0\n" and made.json["base_id"]
     mine = f"/api/v1/environments/{made.json['id']}"
     assert lab.client.post(f"{mine}/approve", headers=lab.headers()).status_code == 403

@@ -58,7 +58,7 @@ def actions(lab: NotebookLab) -> list[str]:
 def test_the_owner_asks_a_manager_approves_and_the_next_job_can_choose_it(lab: NotebookLab) -> None:
     made = read(lab, ask(lab).id)
     assert (made.state, made.source, made.operation_id) == (
-        EnvironmentState.REQUESTED,
+        EnvironmentState.UNAPPROVED,
         EnvironmentSource.NOTEBOOK,
         None,
     )
@@ -88,7 +88,7 @@ def test_only_managers_approve_decline_and_build(lab: NotebookLab) -> None:
             act(lab.cluster, actor_of(a_user(lab.cluster)), made.id)
     with pytest.raises(Conflict):
         environment_requests.rebuild_environment(lab.cluster, lab.actor(), made.id)
-    assert read(lab, made.id).state is EnvironmentState.REQUESTED
+    assert read(lab, made.id).state is EnvironmentState.UNAPPROVED
 
 
 def test_a_decline_frees_the_name_and_is_decided_once(lab: NotebookLab) -> None:

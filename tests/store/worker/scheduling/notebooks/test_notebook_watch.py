@@ -9,12 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.states import JobState
 from cluster.services.leases import HeldLease
 from cluster.services.storage import notebook_folders
-from cluster.services.training_changes import delete_training
-from cluster.store.jobs import Job
-from cluster.store.trainings import WorkingCopy
 from tests.conftest import SteadyClock
 from tests.notebook_lab import NotebookLab
 from worker.adapters import jupyter_status
@@ -139,33 +135,3 @@ def test_folders_of_sockets_stay_while_an_attempt_lives(
     steady.now += 61
     advance(watch, held)
     assert [path.name for path in sockets.iterdir()] == [f"{job.id}-1"]
-
-
-def test_the_working_copies_of_a_deleted_training_are_deleted_with_it(
-    lab: NotebookLab, held: HeldLease, watch: NotebookWatch, steady: Steady, tmp_path: Path
-) -> None:
-    job = lab.start()
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "kept").write_text("theirs")
-    copy = lab.write({"train.py": b"x"})
-    (copy / "files" / "link").symlink_to(outside)
-    lab.write({"lib/x": b"x"}, lab.member, below="packages")
-
-    def pass_by() -> None:
-        for _ in range(2):
-            steady.now += 61
-            advance(watch, held)
-            for removal in list(watch.copies.in_progress.values()):
-                removal.result(timeout=5)
-
-    pass_by()
-    assert copy.is_dir()
-    with lab.cluster.store.write() as session:
-        session.get_one(Job, job.id).state = JobState.STOPPED
-    delete_training(lab.cluster, lab.actor(), lab.training.id)
-    pass_by()
-    assert not copy.parent.exists() and copy.parent.parent.is_dir()
-    assert (outside / "kept").read_text() == "theirs"
-    with lab.cluster.store.read() as session:
-        assert session.get(WorkingCopy, (lab.training.id, lab.owner.id)) is None

@@ -36,7 +36,7 @@ def terms(**changes: object) -> EnvironmentTerms:
         (terms(is_global=False, is_deleted=True), False, "job.environment_unknown"),
         (terms(is_deleted=True), False, "job.environment_deleted"),
         (terms(state=EnvironmentState.FAILED), False, "job.environment_failed"),
-        (terms(state=EnvironmentState.REQUESTED), False, "job.environment_not_approved"),
+        (terms(state=EnvironmentState.UNAPPROVED), False, "job.environment_not_approved"),
         (terms(source=EnvironmentSource.NOTEBOOK), False, None),
         (terms(source=EnvironmentSource.NOTEBOOK), True, "job.environment_elsewhere"),
         (terms(), True, "job.environment_elsewhere"),

@@ -1,0 +1,1 @@
+"""Pages of environments, and of the wheels that they are built from."""
