@@ -5,10 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from cluster.domain.environments.package_index import NO_INDEX
 from worker.environments.command_runner import network_variables
-
-NO_INDEX = "none"
-"""The value of the setting for a site that has only its folder of wheels."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from cluster.domain.environments.package_index import pip_sources
 from cluster.domain.notebooks import jupyter_server
 from cluster.domain.notebooks.jupyter_server import NotebookPlaces
 from cluster.domain.states import JobKind
@@ -20,6 +21,7 @@ class NotebookPlan:
 
     places: NotebookPlaces
     token: str
+    pip_sources: dict[str, str]
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -50,7 +52,21 @@ def plan_notebook(
     if settings.executor.capabilities.is_local:
         socket = notebook_folders.socket_folder(settings, job.id, attempt.number)
         places = replace(places, socket_folder=str(view.map_writable(socket, "socket")))
-    return NotebookPlan(places, loaded.notebook_tokens.get(job.id, ""))
+    sources = pip_sources(settings.package_index, map_package_folders(settings, view))
+    return NotebookPlan(places, loaded.notebook_tokens.get(job.id, ""), sources)
+
+
+def map_package_folders(settings: Settings, view: PathMapping) -> list[str]:
+    """Those that everybody may read; in a pod none, because its node has no file of the master."""
+    if not settings.executor.capabilities.is_local:
+        return []
+    found = {"packages": settings.package_folder, "wheels": folders.wheels_folder(settings)}
+    return [str(view.map_path(place, name)) for name, place in found.items() if place and is_readable(place)]
+
+
+def is_readable(folder: Path) -> bool:
+    """pip ends with an error at a folder that it may not list."""
+    return folder.is_dir() and folder.stat().st_mode & 0o005 == 0o005
 
 
 def map_first_code(settings: Settings, attempt: Attempt, view: PathMapping) -> str:
@@ -63,4 +79,4 @@ def map_first_code(settings: Settings, attempt: Attempt, view: PathMapping) -> s
 
 def notebook_variables(attempt: Attempt, plan: NotebookPlan, variables: dict[str, str]) -> dict[str, str]:
     own = jupyter_server.notebook_environment(attempt.job_id, plan.token, plan.places, variables)
-    return variables | own
+    return variables | plan.pip_sources | own

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from cluster.domain.environments.package_index import NO_INDEX
 from cluster.domain.errors import GroundcrewError, Refused
 from tests.machine.unix_id_ranges import TEST_IDS
 from worker.environments.errors import BuildFailed
 from worker.environments.from_requirements.build import build_from_requirements
 from worker.environments.from_requirements.confinement import BuildLimits, has_processes
 from worker.environments.from_requirements.orders import BuildRules, BuiltEnvironment, EnvironmentOrder
-from worker.environments.from_requirements.package_source import NO_INDEX, PackageSource
+from worker.environments.from_requirements.package_source import PackageSource
 
 IS_ROOT = os.geteuid() == 0
 IDS = TEST_IDS.for_build(7) if IS_ROOT else None

@@ -97,3 +97,27 @@ def test_its_folders_are_made_before_it_begins_and_those_of_no_other_job(lab: No
     notebook = plan_notebook(settings, rows.attempts[attempt], rows, view, Path("/python"), "/runtime")
     assert isinstance(notebook, NotebookPlan) and notebook.command[0] == "/editor/bin/python"
     assert plan_of(lab, other).program.environment.keys().isdisjoint({"JUPYTER_TOKEN", "PIP_PREFIX"})
+
+
+@pytest.mark.parametrize(
+    ("executor", "packages", "wheels"),
+    [
+        (ExecutorKind.PROCESS, "{packages}", "{wheels}"),
+        (ExecutorKind.DOCKER, "/groundcrew/packages", "/groundcrew/wheels"),
+        (ExecutorKind.KUBERNETES, "", ""),
+    ],
+)
+def test_pip_finds_the_wheels_of_the_site_that_everybody_may_read(
+    lab: NotebookLab, tmp_path: Path, executor: ExecutorKind, packages: str, wheels: str
+) -> None:
+    places = {"packages": tmp_path / "packages", "wheels": folders.wheels_folder(lab.cluster.settings)}
+    for place in places.values():
+        place.mkdir(parents=True, mode=0o755)
+    settings = replace(lab.cluster.settings, package_index="none", package_folder=places["packages"])
+    lab = on(replace(lab, cluster=replace(lab.cluster, settings=settings)), executor)
+    attempt = lab.run(lab.start())
+    expected = [text.format(**places) for text in (packages, wheels) if text]
+    variables = plan_of(lab, attempt).program.environment
+    assert variables["PIP_NO_INDEX"] == "1" and variables.get("PIP_FIND_LINKS", "").split() == expected
+    places["packages"].chmod(0o750)
+    assert plan_of(lab, attempt).program.environment.get("PIP_FIND_LINKS", "").split() == expected[1:]
