@@ -24,6 +24,7 @@ from cluster.store.jobs import JobEvent
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from tests.browser.conftest import signed_in
+from tests.browser.notebooks.jupyterlab import IDLE_KERNEL, LONG_MS, run_cell, type_and_run, type_in_cell
 from tests.browser.page_list import look_at
 from tests.builders import a_user, a_workspace, actor_of
 from tests.installation import Installation, an_installation
@@ -31,8 +32,6 @@ from worker.composition import open_cluster
 from worker.embedded.settings_file import read_settings_file, write_settings_file
 from worker.embedded.supervisor import SupervisorClient
 
-LONG_MS = 60_000
-IDLE_KERNEL = re.compile(r"Python 3[^|]*\| Idle")
 CODE = [("train.py", b"print('from version 1')\n")]
 HOSTILE = """async ([portal, other]) => {
   const got = {};
@@ -152,26 +151,6 @@ def open_lab(page: Page, training: int) -> str:
     page.locator(".jp-LauncherCard").first.wait_for(timeout=LONG_MS)
     print(f"JupyterLab after {time.monotonic() - since:.2f} s")
     return page.url
-
-
-def run_cell(page: Page, code: str) -> None:
-    """Waits for the kernel in the status bar: the indicator beside the kernel's name begins as idle without one."""
-    expect(page.locator("#jp-main-statusbar")).to_contain_text(IDLE_KERNEL, timeout=LONG_MS)
-    type_and_run(page, code)
-
-
-def type_and_run(page: Page, code: str) -> None:
-    type_in_cell(page, code)
-    page.keyboard.press("Shift+Enter")
-
-
-def type_in_cell(page: Page, code: str) -> None:
-    """Types only once the cell has the focus, which JupyterLab moves while it opens."""
-    cell = page.locator(".jp-Notebook-cell .cm-content").last
-    cell.click()
-    expect(cell).to_be_focused()
-    page.keyboard.insert_text(code)
-    expect(cell).to_contain_text(code.splitlines()[0][:20])
 
 
 def test_a_training_opens_in_jupyterlab(visit: Callable[[str], Page], place: Place) -> None:
