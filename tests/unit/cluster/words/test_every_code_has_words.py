@@ -32,6 +32,10 @@ NOT_SHOWN = {
     *states.OperationKind,
     *ALLOWED_RELATIONS,
     *(f"environment.{what}" for what in ("added", "changed", "rebuilt", "build_cancelled", "deleted")),
+    *(
+        f"environment.{what}"
+        for what in ("requested", "approved", "declined", "wheels_added", "wheel_deleted")
+    ),
 }
 """Dotted words that look like codes and are none: kinds of operations, permissions, and audit actions, which have words
 of their own.

@@ -5,7 +5,7 @@ import json
 from cluster.services.images.default_images import record_images
 from cluster.services.images.environments import read_default_environment
 from tests.pages.portal.pages_lab import Lab, lab
-from tests.pages.portal.views.test_environments import CPU, REGISTRY
+from tests.pages.portal.views.environments.test_environments import CPU, REGISTRY
 
 __all__ = ["lab"]
 

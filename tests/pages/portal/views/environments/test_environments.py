@@ -12,7 +12,7 @@ from cluster.services.images import environment_list
 from cluster.services.images.default_images import list_default_images, record_images
 from cluster.services.jobs import queries
 from cluster.store.environments import Environment
-from portal.views import environments as environments_page
+from portal.views.environments import environments as environments_page
 from tests.builders import a_job, actor_of, an_environment
 from tests.pages.portal.pages_lab import Lab
 from tests.pages.portal.views.jobs.test_job_new import problem_of

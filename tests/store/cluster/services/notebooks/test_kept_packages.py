@@ -15,7 +15,6 @@ from cluster.services.images.environment_choice import choose_environment, list_
 from cluster.services.notebooks.kept_packages import ask_for_environment
 from cluster.store.audit import AuditEntry
 from cluster.store.environments import Environment
-from cluster.store.jobs import Attempt
 from cluster.store.users import User
 from tests.builders import a_code_version, a_training, a_user, actor_of, an_environment
 from tests.notebook_lab import CODE, NotebookLab, make_notebook_lab
@@ -117,27 +116,6 @@ def test_what_a_manager_asks_for_is_built_at_once(lab: NotebookLab) -> None:
     made = ask(lab, person=lab.owner)
     assert (made.state, made.operation_id is not None) == (EnvironmentState.BUILDING, True)
     assert actions(lab) == ["environment.added"]
-
-
-def test_it_begins_from_the_environment_in_which_the_last_notebook_ran(lab: NotebookLab) -> None:
-    other = an_environment(lab.cluster, "tf", contents=[["python", "3.9.2", ""]], python="3.9.2")
-    attempt = lab.run(lab.start(lab.member))
-    with lab.cluster.store.write() as session:
-        session.get_one(Attempt, attempt).environment_id = other.id
-    made = read(lab, ask(lab).id)
-    assert (made.base_id, made.python, made.requirements) == (other.id, "3.9", "old==1.0\n")
-
-
-@pytest.mark.parametrize("lost", ["state", "deleted_at"])
-def test_a_base_that_is_gone_is_named(lab: NotebookLab, lost: str) -> None:
-    base, attempt = an_environment(lab.cluster, "short-lived"), lab.run(lab.start(lab.member))
-    with lab.cluster.store.write() as session:
-        session.get_one(Attempt, attempt).environment_id = base.id
-        value = EnvironmentState.FAILED if lost == "state" else lab.cluster.clock()
-        setattr(session.get_one(Environment, base.id), lost, value)
-    with pytest.raises(Refused) as refused:
-        ask(lab)
-    assert (refused.value.code, refused.value.data["name"]) == ("notebook.base_gone", "short-lived")
 
 
 def test_who_may_not_change_the_training_asks_for_nothing(lab: NotebookLab) -> None:
