@@ -119,7 +119,7 @@ def running(server: Recorder, path: Path) -> Iterator[None]:
 
 @pytest.fixture
 def stage(front: Front) -> Iterator[Stage]:
-    socket_of_notebook = front.places.state_dir / "run" / "nb.sock"
+    socket_of_notebook = front.places.nginx_dir / "nb.sock"
     gate, notebook = Gate(front.places.portal_socket), Recorder(socket_of_notebook)
     gate.notebook = socket_of_notebook
     with running(gate, front.places.portal_socket), running(notebook, socket_of_notebook):

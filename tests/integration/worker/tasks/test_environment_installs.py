@@ -96,7 +96,9 @@ def test_packages_of_a_notebook_are_built_on_its_environment_once_approved(lab: 
     base, _ = lab.build("upper==2.0\n")
     add_wheel(tmp_path / "packages", "lower", "2.0")
     member = a_user(lab.cluster)
-    workspace = a_workspace(lab.cluster, lab.manager, members=(member,))
+    workspace = lab.workspace
+    with lab.cluster.store.write() as session:
+        session.get_one(Workspace, workspace.id).members.append(session.get_one(User, member.id))
     training = a_training(lab.cluster, workspace, member, kind=TrainingKind.ADVANCED, environment_id=base.id)
     settings = lab.cluster.settings
     folders.ensure_workspace_folder(settings, workspace.id)
