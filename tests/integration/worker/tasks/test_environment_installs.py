@@ -23,8 +23,8 @@ from cluster.services.storage import folders, notebook_folders
 from cluster.store.environments import Environment
 from cluster.store.operations import Operation
 from cluster.store.users import User
-from cluster.store.workspaces import Workspace
-from tests.builders import a_training, a_user, a_workspace, actor_of, an_administrator
+from cluster.store.workspaces import Workspace, WorkspaceMember
+from tests.builders import a_training, a_user, a_workspace, actor_of, add, an_administrator
 from tests.integration.worker.environments.from_requirements.package_folder import add_wheel
 from worker.tasks.run import run_claimed
 
@@ -97,8 +97,7 @@ def test_packages_of_a_notebook_are_built_on_its_environment_once_approved(lab: 
     add_wheel(tmp_path / "packages", "lower", "2.0")
     member = a_user(lab.cluster)
     workspace = lab.workspace
-    with lab.cluster.store.write() as session:
-        session.get_one(Workspace, workspace.id).members.append(session.get_one(User, member.id))
+    add(lab.cluster, WorkspaceMember(workspace_id=workspace.id, user_id=member.id))
     training = a_training(lab.cluster, workspace, member, kind=TrainingKind.ADVANCED, environment_id=base.id)
     settings = lab.cluster.settings
     folders.ensure_workspace_folder(settings, workspace.id)
