@@ -80,7 +80,7 @@ def read_notification_settings(reader: SettingsReader) -> NotificationSettings:
 
 
 class SourceSettings(TypedDict):
-    """Where code and packages may come from."""
+    """The settings that say from where code and packages may come."""
 
     git_hosts: tuple[str, ...]
     package_index: str
@@ -107,7 +107,7 @@ class NetworkSettings(TypedDict):
 
 
 def read_network_settings(reader: SettingsReader, host: str) -> NetworkSettings:
-    """Without an address of its own, the SSH door listens where the portal does."""
+    """The SSH door listens where the portal does unless it has an address of its own."""
     return {
         "cluster_networks": reader.networks("CLUSTER_NETWORKS", CLUSTER_NETWORKS),
         "ssh_port": reader.number("SSH_PORT", 2222),
@@ -170,7 +170,7 @@ class Settings:
     """Kept free of each disk for the database and the logs; None: 1 GiB or 1 %, at most a tenth."""
     cpu_slots: int = 2
     memory_overcommit: int = 100
-    """So many percent of its units' share of a node's memory may a job ask for."""
+    """The percent of its units' share of a node's memory that a job may ask for."""
     job_processes: int = 4096
     """Processes and threads that a job may have at a time, for each of its units."""
     node_grace_seconds: int = 300
@@ -237,7 +237,7 @@ class Settings:
     git_hosts: tuple[str, ...] = ()
     """Hosts from which code may be fetched although they are this machine or in one of the cluster's networks."""
     package_index: str = field(default="", repr=False)
-    """From which index packages of environments come; `none`: from `package_folder` alone; empty: this machine's."""
+    """The index of the packages of environments; `none`: `package_folder` alone; empty: this machine's."""
     package_folder: Path | None = None
     """A folder with wheels that are offered beside the index."""
     credential_key: str = field(default="", repr=False)
@@ -247,7 +247,7 @@ class Settings:
     ssh_address: str = "127.0.0.1"
     """The address on which it listens."""
     ssh_dir: Path | None = None
-    """Its folder, which nobody but root may change; None: in the state directory."""
+    """The door's folder, which nobody but root may change; None: in the state directory."""
     version: str = VERSION
 
     @property

@@ -31,7 +31,7 @@ class Refused(GroundcrewError):
         return (self, *self.others)
 
     def with_others(self, others: Sequence["Refused"]) -> Self:
-        """The same refusal; it speaks for the others too."""
+        """Returns this refusal, which speaks for the others too."""
         self.others = tuple(others)
         return self
 

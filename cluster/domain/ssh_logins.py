@@ -18,7 +18,7 @@ INNER_CONFIGURATION = "/etc/ssh/inner_config"
 
 
 class SshSessionKind(StrEnum):
-    """What a session is. INNER is an sshd in the job, through which an editor works."""
+    """The kind of a session. INNER is an sshd in the job, through which an editor works."""
 
     SHELL = "shell"
     COMMAND = "command"
@@ -28,7 +28,7 @@ class SshSessionKind(StrEnum):
 
 @dataclass(frozen=True)
 class SshRequest:
-    """What a session runs as the job's user."""
+    """A request of a session: what it runs as the job's user."""
 
     kind: SshSessionKind
     argv: tuple[str, ...]

@@ -127,9 +127,9 @@ class Launcher(StrEnum):
 
 class OperationKind(StrEnum):
     ENVIRONMENT_BUILD = "environment.build"
-    """Of the default environment."""
+    """Builds the default environment."""
     ENVIRONMENT_INSTALL = "environment.install"
-    """Of an environment from a requirements file."""
+    """Installs an environment from a requirements file."""
     ENVIRONMENT_DELETE = "environment.delete"
     EDITOR_BUILD = "editor.build"
     DATASET_IMPORT = "dataset.import"
@@ -163,9 +163,9 @@ class EnvironmentSource(StrEnum):
     """How an environment came to be."""
 
     DEFAULT = "default"
-    """From the description that comes with this version."""
+    """The environment is built from the description that comes with this version."""
     REQUIREMENTS = "requirements"
-    """From a requirements file that a person has given."""
+    """The environment is built from a requirements file that a person has given."""
     NOTEBOOK = "notebook"
     """Another environment with the packages that a person has installed in a notebook."""
     IMAGE = "image"

@@ -59,7 +59,7 @@ def open_folder_beneath(root: Path, *names: str) -> Iterator[int]:
 
 
 def list_first_names(folder: int, limit: int) -> list[str]:
-    """At most `limit` names, in no order. A program may have put any number of files there."""
+    """Returns at most `limit` names, in no order. A program may have put any number of files there."""
     with os.scandir(folder) as entries:
         return [entry.name for entry in islice(entries, limit)]
 

@@ -19,7 +19,7 @@ from cluster.store.trainings import CodeVersion, Training
 CodeFiles = Sequence[tuple[str, bytes]]
 """[(relative path, content), …]; one archive alone is unpacked."""
 UPLOADS_TRIED = 10
-"""So many uploads that overtake each other begin again with the version that was faster."""
+"""The number of tries of an upload. One that another overtakes begins again with the version that was faster."""
 
 
 def check_code_upload(cluster: Cluster, code: CodeFiles) -> CodeUpload:

@@ -354,7 +354,7 @@ def can_delete_dataset(actor: Actor, dataset: Dataset) -> bool:
 
 
 def rename_dataset(cluster: Cluster, actor: Actor, dataset_id: int, name: str) -> None:
-    """Its creator, the workspace's manager and administrators may. Raises Refused on `name`."""
+    """The dataset's creator, the workspace's manager and administrators may rename it. Raises Refused on `name`."""
     check_dataset_name(name)
     now = cluster.clock()
     try:
@@ -370,7 +370,7 @@ def rename_dataset(cluster: Cluster, actor: Actor, dataset_id: int, name: str) -
 
 
 def delete_dataset(cluster: Cluster, actor: Actor, dataset_id: int) -> None:
-    """Its creator, the workspace's manager and administrators may; not while a living job reads it.
+    """The dataset's creator, the workspace's manager and administrators may delete it, unless a living job reads it.
 
     A registered path is only forgotten: its files stay.
     """

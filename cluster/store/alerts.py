@@ -36,7 +36,7 @@ class AlertOccurrence(BaseRow):
     began_at: Mapped[datetime]
     ended_at: Mapped[datetime | None] = mapped_column(index=True)
     notified_at: Mapped[datetime | None]
-    """When its notifications were written. None: not yet, or it ended before."""
+    """The time at which the notifications were written. None: not yet, or the alert ended before."""
 
 
 class Notification(BaseRow):
@@ -94,7 +94,7 @@ class NotificationChoice(BaseRow):
     wait_hours: Mapped[int]
     """The hours in the queue after which a job waits for long."""
     webhook_url: Mapped[str] = mapped_column(String(500), default="")
-    """Its path may be a secret. Empty: no webhook is called."""
+    """The address of the webhook, whose path may be a secret. Empty: no webhook is called."""
     webhook_secret: Mapped[str] = mapped_column(String(64), default="")
     """Signs the calls. Made with each new URL."""
     user: Mapped[User] = relationship()
@@ -130,7 +130,7 @@ class NotificationEvent(BaseRow):
     """{code, data, details: [[code, data]], path}; empty for a sweep, whose sentence is made when it is told."""
     happened_at: Mapped[datetime]
     held_at: Mapped[datetime | None]
-    """When it began to wait because the person had got ten messages within the hour."""
+    """The time from which the event waits, because the person had got ten messages within the hour."""
     planned_at: Mapped[datetime | None]
     """When messages were made of it, or nobody wanted it any more."""
 

@@ -32,7 +32,7 @@ PREPARED_AFTER = 1
 
 
 class Store:
-    """It has two kinds of transaction: `read()` never writes, `write()` commits at its end or rolls back.
+    """The database. It has two kinds of transaction: `read()` never writes, `write()` commits at its end or rolls back.
 
     On SQLite every `write()` is BEGIN IMMEDIATE, so writers queue up instead of failing half-way; those that wait for
     each other share one commit (cluster/store/sql/sqlite_writers.py).

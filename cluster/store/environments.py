@@ -16,7 +16,7 @@ NAMED = text("deleted_at IS NULL AND source <> 'default'")
 
 
 class Environment(BaseRow):
-    """What programs of jobs run in. Its contents never change: another digest is another row."""
+    """An environment in which programs of jobs run. Its contents never change: another digest is another row."""
 
     __tablename__ = "environments"
     __table_args__ = (

@@ -48,7 +48,7 @@ FILES_TO_DELETE = text("files_unwanted_at IS NOT NULL AND files_deleted_at IS NU
 LIVE_WITH_CHOICE = text(
     "environment_id IS NOT NULL AND state IN ('waiting', 'starting', 'running', 'stopping')"
 )
-"""It has not ended and names its environment."""
+"""The condition of a job that has not ended and names its environment."""
 CONTINUES = text("continues_job_id IS NOT NULL")
 LIVE_NOTEBOOK = text("kind = 'notebook' AND state IN ('waiting', 'starting', 'running', 'stopping')")
 HAS_END = text("ended_at IS NOT NULL")
@@ -201,7 +201,7 @@ class Job(BaseRow):
     )
     sweep_id: Mapped[int | None] = mapped_column(ForeignKey("sweeps.id"))
     sweep_number: Mapped[int | None]
-    """Its place in the sweep's list, from 1."""
+    """The job's place in the sweep's list, from 1."""
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
     name: Mapped[str] = mapped_column(String(60))
     state: Mapped[JobState] = mapped_column(enum_column(JobState), default=JobState.WAITING)
@@ -223,7 +223,7 @@ class Job(BaseRow):
     priority: Mapped[int] = mapped_column(default=0)
     """A higher priority goes first within the workspace."""
     position: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
-    """Its place in the workspace's queue, the lowest first: `first_position` until somebody moves it."""
+    """The job's place in the workspace's queue, the lowest first: `first_position` until somebody moves it."""
     shape: Mapped[str] = mapped_column(String(40), default=_shape_of_row, server_default="")
     """The `job_shape` of this job."""
     held_at: Mapped[datetime | None]
@@ -247,14 +247,14 @@ class Job(BaseRow):
     """The checkpoint as `<attempt number>/<file name>`."""
     submitted_at: Mapped[datetime]
     dispatched_at: Mapped[datetime | None]
-    """When it was given units for the first time."""
+    """The time at which the job was given units for the first time."""
     started_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
     waiting_code: Mapped[str | None] = mapped_column(String(60))
     waiting_data: Mapped[dict[str, Any] | None]
     exit_code: Mapped[int | None]
     end_code: Mapped[str | None] = mapped_column(String(60))
-    """Why it ended, as `exit.finished`, `exit.command_not_found`, `exit.stopped`."""
+    """The reason of the end, as `exit.finished`, `exit.command_not_found`, `exit.stopped`."""
     end_data: Mapped[dict[str, Any] | None]
     cpu_seconds: Mapped[float | None]
     max_memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
@@ -262,7 +262,7 @@ class Job(BaseRow):
     unit_seconds_used: Mapped[float | None]
     """The seconds in which its units worked, summed (GPU utilisation, CPU time on slots)."""
     results: Mapped[dict[str, Any] | None]
-    """Its measurements after its end, numbers only: {metric: [lowest, highest, last]}."""
+    """The measurements after the end, numbers only: {metric: [lowest, highest, last]}."""
     headline_metric: Mapped[str | None] = mapped_column(String(100))
     """The metric by which lists name the job, as `choose_headline_metric` decides: while it runs and at its end."""
     headline_value: Mapped[float | None]
@@ -281,7 +281,7 @@ class Job(BaseRow):
     """The name of the person who requested it."""
     files_deleted_at: Mapped[datetime | None]
     failure_dismissed_at: Mapped[datetime | None]
-    """When its user has seen that it failed and wants to hear no more of it."""
+    """The time at which the user saw that the job failed, and wants to hear no more of it."""
     workspace: Mapped[Workspace] = relationship()
     training: Mapped[Training] = relationship()
     user: Mapped[User] = relationship(foreign_keys=user_id)
@@ -376,7 +376,7 @@ class Attempt(BaseRow):
     progress: Mapped[float | None]
     """The share of its work that is done, 0 to 1, as its program reports it."""
     expected_end_at: Mapped[datetime | None]
-    """When it ends at its current pace. The next two columns are the ends at its fastest and its slowest pace."""
+    """The expected end at the current pace. The next two columns are the ends at the fastest and the slowest pace."""
     earliest_end_at: Mapped[datetime | None]
     latest_end_at: Mapped[datetime | None]
     exit_code: Mapped[int | None]
@@ -422,7 +422,7 @@ class Sweep(BaseRow):
     submitted_at: Mapped[datetime]
     stopped_at: Mapped[datetime | None]
     stop_code: Mapped[str | None] = mapped_column(String(60))
-    """Why it was stopped: `sweep.crash`, `sweep.nan`, `sweep.stopped_by`."""
+    """The reason of the stop: `sweep.crash`, `sweep.nan`, `sweep.stopped_by`."""
     stop_data: Mapped[dict[str, Any] | None]
     stopping: Mapped[bool] = mapped_column(default=False, server_default=false())
     """Set when a job's end was recorded and the scheduler still has to stop the others."""
@@ -460,11 +460,11 @@ class Notebook(BaseRow):
     used_at: Mapped[datetime | None]
     """When a kernel last worked, a terminal last wrote, or a file was last saved."""
     is_busy: Mapped[bool] = mapped_column(default=False)
-    """Whether a kernel worked when it was last asked."""
+    """A kernel worked when the server was last asked."""
     warned_at: Mapped[datetime | None]
-    """When its person was told that it will be stopped. None: it is in use."""
+    """The time at which the person was told of the coming stop. None: the notebook is in use."""
     stops_at: Mapped[datetime | None]
-    """When it is stopped if nobody uses it until then."""
+    """The time at which the notebook is stopped if nobody uses it until then."""
     job: Mapped[Job] = relationship()
 
 

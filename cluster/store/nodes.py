@@ -58,7 +58,7 @@ class Node(BaseRow):
     answers again and none of them runs there any more.
     """
     booted_at: Mapped[datetime | None]
-    """When its agent reported another boot id. What was placed there earlier has ended."""
+    """The time at which the agent reported another boot id. What was placed there earlier has ended."""
     forgotten_at: Mapped[datetime | None]
     """When an administrator had it forgotten. The row stays for the history of its jobs; everything that reads
     the nodes of the cluster leaves it out. An agent that reports under its name brings it back.

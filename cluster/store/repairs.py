@@ -48,7 +48,7 @@ class RepairRun(BaseRow):
     targets: Mapped[list[Any]] = mapped_column(default=list, server_default=text("'[]'"))
     """[[target, name in the inventory]]. If it is empty, `target` and `host` are the only one."""
     is_dry_run: Mapped[bool] = mapped_column(default=False, server_default=false())
-    """Whether it runs in Ansible's check mode, which reports changes and makes none."""
+    """The run is in Ansible's check mode, which reports changes and makes none."""
     digest: Mapped[str] = mapped_column(String(64))
     """The digest of both files as the preview showed them. The task worker runs no others."""
     reason: Mapped[str] = mapped_column(String(500))

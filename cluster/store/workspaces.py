@@ -36,7 +36,7 @@ class Workspace(BaseRow):
     created_at: Mapped[datetime]
     version: Mapped[int] = mapped_column(default=1)
     last_turn_at: Mapped[datetime | None]
-    """When one of its jobs was last given units. Workspaces with an older turn go first."""
+    """The time at which a job of the workspace was last given units. Workspaces with an older turn go first."""
     last_turn_attempt_id: Mapped[int] = mapped_column(default=0, server_default="0")
     """The id of that attempt, which orders two turns of the same moment."""
     storage_limit_bytes: Mapped[int | None] = mapped_column(BigInteger)

@@ -146,7 +146,7 @@ class WaitingText:
     """The sentences about a waiting job."""
 
     reason: str
-    """Which pages set in bold."""
+    """The part that pages set in bold."""
     rest: str
     """The jobs ahead, the units that become free, the expected start, and what would let it start sooner."""
 

@@ -116,7 +116,7 @@ class ApiBlueprint(Blueprint):  # type: ignore[misc]
     def add_url_rule(
         self, rule: str, endpoint: str | None = None, view_func: Any = None, **options: Any
     ) -> None:
-        """Also notes with which statuses each of its operations may refuse."""
+        """Adds the rule, and note with which statuses each of its operations may refuse."""
         super().add_url_rule(rule, endpoint, view_func, **options)
         name = self._endpoints[-1]
         for method, operation in self._docs[name].items():

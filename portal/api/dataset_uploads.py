@@ -38,7 +38,7 @@ class DatasetUploadCheck(MethodView):
     @blueprint.arguments(UploadCheckBody)
     @blueprint.response(200, UploadCheckAnswer)
     def post(self, body: dict[str, Any], workspace_id: int) -> dict[str, Any]:
-        """What would refuse an upload, before a byte of the archive is sent. Without a name one is proposed."""
+        """Returns what would refuse an upload, before a byte of the archive is sent. Without a name one is proposed."""
         cluster = current_cluster()
         name = body["name"] or datasets.suggest_dataset_name(body["archive_name"])
         datasets.check_upload(

@@ -23,7 +23,7 @@ class TheQueue(MethodView):
     @blueprint.arguments(QueueQuery, location="query")
     @blueprint.response(200, QueueAnswer)
     def get(self, query: dict[str, Any]) -> dict[str, Any]:
-        """What waits in the true order, one page; how often each reason; what runs, the soonest end first.
+        """Returns one page of waiting jobs in the true order; how often each reason; what runs, the soonest end first.
 
         Everybody's queue begins with the fronts of all lines in the order of their turns.
         """

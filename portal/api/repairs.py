@@ -73,7 +73,7 @@ def describe_check(answer: dict[str, Any]) -> dict[str, Any]:
 class Repairs(MethodView):
     @blueprint.response(200, RepairList)
     def get(self) -> dict[str, Any]:
-        """What this installation offers, by name; `seconds` is how long it usually takes."""
+        """Returns the repairs of this installation, by name; `seconds` is how long one usually takes."""
         shown = previews.list_repair_summaries(current_cluster(), current_actor())
         return {"items": [describe_repair(line.repair, line.seconds) for line in shown]}
 
@@ -83,7 +83,7 @@ class OneRepair(MethodView):
     @blueprint.arguments(ForecastQuery, location="query")
     @blueprint.response(200, ForecastAnswer)
     def get(self, query: dict[str, Any], repair: str) -> dict[str, Any]:
-        """What it would do now; its `etag` is what the POST sends back. `nodes` are those to choose from."""
+        """Returns what the repair would do now. The POST sends its `etag` back. `nodes` are those to choose from."""
         chosen = parse_node_ids(query["nodes"])
         return describe_forecast(previews.preview_repair(current_cluster(), current_actor(), repair, chosen))
 

@@ -58,7 +58,7 @@ class Sentence(ResponseSchema):
 
 
 class SubmissionBody(RequestSchema):
-    """What a job and a sweep need."""
+    """The fields that a job and a sweep need."""
 
     training_id = fields.Integer(required=True, strict=True, validate=IS_ID)
     code_version = fields.Integer(
@@ -145,7 +145,7 @@ class HeadlineAnswer(ResponseSchema):
 
 
 class JobAnswer(ResponseSchema):
-    """With `dry_run` only `waiting` and `warnings` are filled: nothing was made."""
+    """The new job. With `dry_run` nothing was made, and only `waiting` and `warnings` are filled."""
 
     id = fields.Integer(allow_none=True)
     name = fields.String()
@@ -379,7 +379,7 @@ class HealthAnswer(ResponseSchema):
 
 
 class KubernetesAnswer(ResponseSchema):
-    """As the scheduler saw it last; without an executor on Kubernetes `seen_at` is null and the rest is empty."""
+    """The cluster as the scheduler last saw it; `seen_at` is null and the rest empty without Kubernetes."""
 
     seen_at = fields.AwareDateTime(allow_none=True)
     silent_since = fields.AwareDateTime(allow_none=True)
@@ -397,7 +397,7 @@ class WeaknessAnswer(ResponseSchema):
 class ConfinementAnswer(ResponseSchema):
     powers = fields.Dict(required=True)
     weaknesses = fields.List(fields.Nested(WeaknessAnswer), required=True)
-    """What could not be enforced; empty: everything is."""
+    """The restrictions that could not be enforced; empty if all are."""
 
 
 class NodeAnswer(ResponseSchema):
@@ -412,7 +412,7 @@ class NodeAnswer(ResponseSchema):
     kubernetes = fields.List(fields.Nested(HealthAnswer))
     """How Kubernetes sees it; empty where it has nothing to do with the node."""
     confinement = fields.Nested(ConfinementAnswer, allow_none=True)
-    """What confines its jobs; null where they are no processes of this node, or nobody has asked it yet."""
+    """The confinement of its jobs; null if they are no processes of this node, or nobody has asked it yet."""
     unit_kind = fields.String(required=True)
     heartbeat_at = fields.AwareDateTime(allow_none=True)
 

@@ -220,7 +220,7 @@ class ChangeTraining(MethodView):
 class Dependents(MethodView):
     @blueprint.response(200, DependentsAnswer)
     def get(self, training_id: int) -> Any:
-        """What depends on a training, before it is deleted."""
+        """Returns what depends on a training, before it is deleted."""
         cluster = current_cluster()
         training = trainings.read_training(cluster, current_actor(), training_id)
         return training_changes.read_dependents(cluster, training)

@@ -26,7 +26,7 @@ from .output import (
 @click.option("-o", "--output", type=click.Choice([*FORMATS, "csv"]))
 @click.pass_obj
 def accounting(client: RestClient, job: str | None, month: str | None, output: str | None) -> None:
-    """Who held units in a month, by workspace and user; or what one job used."""
+    """Show who held units in a month, by workspace and user; or what one job used."""
     if job is not None:
         show_job_accounting(client, job.removeprefix("job-"), output)
         return

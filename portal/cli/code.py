@@ -155,7 +155,7 @@ def pull(client: RestClient, training: str, folder: Path, version: int | None, f
 )
 @click.pass_obj
 def diff(client: RestClient, training: str, folder: Path, before: int | None, after: int | None) -> None:
-    """What a folder has changed since the newest version, or what differs between two versions."""
+    """Show what a folder has changed since the newest version, or what differs between two versions."""
     found = find_training(client, training)
     number = before or newest_version(found)
     if after is not None:

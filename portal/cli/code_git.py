@@ -79,7 +79,7 @@ def set_(
 @output_option
 @click.pass_obj
 def show(client: RestClient, training: str, output: str | None) -> None:
-    """Where the code comes from, and how the newest pull ended."""
+    """Show where the code comes from, and how the newest pull ended."""
     found = find_training(client, training)
     row = read_source(client, found)
     show_facts(row, row["url"], lambda: source_facts(row), output)

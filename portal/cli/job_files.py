@@ -44,7 +44,7 @@ FILES = Table(
 @output_option
 @click.pass_obj
 def files(client: RestClient, job_id: int, path: str, attempt: int | None, output: str | None) -> None:
-    """What a job wrote to $GROUNDCREW_OUT, or to a folder below it."""
+    """List what a job wrote to $GROUNDCREW_OUT, or to a folder below it."""
     answer = list_folder(client, job_id, path, attempt)
     show_table(answer["entries"], FILES, output)
     if answer["has_more"]:

@@ -110,6 +110,6 @@ def forget(client: RestClient, name: str, yes: bool) -> None:
 
 
 def require_right_to_drain(row: dict[str, Any]) -> None:
-    """Before anybody is asked a question whose answer would be refused. The server checks it again."""
+    """Ends the command before it asks a question whose answer would be refused. The server checks it again."""
     if not row["may_drain"]:
         exit_with(message("Only administrators drain, open and forget nodes."), EXIT_AUTH)

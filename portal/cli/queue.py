@@ -24,7 +24,7 @@ MORE_RUN = "More jobs run than these: --limit, --workspace or --mine show others
 def queue(
     client: RestClient, workspace: str | None, mine: bool, state: str | None, limit: int, output: str | None
 ) -> None:
-    """What waits, in the order in which it will start, and why; with --state running what runs."""
+    """Show what waits, in the order in which it will start, and why; with --state running what runs."""
     workspace_id = find_workspace(client, workspace) if workspace else None
     query = {"mine": str(mine).lower(), "limit": limit} | (
         {"workspace_id": workspace_id} if workspace_id else {}

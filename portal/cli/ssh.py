@@ -132,7 +132,7 @@ def ssh_config(client: RestClient, only_print: bool) -> None:
 
 
 def check_door(client: RestClient) -> Any:
-    """Where the door is. Ends the command if it is closed, and for an answer that would bring options of its own."""
+    """Returns the door's address. Ends the command if the door is closed or the address would be options of ssh."""
     door: Any = client.get("/ssh-door")
     if not door["is_open"]:
         exit_with(door["reason"]["sentence"], EXIT_CONFLICT)

@@ -70,7 +70,7 @@ def show_preview(answer: dict[str, Any]) -> None:
 
 
 def start_of(preview: dict[str, Any]) -> str:
-    """When one of its jobs would start; empty where that is not known."""
+    """Returns the time at which one of the sweep's jobs would start; empty if it is not known."""
     if preview["starts_now"]:
         return message("now")
     data = preview["waiting"]["data"]
@@ -112,7 +112,7 @@ SWEEPS = Table(
 @output_option
 @click.pass_obj
 def show(client: RestClient, sweep_id: int, sort: str, limit: int, output: str | None) -> None:
-    """How far it is, and its jobs side by side with the best on top."""
+    """Show the sweep's progress, and its jobs side by side with the best on top."""
     answer = client.get(f"/sweeps/{sweep_id}", sort=sort, limit=limit)
     table = Table(lambda row: f"job-{row['job_id']}", table_columns(answer))
     if choose_format(output) in ("table", "wide"):

@@ -56,7 +56,7 @@ def request_language() -> str:
 
 
 def note_request_reader() -> None:
-    """Once the request is let in: then its language and zone are known."""
+    """Notes language and zone of the request's reader. They are known once the request is let in."""
     note_reader(Reader(request_language(), request_zone()))
 
 

@@ -57,7 +57,7 @@ class AttemptFiles:
 
     @property
     def short_command_line(self) -> str:
-        """The same without what Groundcrew puts around the program."""
+        """The command line without what Groundcrew puts around the program."""
         return shlex.join(shown_command(self.start_plan.argv)) if self.start_plan else ""
 
     @unlocked_cached_property

@@ -13,7 +13,7 @@ from portal.job_files.metrics_table import MetricsTable
 
 MAX_METRICS = 200
 MAX_LEFT_OUT = 1_000
-"""So many names beyond MAX_METRICS are counted."""
+"""The number of names beyond MAX_METRICS that are counted."""
 MAX_POINTS = 6_000
 """The limit per metric. A curve is drawn with at most 1,000 points, see downsampling.py."""
 MAX_POINTS_TOGETHER = 240_000

@@ -61,7 +61,7 @@ def parse_metrics_row(line: bytes) -> MetricsRow | None:
 
 @lru_cache(1024)
 def is_metric_name(text: str) -> bool:
-    """Whether it is a valid name. The result is cached, because programs write the same few names in each row."""
+    """Whether the text is a valid name. The result is cached, because programs write the same few names in each row."""
     return NAME.fullmatch(text) is not None
 
 

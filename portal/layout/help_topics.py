@@ -1,4 +1,4 @@
-"""Which howto the "?" of a page leads to."""
+"""The howto to which the "?" of each page leads."""
 
 from flask import request, url_for
 

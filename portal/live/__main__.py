@@ -25,7 +25,7 @@ from portal.live.stream_slots import MAX_STREAMS
 log = structlog.get_logger()
 
 STOP_SECONDS = 3
-"""So long may a stream take to end; then its browser learns it by the closed connection."""
+"""The time that a stream may take to end; then its browser learns it by the closed connection."""
 KEEP_ALIVE_SECONDS = 75
 """Longer than nginx keeps a connection to us that it does not use."""
 BUS_SECONDS = 2.0

@@ -18,7 +18,7 @@ from cluster.event_bus import (
 
 
 class EventHub:
-    """Without Redis no events arrive; open streams still send heartbeats and file sizes."""
+    """Hands events of Redis to open streams. Without Redis these still send heartbeats and file sizes."""
 
     def __init__(self, redis_url: str, deliver: Callable[[Sequence[BusEvent]], None]) -> None:
         """`deliver` gets each batch in the event loop: one event per row, in their order."""

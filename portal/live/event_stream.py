@@ -21,7 +21,7 @@ from portal.live.requests import Send
 
 BEAT_SECONDS = 30
 PAUSE_SECONDS = 0.1
-"""Between two sendings to one tab: what happens meanwhile goes together."""
+"""The pause between two sendings to one tab. Events that arrive meanwhile are sent together."""
 MAX_PENDING_ROWS = 1_000
 """More than one read of the event bus has: only a tab that takes nothing has as many."""
 RETRY_MS = 2_000

@@ -18,7 +18,7 @@ log = structlog.get_logger()
 
 CHECK_SECONDS = 3.0
 CHECK_PAUSE_SECONDS = 0.25
-"""Between two checks, however many events ask for one."""
+"""The pause between two checks, however many events ask for one."""
 RIGHTS_TOPICS = frozenset({"trainings", "workspaces", "users"})
 """Rows that decide who may see a job."""
 
@@ -39,7 +39,7 @@ class OpenTabs:
 
     @contextmanager
     def keep(self, tab: Tab, rights: Rights) -> Iterator[None]:
-        """While its stream is open; `rights` are those with which it was opened."""
+        """Keeps the tab in the list while its stream is open; `rights` are those with which it was opened."""
         if not self.tabs:
             self.timer = asyncio.get_running_loop().call_later(CHECK_SECONDS, self.is_check_due.set)
         self.tabs.add(tab)

@@ -129,7 +129,7 @@ def no_executor_problem(node: NodeSummary) -> NodeProblem:
 
 
 def kubernetes_problem(node: NodeSummary) -> NodeProblem | None:
-    """Its agent is well, and Kubernetes does not use it, or does there what nobody has queued."""
+    """Returns why Kubernetes does not use a node whose agent is well, or does there what nobody has queued."""
     status, disagreements = kubernetes_status_of_node(node), disagreements_of(node)
     kept_out = node.kubernetes_problem
     if not (kept_out or disagreements):

@@ -31,9 +31,9 @@ class NotebookView:
     part: float
     """The share of the way that is done, 0 to 1."""
     line: QueueRow | None
-    """Its place in the queue while it waits."""
+    """The place in the queue while the notebook waits."""
     stops_at: datetime | None
-    """When it is stopped if nobody uses it."""
+    """The time at which the notebook is stopped if nobody uses it."""
     shares_host: bool
     """Whether only a port separates it from the portal."""
 

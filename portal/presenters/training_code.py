@@ -137,7 +137,7 @@ def compare_versions(cluster: Cluster, training: Training, before: int, after: i
 def compare_code(
     cluster: Cluster, before: tuple[Training, int], after: tuple[Training, int]
 ) -> VersionComparison:
-    """The same for versions of any two trainings; one that is lost has no files."""
+    """Compares versions of any two trainings; one that is lost has no files."""
     versions = before, after
     return compare_files(
         cluster, versions, [code_versions.read_base(cluster, *version) for version in versions]

@@ -27,7 +27,7 @@ from portal.rendering.template_environment import TranslatingEnvironment
 from portal.shared_objects import share_object, shared_object
 
 KEPT_BYTES = 24 * 1024 * 1024
-"""Per process, keys included; what was used last stays."""
+"""The most that a process keeps, keys included. The values that were used last stay."""
 ENTRY_BYTES = 400
 """The approximate bytes of an entry besides its HTML and the texts of its key."""
 PLAIN_KINDS = frozenset({str, Markup, int, float, bool, type(None), datetime, date})
@@ -118,7 +118,7 @@ def render_rows(template: str, macro: str, values: Iterable[object]) -> Markup:
 
 
 def fingerprint(value: Any) -> Hashable:
-    """What the value consists of, with the type of each part: `True` is not 1, markup is not the same text unescaped.
+    """Returns the parts of the value, each with its type: `True` is not 1, markup is not the same text unescaped.
 
     Plain are texts, numbers, dates, UTC moments, enums and None; named tuples, frozen dataclasses and tuples of such.
     Raises TypeError for everything else: a row of the database or a list may change after it was rendered.

@@ -49,7 +49,7 @@ def page() -> ResponseReturnValue:
 
 @blueprint.get("/access-log/days")
 def days() -> str:
-    """The same as files, one per local day."""
+    """The access log as files, one per local day."""
     files = log_files.list_log_files(current_cluster(), current_actor())
     return render_template("access_log/days.html", files=files)
 

@@ -122,7 +122,7 @@ def split_names(texts: Sequence[str]) -> list[str]:
 
 
 def error_messages_with_suggestion(refusal: Refused, endpoint: str, **route: Any) -> dict[str, str]:
-    """Like `error_messages`; a refusal that carries a suggested value gets a link that opens the form with it."""
+    """Returns `error_messages`, in which a refusal with a suggested value has a link that opens the form with it."""
     return {each.field: sentence_with_suggestion(each, endpoint, **route) for each in refusal.each}
 
 

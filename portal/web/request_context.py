@@ -46,7 +46,7 @@ def read_once(read: Callable[[Cluster, Actor], Shown]) -> Shown:
 
 
 def read_recently(read: Callable[[Cluster, Actor], Shown]) -> Shown:
-    """Like `read_once`, but what this process has read for the person within the last second will do."""
+    """Calls `read_once`, unless this process has read the same for the person within the last second."""
     if read in g.get("read", {}):
         return read_once(read)
     cluster, actor = current_cluster(), current_actor()

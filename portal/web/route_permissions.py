@@ -376,7 +376,7 @@ def refuse_cross_site_writes() -> None:
 
 
 def authenticate_node() -> None:
-    """Which node speaks; raises NotSignedIn for everybody else."""
+    """Authenticates the node that speaks; raises NotSignedIn for everybody else."""
     token = node_tokens.read_node_token(current_cluster(), bearer_token())
     if token is None:
         raise NotSignedIn

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 ANSWER_SECONDS = 2.0
-"""For each piece of an answer, for its whole head and for its whole body."""
+"""The limit for each piece of an answer, for its whole head and for its whole body."""
 LARGEST_ANSWER = 256 * 1024
 
 
@@ -29,7 +29,7 @@ class JupyterStatus:
 
 @dataclass(frozen=True)
 class JupyterServer:
-    """Where one notebook's server listens: on a socket of this machine, or at host and port."""
+    """The address of one notebook's server: a socket of this machine, or host and port."""
 
     base: str
     token: str

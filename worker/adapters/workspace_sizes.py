@@ -16,7 +16,7 @@ from cluster.services.storage import workspace_storage
 
 log = structlog.get_logger()
 MEASURE_SECONDS = 300.0
-"""Between the beginnings of two measurements. If one takes as long as this, a number is at most 600 s old."""
+"""The time between the beginnings of two measurements. If one takes as long as this, a number is at most 600 s old."""
 BLOCK = 512
 """Bytes of a block in `st_blocks`, on every file system."""
 

@@ -19,7 +19,7 @@ from worker.backups.encryption import EncryptionFailed, encrypted_copy
 
 RSYNC = ("rsync", "--times", "--chmod=F600", "--partial-dir=.unfinished", "--timeout=120")
 BY_SSH = "ssh -o BatchMode=yes -o ConnectTimeout=20"
-"""Without a terminal nobody can type a password or accept an unknown host key."""
+"""BatchMode refuses a password and an unknown host key, because nobody sits at a terminal to answer."""
 RSYNC_TIMEOUT = 4 * 3600
 LAST_WORDS = 300
 

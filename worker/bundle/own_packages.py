@@ -20,7 +20,7 @@ class DebPackage:
     files: Mapping[str, Path]
     """The file for each path of the package, without the leading slash."""
     after_unpacking: Path | None = None
-    """What dpkg runs when the package's files are there."""
+    """The script that dpkg runs when the package's files are there."""
 
     @property
     def file_name(self) -> str:

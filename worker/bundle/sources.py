@@ -14,7 +14,7 @@ FILE = CLONE / "inventory" / "group_vars" / "all" / "sources.yml"
 FLAVOUR = "amd64"
 """The kernel of Debian's hosts for which a bundle has packages."""
 PREFERENCES = CLONE / "roles" / "nvidia_driver" / "templates" / "preferences.j2"
-"""What that role writes on hosts, with one variable in it: the builds that it pins."""
+"""The file that the role writes on hosts, with one variable in it: the builds that it pins."""
 TOOLKIT = (
     "nvidia-container-toolkit",
     "nvidia-container-toolkit-base",
@@ -47,9 +47,9 @@ class VendorPackages:
     repository: AptRepository
     packages: tuple[str, ...]
     preferences: str = ""
-    """What apt has to be told so that dependencies are of the pinned branch, too."""
+    """The preferences of apt that take dependencies of the pinned branch, too."""
     components: tuple[str, ...] = ()
-    """What the packages need of the distribution's archive besides main."""
+    """The components of the distribution's archive that the packages need besides main."""
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ def read_defined_symbols(libraries: Collection[Path]) -> frozenset[str]:
 
 
 def plan_changes(library: SharedObject, there: Collection[str], defined: Collection[str]) -> FileChanges:
-    """What makes the library load although NVIDIA's libraries that are not `there` are absent. `defined` are the
+    """Plans how the library loads although NVIDIA's libraries that are not `there` are absent. `defined` are the
     symbols that the other libraries have.
     """
     absent = {name for name in library.needed() if NVIDIA_LIBRARY.match(name) and name not in there}

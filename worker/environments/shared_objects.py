@@ -171,7 +171,7 @@ class SharedObject:
         return int(table)
 
     def _section_table(self) -> tuple[int, int]:
-        """Its offset and the bytes of one entry."""
+        """Returns the offset of the section table and the bytes of one entry."""
         (table,) = struct.unpack_from("<Q", self.data, SECTION_TABLE_AT)
         (size,) = struct.unpack_from("<H", self.data, 58)
         return table, size

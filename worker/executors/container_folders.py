@@ -130,7 +130,7 @@ def prevent_container_start(folder: Path) -> bool:
 
 
 def read_start_marker(folder: Path) -> dict[str, Any] | None:
-    """What the shim wrote when it began, or START_PREVENTED if it can no longer begin.
+    """Returns what the shim wrote when it began, or START_PREVENTED if it can no longer begin.
 
     The program may have replaced the file since. A file of any content shows that the attempt has begun.
     """

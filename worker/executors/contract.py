@@ -148,7 +148,7 @@ class PlacementPlan:
 
 @dataclass(frozen=True)
 class ContainerPlan:
-    """What a container or pod needs in addition to the program. A process needs none of it."""
+    """The values that a container or pod needs in addition to the program. A process needs none of them."""
 
     image: str | None = None
     mounts: tuple[Mount, ...] = ()
@@ -197,14 +197,14 @@ class StartPlan:
 
 @dataclass(frozen=True)
 class RunStatus:
-    """What the executor reports of one attempt now."""
+    """The state of one attempt as the executor reports it now."""
 
     observed: ObservedState
     handle: Handle | None = None
     is_of_this_boot: bool = True
     """False: the machine has rebooted since the start, so nothing of the run can be alive."""
     start_problem: NotStarted | None = None
-    """What delays an awaited start, if that is known."""
+    """The reason that delays an awaited start, if it is known."""
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ class ProcessExecutor:
         return handle_of_marker(answer)
 
     def read_confinement(self, uids: tuple[int, int]) -> dict[str, Any]:
-        """What shims can enforce on this machine. If that is unknown, `failed` has the reason."""
+        """Returns what shims can enforce on this machine. If that is unknown, `failed` has the reason."""
         try:
             return self.shim_starter.read_confinement(self.shim, uids)
         except (OSError, subprocess.TimeoutExpired) as error:

@@ -29,7 +29,7 @@ class ShimStarter(Protocol):
         ...
 
     def read_confinement(self, shim: Path, uids: tuple[int, int]) -> dict[str, Any]:
-        """What a shim that is started in this way can enforce (worker/inside/shim_confinement.py)."""
+        """Returns what a shim that is started in this way can enforce (worker/inside/shim_confinement.py)."""
         ...
 
 

@@ -94,8 +94,8 @@ def systemd_run_command(unit: str, program: Sequence[str]) -> list[str]:
 
 
 def read_started_answer(folder: Path) -> dict[str, Any] | None:
-    """What the shim wrote into `control/started`, or the marker that the start was prevented. The caller tells them
-    apart.
+    """Returns what the shim wrote into `control/started`, or the marker that the start was prevented. The caller tells
+    them apart.
     """
     started = shim_files.read_untrusted_marker(str(folder / "control"), "started")
     if started is None:

@@ -24,7 +24,7 @@ class SimulatedNode:
     boot: str
     is_on: bool = True
     is_cut: bool = False
-    """Whether its network is cut. Programs there go on, and nobody can ask for their state."""
+    """The node's network is cut. Programs there go on, and nobody can ask for their state."""
     start_seconds: float = 0.0
 
     @property

@@ -16,7 +16,7 @@ LABEL = "simulated: no program runs\n"
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What a simulated program does, and the faults that it meets. Times are seconds."""
+    """The actions of a simulated program, and the faults that it meets. Times are seconds."""
 
     seconds: float = 60.0
     stdout: str = ""
@@ -95,7 +95,7 @@ def begin_simulated_run(run: SimulatedRun) -> SimulatedRun | None:
 
 
 def end_time(run: SimulatedRun) -> float:
-    """When it ends if nothing else happens. A gang that has lost a part hangs and never ends by itself."""
+    """Returns the end if nothing else happens. A gang that has lost a part hangs and never ends by itself."""
     assert run.began_at is not None
     behaviour = run.behaviour
     moments = [] if run.has_lost_a_part else [run.began_at + behaviour.seconds]
@@ -107,7 +107,7 @@ def end_time(run: SimulatedRun) -> float:
 
 
 def shim_loss_time(run: SimulatedRun) -> float:
-    """When its shim is killed."""
+    """Returns the time at which the shim is killed."""
     after = run.behaviour.loses_shim_after
     return float("inf") if after is None or run.began_at is None else run.began_at + after
 

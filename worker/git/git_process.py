@@ -19,7 +19,7 @@ from cluster.redaction import redact_text
 
 PATH = "/usr/bin:/bin:/usr/local/bin"
 SHOWN_BYTES = 64 * 1024
-"""So much of git's stderr is read."""
+"""The number of bytes that are read of git's stderr."""
 OLDEST_GIT = (2, 37)
 """The first that connects to a chosen address (http.curloptResolve) while it verifies the name."""
 OPTIONS = {

@@ -20,7 +20,7 @@ ENTRY = struct.Struct("<HHIQIIHHI")
 VERSION, LEAST_ENTRY = 1, 64
 PTX, MACHINE_CODE = 1, 2
 CAPABILITIES = ("7.5", "8.0", "8.6", "8.9", "9.0", "10.0")
-"""From Turing to Blackwell's servers: the compute capabilities that an image for GPUs has to serve."""
+"""The compute capabilities that an image for GPUs has to serve, from Turing to Blackwell's servers."""
 NEEDED_SHARE = 0.9
 """The share of a library's containers. A few are for one architecture alone, such as Hopper's matrix instructions."""
 LIBRARIES = {

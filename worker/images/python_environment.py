@@ -16,7 +16,7 @@ from worker.images.image_wheels import ImageWheels
 from worker.images.root_filesystem import WORK_MOUNT, RootFilesystem
 
 UV_CACHE = ENVIRONMENT_PATH.with_name("uv-cache")
-"""On the file system of the environment, so that uv links files and copies none."""
+"""The cache is on the file system of the environment, so that uv links files and copies none."""
 UV_VARIABLES = {
     "UV_PYTHON_DOWNLOADS": "never",
     "UV_NO_PROGRESS": "1",

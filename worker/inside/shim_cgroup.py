@@ -339,7 +339,7 @@ def choose_hierarchies(
 
 
 def read_cgroup_features(root: str = "") -> Dict[str, Any]:
-    """What a shim with the rights of this process can enforce here.
+    """Returns what a shim with the rights of this process can enforce here.
 
     {"stop": "cgroup-v2" | "cgroup-v1" | "scan", "memory": bool, "processes": bool, "devices": bool}
     """

@@ -63,7 +63,7 @@ def write_json_atomically(path: str, value: Dict[str, Any]) -> None:
 
 
 def write_text_atomically(path: str, text: str) -> None:
-    """The same for any text."""
+    """Replaces the file by any text, as `write_json_atomically` does."""
     temporary = "%s.%d.%s.tmp" % (path, os.getpid(), os.urandom(4).hex())
     # The folder may belong to an untrusted user, so no existing file is opened.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

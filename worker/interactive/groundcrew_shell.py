@@ -17,7 +17,7 @@ import time
 from typing import List, Optional
 
 SOCKET = "/tmp/.groundcrew-shell"
-"""In the job's own /tmp, which no other job sees."""
+"""The socket is in the job's own /tmp, which no other job sees."""
 SHELL = "/bin/bash"
 OPEN_SECONDS = 600
 """How long the job waits for its shell."""

@@ -33,7 +33,7 @@ NFT = "/usr/sbin/nft"
 FOLDER = Path("/run/groundcrew-pod-network")
 """The rules read what is in it when they are loaded again (roles/kubernetes/templates/pod-ports.nft.j2)."""
 WATCH_SECONDS = 30
-"""After so many seconds everything is listed again: nodes change seldom, and a connection that died says nothing."""
+"""Everything is listed again after so many seconds: nodes change seldom, and a connection that died says nothing."""
 ENDED_PHASES = frozenset({"Succeeded", "Failed"})
 """A pod in such a phase sends nothing more, and its address may be another one's."""
 

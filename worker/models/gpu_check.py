@@ -36,7 +36,9 @@ class Framework(Protocol):
     def name_gpu(self, gpu: int) -> str: ...
 
     def difference(self, gpu: int) -> float:
-        """Between the products of GPU number `gpu` (or `CPU`) and of the CPU, as a share of the largest element."""
+        """Returns how far the product of GPU number `gpu` (or `CPU`) is from the CPU's, as a share of the largest
+        element.
+        """
 
 
 class Torch:

@@ -1,1 +1,1 @@
-"""What runs inside a notebook, installed beside the shim as `groundcrew_notebooks`."""
+"""The programs that run inside a notebook, installed beside the shim as `groundcrew_notebooks`."""

@@ -9,8 +9,8 @@ IDLE_SECONDS = 1.0
 BUSY_SECONDS = 0.25
 """The wait while attempts live; the end of a process interrupts it."""
 BACKOFF_SECONDS = 0.05
-"""Between the beginnings of two passes that events caused, if the first one changed nothing: a thousand submissions do
-not make the loop spin."""
+"""The least time between the beginnings of two passes that events caused, if the first one changed nothing: a thousand
+submissions do not make the loop spin."""
 BACKOFF_SHARE = 3.0
 """The pause after a pass that changed nothing, as a multiple of its duration: such passes use a quarter of a core at
 most.
@@ -90,7 +90,7 @@ class Cadence:
     pass_seconds: float = 0.0
     """The seconds that the last pass took."""
     slowest_pass_seconds: float = 0.0
-    """Since the last `forget_slowest_pass`."""
+    """The seconds of the slowest pass since the last `forget_slowest_pass`."""
     is_woken: bool = False
     """An event or the end of a process ended the last wait, and not the time."""
     has_changed: bool = False

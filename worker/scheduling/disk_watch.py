@@ -30,7 +30,7 @@ MEASURE_SECONDS = 1.0
 RECORD_SECONDS = 10.0
 """While a disk is short, its numbers are written down this often."""
 MOST_ENTRIES = 20_000
-"""Per attempt: a folder with more is measured in part."""
+"""The most entries of an attempt's folder that are measured. A folder with more is measured in part."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class DiskWatch:
         self.sizes: dict[int, int] = {}
         """Job id → bytes that the running job has written."""
         self.recorded_state: str | None = None
-        """Which disk the rows call short and how short; None: not looked at yet."""
+        """The disk that the rows call short and how short it is; None before the first reading."""
         self.recorded_at = float("-inf")
 
     @property

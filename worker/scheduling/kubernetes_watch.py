@@ -44,7 +44,7 @@ from worker.kubernetes.namespaces.sync import (
 log = structlog.get_logger()
 
 SYNC_SECONDS = 10.0
-"""Between two looks while no workspace changes."""
+"""The interval of the comparison while no workspace changes."""
 AUDIT_ACTIONS = {ChangeKind.PUT_RIGHT: "workspace.put_right", ChangeKind.MADE_AGAIN: "workspace.made_again"}
 
 

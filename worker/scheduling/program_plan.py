@@ -151,8 +151,8 @@ def job_program(job: Job, interpreter: str) -> tuple[str, ...]:
 
 
 def as_job_user(settings: Settings, job: Job, program: ProgramPlan) -> ProgramPlan:
-    """As root a job runs with its user's own number, else as the user of the scheduler. Raises Refused for a number
-    outside the installation's range.
+    """If root starts the job, it runs with its user's own number, else as the user of the scheduler. Raises Refused for
+    a number outside the installation's range.
     """
     if not folders.IS_ROOT:
         return program

@@ -24,7 +24,7 @@ from cluster.services.queue.written_queue import (
 )
 
 CHANGE_SECONDS = 0.5
-"""Between two writings while the queue changes."""
+"""The interval between two writings while the queue changes."""
 REPEAT_SECONDS = 1.0
 """The interval for jobs deep in a line, whose datasets and sweeps change without a pass."""
 SLICE_SECONDS = 0.005
@@ -34,7 +34,7 @@ FORECAST_SHARE = 0.1
 then too.
 """
 FORECAST_SECONDS = 1.0
-"""Between two forecasts of the same line."""
+"""The interval between two forecasts of the same line."""
 NEVER = float("-inf")
 
 

@@ -84,7 +84,7 @@ class Reconciler:
         self.handles: dict[int, Handle] = {}
         """The handles of the attempts that were live in the last pass."""
         self.live_runs: dict[int, LiveRun] = {}
-        """The same ones, as the watch over the disks needs them."""
+        """The live runs by attempt id, in the form that the watch over the disks needs."""
         self.disk_watch = DiskWatch(cluster, self.executor, steady)
         self.ended_count = 0
         """The number of attempts that have ended since this scheduler began."""
@@ -296,7 +296,7 @@ class Reconciler:
         return None if content is None else parse_usage(content)
 
     def prevent_start(self, held: HeldLease, attempt: LiveAttempt, cause: str | None) -> None:
-        """If the shim was faster, the next pass sees it alive and stops it."""
+        """Tells the shim not to start. If it was faster, the next pass sees it alive and stops it."""
         try:
             if not self.executor.prevent_start(self.attempt_folder(attempt)):
                 return

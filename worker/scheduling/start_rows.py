@@ -41,7 +41,7 @@ class StartRows:
 
     attempts: Mapping[int, Attempt]
     environments: Mapping[int | None, StartEnvironment]
-    """By the id that a job has chosen; the default one by None."""
+    """Environment id that a job has chosen → that environment; None → the default one."""
     images: Mapping[UnitKind, str] = field(default_factory=dict)
     """Kind of unit → the image from which containers are made; empty if there is none."""
     image_rows: Mapping[str, int] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class StartRows:
     editor: Path | None = None
     """The environment that has JupyterLab; None while it is not ready."""
     notebook_tokens: Mapping[int, str] = field(default_factory=dict)
-    """Of the notebooks among the jobs, by job."""
+    """Job id → the token, for each notebook among the jobs."""
 
     def environment_of(self, attempt_id: int) -> StartEnvironment:
         return self.environments[self.attempts[attempt_id].job.environment_id]
@@ -109,7 +109,7 @@ def units_by_node(attempt: Attempt) -> tuple[tuple[str, int], ...]:
 
 
 def job_interfaces(settings: Settings, attempt: Attempt) -> tuple[str, ...]:
-    """Over which the ranks of the attempt meet."""
+    """Returns the interfaces over which the ranks of the attempt meet."""
     facts = {unit.node.name: unit.node.facts for unit in allocated_units(attempt)}
     shares_host_network = settings.executor.capabilities.shares_host_network
     return node_networks.rank_interfaces([*facts.values()], shares_host_network)

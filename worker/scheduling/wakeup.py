@@ -24,7 +24,7 @@ class Wakeup:
         self.listener: threading.Thread | None = None
 
     def wait(self, seconds: float, ends: Collection[int] = ()) -> bool:
-        """Until an event of one of the topics arrives or one of the descriptors is readable, at most `seconds`.
+        """Waits until an event of one of the topics arrives or one of the descriptors is readable, at most `seconds`.
 
         False if neither happened.
         """

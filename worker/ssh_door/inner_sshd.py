@@ -1,4 +1,4 @@
-"""What an sshd inside a job reads: it runs as the job's user, and forwards to where the job itself can connect."""
+"""The configuration of an sshd inside a job, which runs as the job's user and forwards to where the job can connect."""
 
 import shlex
 from collections.abc import Mapping, Sequence

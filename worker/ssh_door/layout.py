@@ -14,7 +14,7 @@ from cluster.services.context import Cluster
 SSHD = Path("/usr/sbin/sshd")
 NAME_SERVICE = "libnss_extrausers.so.2"
 SEEN_AS = "/run/sshd"
-"""Where sshd finds the folder. OpenSSH wants this folder of Debian's for itself, as an empty one that is root's."""
+"""The path at which sshd finds the folder. OpenSSH wants it for itself, empty and owned by root, as Debian has it."""
 NAMES_SEEN_AS = "/var/lib/extrausers"
 PROGRAMS = Path(__file__).parent / "programs"
 KEYS_USER = "groundcrew-keys"

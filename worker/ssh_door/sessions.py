@@ -162,7 +162,7 @@ class Watch:
         self.left_at: float | None = None
 
     def wait(self) -> str:
-        """Why it ended."""
+        """Waits for the end of the session, and returns its reason."""
         pidfd = os.pidfd_open(self.process.pid)
         try:
             renew_at = time.monotonic() + RENEW_SECONDS

@@ -10,19 +10,19 @@ from cluster.domain.states import EnvironmentSource, EnvironmentState, Launcher
 
 DEFAULT_NAME = "default"
 OLDEST_PYTHON = (3, 6)
-"""What runs inside a job reads as Python 3.6 and newer."""
+"""The oldest Python that can parse the files which run inside a job."""
 NEEDED_LIBRARY = {
     Launcher.TORCHRUN: ("torch", "job.torch_missing"),
     Launcher.HOROVOD: ("horovod", "job.horovod_missing"),
 }
 """The library whose module starts the ranks, and the code of the sentence that it is missing."""
 BUILT_IN_LIBRARIES = ("horovod",)
-"""What the built-in models need beside a TensorFlow, which has several names."""
+"""The libraries that the built-in models need beside a TensorFlow, which has several names."""
 
 
 @dataclass(frozen=True)
 class EnvironmentTerms:
-    """What decides who may run in an environment. `workspace_ids` count only if it is not global."""
+    """The facts that decide who may run in an environment. `workspace_ids` count only if it is not global."""
 
     id: int
     name: str

@@ -20,7 +20,7 @@ MAX_LINE = 1000
 """Characters of one requirement without its hashes."""
 MAX_PACKAGES = 500
 SHOWN = 80
-"""So many characters of a refused line are shown."""
+"""The number of characters that are shown of a refused line."""
 HASH = re.compile(r"--hash=(sha256|sha384|sha512):[0-9a-fA-F]{64,128}")
 COMMENT = re.compile(r"(^|\s)#.*$")
 REPOSITORY = re.compile(r"(git|hg|bzr|svn)\+", re.IGNORECASE)
@@ -45,10 +45,10 @@ class RequirementLine:
 
     line: int
     name: str
-    """As indexes compare names."""
+    """The name in the form in which indexes compare names."""
     text: str
     hashes: frozenset[str] = frozenset()
-    """As `sha256:…`, if the file names any: then the package must have one of them."""
+    """Each one is `sha256:…`. If the file names any, the package must have one of them."""
 
 
 def parse_requirements(text: str) -> tuple[RequirementLine, ...]:
@@ -108,7 +108,7 @@ def parse_line(number: int, line: str) -> RequirementLine:
 
 
 def format_requirements(lines: tuple[RequirementLine, ...]) -> str:
-    """What the resolver reads: one line for each package, without what the parser has left out."""
+    """The text for the resolver: one line for each package, without what the parser has left out."""
     return "".join(f"{line.text}\n" for line in lines)
 
 

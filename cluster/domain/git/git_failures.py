@@ -46,7 +46,7 @@ CAUSES = (
 """Code and what git, curl or ssh says then, in lower case; the first that fits counts."""
 OUTSIDE = ("git.unreachable", "git.too_slow")
 TOLD_BY_SERVER = "remote:"
-"""Whatever follows was chosen by the server."""
+"""Git's mark of a line whose rest the server has chosen."""
 
 
 def explain_git_failure(words: str, **data: Any) -> GroundcrewError:

@@ -90,7 +90,7 @@ class AttemptFacts:
     disk_full_cause: StopCause | None = None
     """Why the attempt ends if its own record says that the disk was full."""
     has_no_room: bool = False
-    """Whether its start failed because the disk was full."""
+    """The attempt's start failed because the disk was full."""
 
 
 @dataclass(frozen=True)

@@ -112,8 +112,9 @@ def pod_launch_plan(
     address: str,
     interfaces: Sequence[str] = (POD_INTERFACE,),
 ) -> LaunchPlan:
-    """Between pods that know their number: Horovod over Gloo, torchrun, or the program once in each pod. They meet over
-    `interfaces`."""
+    """Returns the plan for ranks in pods that know their number: Horovod over Gloo, torchrun, or the program once in
+    each pod. They meet over `interfaces`.
+    """
     way = {Launcher.HOROVOD: "gloo", Launcher.TORCHRUN: "torchrun"}.get(launcher, "plain")
     counts = ",".join(map(str, pods))
     gang = (interpreter, f"{runtime}/{GANG_SCRIPT}", way, counts, address, ",".join(interfaces), "--")

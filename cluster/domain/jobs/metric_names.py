@@ -42,7 +42,7 @@ def metric_words(name: str) -> frozenset[str]:
 
 
 def is_accuracy(name: str) -> bool:
-    """Whether its values are shares: 0.983 is shown as 98.3 %."""
+    """Whether the metric's values are shares: 0.983 is shown as 98.3 %."""
     return bool(metric_words(name) & ACCURACY_WORDS)
 
 

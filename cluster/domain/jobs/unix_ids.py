@@ -19,9 +19,9 @@ LARGEST_BASE = 2**31 - 1 - IDS_PER_INSTALLATION
 """Docker and Kubernetes start nothing as a user above 2**31 - 1."""
 LARGEST_ROW_ID = IDS_PER_BASE - 1
 FETCHES = 2**19
-"""So many numbers at the range's end are those of fetches, one for each workspace."""
+"""The number of ids at the range's end that are those of fetches, one for each workspace."""
 BUILDS = 2**18
-"""So many numbers below them are those of builds. Environments share one only with the 2**18th after them."""
+"""The number of ids below them that are those of builds. Environments share one only with the 2**18th after them."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Which addresses pods of a workspace may exchange packets with, as each node's packet filter has to know them.
+"""Decides which addresses the pods of a workspace may exchange packets with, for each node's packet filter.
 
 The CNI plugin enters a node's own pods before they begin (roles/kubernetes/files/closed_pods.py). This module decides
 about the pods of the other nodes, and about the addresses from which the portal reaches notebooks. An address that is

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 LARGEST_DISK = 2**63
-"""In bytes. A larger number cannot be the size of a disk."""
+"""Bytes. A larger number cannot be the size of a disk."""
 
 
 def disk_used_share(facts: Mapping[str, Any]) -> float | None:

@@ -1,4 +1,4 @@
-"""Which network interfaces of a node are for what, and which of them the ranks of a job use."""
+"""Decides which network interfaces of a node are for what, and which of them the ranks of a job use."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -43,7 +43,7 @@ class NodeSignals:
     draining_since: datetime | None = None
     lost_at: datetime | None = None
     booted_at: datetime | None = None
-    """When its agent first reported the boot that it has now; None for the first boot that was seen."""
+    """The time at which the agent first reported the node's present boot; None for the first boot that was seen."""
 
 
 def node_state_of(node: HasNodeSignals, now: datetime) -> NodeState:
@@ -58,7 +58,7 @@ def node_state_of(node: HasNodeSignals, now: datetime) -> NodeState:
 
 
 def node_state_since(node: HasNodeSignals, now: datetime) -> datetime | None:
-    """Since when it is draining, silent or lost; None for every other state."""
+    """The time since which the node is draining, silent or lost; None for every other state."""
     state = node_state_of(node, now)
     if state in (NodeState.UNREACHABLE, NodeState.LOST):
         return node.heartbeat_at

@@ -17,7 +17,7 @@ LABEL = "nb-"
 
 
 class NotebookSeparation(StrEnum):
-    """What separates the pages of a notebook from those of the portal."""
+    """The kind of address that keeps the pages of a notebook apart from those of the portal."""
 
     OWN_NAME_EACH = "own_name_each"
     OWN_NAME = "own_name"
@@ -45,7 +45,7 @@ class NotebookAddress:
 
     @property
     def server_names(self) -> tuple[str, ...]:
-        """As nginx writes them. Empty: the port alone says which server is meant."""
+        """The names of nginx's `server_name`. If there is none, the port alone says which server is meant."""
         if self.separation is NotebookSeparation.OWN_NAME_EACH:
             host = self.host.replace(".", "\\.")
             return (f'"~^{LABEL}[0-9]+\\.{host}$"',)

@@ -13,14 +13,14 @@ class InUse:
 
 @dataclass(frozen=True)
 class Announce:
-    """Its person is told when it will be stopped."""
+    """The person is told when the notebook will be stopped."""
 
     stops_at: datetime
 
 
 @dataclass(frozen=True)
 class StopIdle:
-    """It was announced, and nobody has used it since."""
+    """The notebook is stopped: its stop was announced, and nobody has used it since."""
 
     idle_since: datetime
 

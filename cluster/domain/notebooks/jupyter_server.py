@@ -11,7 +11,7 @@ PORT = 8888
 SOCKET = "jupyter.sock"
 LAUNCHER = "groundcrew_notebooks/server.py"
 COMMAND = "jupyterlab"
-"""What pages show as the command of a notebook."""
+"""The command of a notebook as pages show it."""
 FILES, PACKAGES = "files", "packages"
 """The folders of a working copy: the person's files, and what `pip install` has added."""
 
@@ -30,7 +30,7 @@ class NotebookPlaces:
     code: str = ""
     """The version of the code with which a new working copy begins. Empty: with no file."""
     socket_folder: str = ""
-    """Where it listens on `SOCKET`. Empty: on `PORT`."""
+    """The folder of `SOCKET`, on which the server listens. Empty: it listens on `PORT`."""
 
 
 def base_path(job: int) -> str:

@@ -34,7 +34,7 @@ class PublicKey:
     kind: str
     text: str
     fingerprint: str
-    """As `ssh-keygen -l` shows it: `SHA256:` and 43 characters."""
+    """The fingerprint that `ssh-keygen -l` shows: `SHA256:` and 43 characters."""
 
 
 def parse_public_key(typed: str, field: str = "key") -> PublicKey:

@@ -109,7 +109,7 @@ class UnitAvailability:
         self._forget()
 
     def take_units(self, run: RunningOnNode) -> None:
-        """Its units are in use from now on."""
+        """The run's units are in use from now on."""
         self.free -= run.units
         self._put_in_order([run for _, run in self.ends] + [run])
 

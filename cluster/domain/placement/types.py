@@ -65,9 +65,9 @@ class NodeUnits:
     islands: Mapping[int, str | None] = field(default_factory=dict)
     """Unit id → island. Units of one island reach each other over one NVLink or PCIe switch."""
     since: datetime | None = None
-    """Since when it is in its state, where that is known."""
+    """The time since which the node is in its state; None if it is not known."""
     kept_out: Mapping[str, Any] | None = None
-    """Why Kubernetes starts nothing there although its agent is well, as {code, data}."""
+    """The reason why Kubernetes starts nothing on the node although its agent is well, as {code, data}."""
 
     @property
     def takes_jobs(self) -> bool:

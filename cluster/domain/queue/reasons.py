@@ -261,7 +261,7 @@ class JobOnHold:
 
 @dataclass(frozen=True)
 class SweepLimitReached:
-    """So many jobs of its sweep run already; it stands in nobody's way."""
+    """The sweep runs as many jobs as it may. This one waits without holding up other jobs."""
 
     code: ClassVar[str] = "waiting.sweep_limit"
     sweep_id: int

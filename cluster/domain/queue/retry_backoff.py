@@ -11,7 +11,7 @@ SHORTEST_HEALTHY_ATTEMPT = timedelta(seconds=90)
 """Attempts that last longer end nothing in a row. More than a gang may take to start on all its nodes."""
 LONGEST_BACKOFF = timedelta(minutes=5)
 MAX_INTERRUPTIONS_IN_A_ROW = 20
-"""So often in a row, which takes about an hour; then the job has failed."""
+"""A job that is interrupted more often in a row has failed. These interruptions take about an hour."""
 
 
 def count_interruptions_in_a_row(ends: Iterable[tuple[str | None, timedelta]]) -> int:

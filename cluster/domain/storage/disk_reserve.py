@@ -20,11 +20,11 @@ class DiskLevel(StrEnum):
 
     ROOM = "room"
     SHORT = "short"
-    """Below the reserve. No job starts and no large upload is accepted."""
+    """The free space is below the reserve. No job starts and no large upload is accepted."""
     LOW = "low"
-    """Below half of the reserve. Jobs that write much are stopped."""
+    """The free space is below half of the reserve. Jobs that write much are stopped."""
     FULL = "full"
-    """Below an eighth of the reserve. Such jobs are stopped at once, and the ballast is deleted for the database."""
+    """The free space is below an eighth. Such jobs are stopped at once, and the ballast is deleted for the database."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ class SweepJobResult:
     name: str = ""
     headline: HeadlineMetric | None = None
     is_nan: bool = False
-    """Whether its loss was no number."""
+    """The loss of the job was no number."""
 
 
 def sweep_headline(entries: Iterable[SweepJobResult]) -> HeadlineMetric | None:

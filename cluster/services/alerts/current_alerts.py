@@ -53,7 +53,7 @@ from cluster.store.nodes import offered_unit_kind
 from cluster.store.workspaces import Workspace
 
 MAX_PER_KIND = 3
-"""So many alerts of one kind are named. The others are counted."""
+"""The number of alerts of one kind that are named. The others are counted."""
 FAILED_JOBS_FOR = timedelta(days=7)
 """A failed job that nobody has dismissed is no alert any more after this time."""
 
@@ -151,7 +151,7 @@ def administrator_sources(cluster: Cluster, actor: Actor) -> Iterator[AlertSourc
 
 
 def silent_scheduler(cluster: Cluster) -> Select[datetime]:
-    """Until when its lease lasted; a lease is renewed every few seconds."""
+    """Selects the time at which the scheduler's lease expired; a lease is renewed every few seconds."""
     return select(Lease.expires_at).where(
         Lease.name == SCHEDULER_LEASE, Lease.expires_at < cluster.clock() - SILENT_AFTER_LEASE
     )

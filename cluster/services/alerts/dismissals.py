@@ -23,7 +23,7 @@ def dismiss_failed_jobs(cluster: Cluster, actor: Actor, job_id: int | None = Non
 
 
 def dismiss_failed_datasets(cluster: Cluster, actor: Actor, dataset_id: int | None = None) -> int:
-    """The same for datasets that this person has made."""
+    """Dismisses the failures of datasets that this person has made, all or one. Returns how many."""
     require_scope(actor, "write")
     query = update(Dataset).where(
         Dataset.created_by == actor.user_id,

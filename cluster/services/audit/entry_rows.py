@@ -21,7 +21,7 @@ DECODER = json.JSONDecoder()
 FULL_TIME_LENGTH = len("2026-11-20 18:00:00.000001")
 ENTRY_COLUMNS = tuple(column.key for column in AuditEntry.__table__.columns)
 BEFORE_ALL = -(2**63)
-"""Below the id of every entry; a service may give one a number below 1."""
+"""A number below the id of every entry; a service may give one a number below 1."""
 DEEPEST = 100
 """Levels of JSON that are parsed."""
 BRACKETS = re.compile(r"[\[\]{}]")

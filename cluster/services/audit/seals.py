@@ -66,7 +66,7 @@ class SealAnchor:
     number: int
     mac: str
     made_at: datetime | None = None
-    """When it was recorded."""
+    """The time at which the seal was recorded."""
 
 
 def ignore_seal(seal: AuditSeal) -> None:

@@ -19,7 +19,7 @@ from cluster.store.sql.visibility import can_see_environment, can_see_job, can_s
 from cluster.store.trainings import Training
 
 SHOWN_USERS = 20
-"""So many trainings and jobs are named; all are counted."""
+"""The number of trainings and jobs that are named; all are counted."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def read_environment(cluster: Cluster, actor: Actor, environment_id: int) -> Env
 
 
 def read_ran_in(cluster: Cluster, jobs: Collection[Job]) -> dict[int, Environment]:
-    """By job: the environment of its newest attempt, whoever may see the environment itself. Jobs that have not begun,
+    """Returns each job's environment at its newest attempt, whoever may see that environment. Jobs that have not begun,
     and those of older versions, are left out.
     """
     ids = {job.id: job.attempts[-1].environment_id for job in jobs if job.attempts}

@@ -41,7 +41,7 @@ FOLDER = "environments"
 
 @dataclass(frozen=True)
 class EnvironmentRequest:
-    """What a form or a REST body asks for. No workspaces: it is global."""
+    """The body of a form or of a REST request. Without workspaces the environment is global."""
 
     name: str
     requirements: str
@@ -131,7 +131,7 @@ def check_request(request: EnvironmentRequest) -> str:
 
 
 def check_python(version: str) -> None:
-    """Which interpreters there are only the machine knows that builds. Raises Refused."""
+    """Checks the form of the version alone; only the machine that builds knows its interpreters. Raises Refused."""
     parts = version.split(".")
     if version and not (len(parts) == 2 and all(part.isascii() and part.isdigit() for part in parts)):
         raise Refused("python", "environment.python_unreadable", version=version[:20])

@@ -102,7 +102,7 @@ def finish_build(cluster: Cluster, operation_id: int, fence: int, contents: list
 
 @dataclass(frozen=True)
 class BuiltFromRequirements:
-    """What the task has built. `contents` is [[library, version, purpose], …], `size` is in bytes."""
+    """The result of the task. `contents` is [[library, version, purpose], …], `size` is in bytes."""
 
     digest: str
     pins: str

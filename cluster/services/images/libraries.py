@@ -25,8 +25,8 @@ def read_torch_is_missing(cluster: Cluster, environment: Environment | None = No
 def read_libraries(
     cluster: Cluster, session: Session, environment: Environment | None = None
 ) -> Sequence[str]:
-    """Of this environment, or without one of the default environment or of all default images together; none for an
-    image that the site has named.
+    """Returns the libraries of `environment`; without one, those of the default environment or of all default images
+    together. An image that the site has named has none.
     """
     if environment is not None:
         return list_libraries(environment)

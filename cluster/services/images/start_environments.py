@@ -24,7 +24,7 @@ class StartEnvironment:
     name: str = ""
     path: Path = Path("/nonexistent")
     support: EnvironmentOrImage = EnvironmentOrImage("", GpuSupport.UNKNOWN)
-    """Whether it computes on GPUs may have changed since the attempt was placed."""
+    """The GPU support may have changed since the attempt was placed."""
     image: str = ""
     """The reference of an image that was chosen."""
     is_chosen: bool = False

@@ -60,7 +60,7 @@ def load_chosen(session: Session, actor: Actor, job_ids: Collection[int]) -> lis
 
 
 def lock_jobs(session: Session, job_ids: Collection[int]) -> None:
-    """Against the scheduler, which may be writing the end of one at the same moment."""
+    """Keeps the rows from the scheduler, which may be writing the end of one job at the same moment."""
     session.execute(select(Job.id).where(Job.id.in_(job_ids)).order_by(Job.id).with_for_update())
 
 

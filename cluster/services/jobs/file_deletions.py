@@ -83,7 +83,7 @@ def require_files(job: Job) -> None:
 
 
 def read_attempt_with_files(cluster: Cluster, actor: Actor, job_id: int, number: int | None) -> JobAttempt:
-    """Which attempt's files a person may read, without the rest of its job. Raises NotFound and Gone."""
+    """Returns the attempt whose files a person may read, without the rest of its job. Raises NotFound and Gone."""
     attempt = read_attempt(cluster, actor, job_id, number)
     columns = load_only(Job.id, Job.files_unwanted_at, Job.files_unwanted_by, Job.files_deleted_at)
     with cluster.store.read() as session:
@@ -110,7 +110,7 @@ def list_pending_deletions(cluster: Cluster) -> list[PendingFileDeletion]:
 
 
 def record_files_deleted(cluster: Cluster, held: HeldLease, job_id: int) -> bool:
-    """Their files are gone. False where that is known already. Raises LeaseLost."""
+    """Records that the files of the job are gone. Returns False if that is recorded already. Raises LeaseLost."""
     now = cluster.clock()
     with cluster.store.write() as session:
         check_lease(session, held)

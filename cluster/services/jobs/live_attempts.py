@@ -46,7 +46,7 @@ class LiveAttempt:
 
     @property
     def cause(self) -> StopCause | None:
-        """Why it is ended although nobody asked for it."""
+        """The reason why the attempt is ended although nobody asked for it."""
         return StopCause(self.stop_cause_code, self.stop_cause_data or {}) if self.stop_cause_code else None
 
 

@@ -78,7 +78,7 @@ class JobLine(NamedTuple):
     headline_is_best: bool | None
     headline_score: float | None
     tags_text: str | None
-    """Its tags, joined by commas."""
+    """The job's tags, joined by commas."""
     note: str | None
     progress: float | None
     """The progress of its newest attempt. The next field is also of that attempt."""
@@ -245,7 +245,7 @@ def filter_visible_ids(cluster: Cluster, actor: Actor, job_ids: Collection[int])
 
 
 def read_job_events(cluster: Cluster, job_id: int) -> list[JobEvent]:
-    """Its history, the oldest line first."""
+    """Returns the events of the job, the oldest first."""
     with cluster.store.read() as session:
         return list(session.scalars(select(JobEvent).where(JobEvent.job_id == job_id).order_by(JobEvent.id)))
 

@@ -62,7 +62,7 @@ def request_like(job: Job) -> JobRequest:
 
 
 def environment_id_of(job: Job) -> int:
-    """What a job like this one asks for: the same environment, although its training may name another one by now. If it
-    was deleted, the request is refused.
+    """Returns the environment that a rerun asks for: that of its job, although the training may name another one by
+    now. If it was deleted, the request is refused.
     """
     return DEFAULT_ENVIRONMENT_ID if job.environment_id is None else job.environment_id

@@ -8,7 +8,7 @@ from cluster.services.storage import folders
 from cluster.settings import Settings
 
 MOST_ATTEMPTS = 20
-"""So many earlier attempts are looked at, the newest first."""
+"""The number of earlier attempts that are examined, the newest first."""
 
 
 def find_resume_point(settings: Settings, workspace_id: int, job_id: int, last: int) -> ResumePoint | None:
@@ -52,5 +52,5 @@ def list_attempt_checkpoints(
 
 
 def is_complete_checkpoint(checkpoint: CheckpointFile) -> bool:
-    """Its note is written last, and says how far it had come."""
+    """A checkpoint is complete once it has its note, which is written last and names the epoch."""
     return checkpoint.size > 0 and checkpoint.epoch is not None

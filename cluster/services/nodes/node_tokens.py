@@ -29,7 +29,7 @@ def create_node_token(cluster: Cluster, name: str, has_executor: bool) -> str:
 
 
 def read_node_token(cluster: Cluster, text: str) -> NodeToken | None:
-    """Which node the token stands for; None for a wrong or revoked one."""
+    """Returns the node that the token stands for; None for a wrong or revoked one."""
     parsed = NODE_TOKEN_FORMAT.fullmatch(text)
     if parsed is None:
         return None

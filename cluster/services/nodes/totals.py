@@ -95,7 +95,7 @@ def read_totals_of_everybody(cluster: Cluster) -> ClusterTotals:
 
 
 def hide_workspaces(cluster: Cluster, actor: Actor, totals: ClusterTotals) -> ClusterTotals:
-    """The same counts, with the workspaces of those jobs alone that the reader may see."""
+    """Returns the counts with the workspaces of those jobs alone that the reader may see."""
     if actor.is_administrator or not totals.held:
         return totals
     now = cluster.clock()
@@ -115,7 +115,7 @@ def read_node_map(
 
 
 def total_views(nodes: list[NodeView]) -> ClusterTotals:
-    """The same of nodes that were read with each of their units."""
+    """Returns the totals of nodes that were read with each of their units."""
     node_totals, units = Counter[tuple[NodeState, bool]](), Counter[tuple[NodeState, bool, UnitState]]()
     held: Counter[tuple[NodeState, bool, UnitState, str | None, int | None]] = Counter()
     for node in nodes:

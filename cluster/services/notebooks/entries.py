@@ -28,10 +28,10 @@ ENTRIES_KEPT_FOR = timedelta(days=7)
 
 @dataclass(frozen=True)
 class NotebookUpstream:
-    """Where nginx sends the requests of one notebook, and the token that it adds."""
+    """The address to which nginx sends the requests of one notebook, and the token that it adds."""
 
     address: str
-    """As nginx's `proxy_pass` takes it."""
+    """The value of nginx's `proxy_pass`."""
     token: str
 
 

@@ -24,7 +24,7 @@ USE_WRITTEN_EVERY = 60.0
 
 @dataclass(frozen=True)
 class NotebookUse:
-    """What a notebook's server said of itself."""
+    """The answer of a notebook's server about its use."""
 
     attempt: int
     used_at: datetime | None

@@ -20,7 +20,7 @@ from cluster.store.users import User
 EVENTS_KEPT_FOR = timedelta(days=90)
 MESSAGES_KEPT_FOR = timedelta(days=30)
 MOST_EVENTS = 2000
-"""So many events of a person are read at a time; the others wait for the next minute."""
+"""The number of events that are read of a person at a time; the others wait for the next minute."""
 HAS_LIVE_JOB = exists().where(Job.sweep_id == NotificationEvent.sweep_id, Job.state.in_(LIVE_JOB_STATES))
 IS_READY = NotificationEvent.planned_at.is_(None) & (NotificationEvent.sweep_id.is_(None) | ~HAS_LIVE_JOB)
 PEOPLE = select(NotificationEvent.user_id).where(IS_READY).distinct()

@@ -64,7 +64,7 @@ def list_interrupted_operations(cluster: Cluster, actor: Actor, limit: int) -> l
 
 
 def is_own_operation(person: Actor) -> Any:
-    """Whether they asked for it, and still may: they are in its workspace, and it was not as an administrator."""
+    """Selects what the person asked for and still may see, as a member of its workspace and not as an administrator."""
     return and_(
         Operation.requested_by == person.user_id,
         or_(
@@ -75,8 +75,8 @@ def is_own_operation(person: Actor) -> Any:
 
 
 def is_still_own(session: Session, person: Actor, operation: Operation) -> bool:
-    """Whether it is their own, and of code whether the training is theirs: it may have been handed over since, and its
-    code runs as its new owner's jobs. Environments are a matter of managers.
+    """Whether the person requested the operation and, if it brings code, owns the training: another person may own it
+    since, and the code runs as the new owner's jobs. Environments are a matter of managers.
     """
     if operation.kind == OperationKind.ENVIRONMENT_INSTALL:
         return False
@@ -89,7 +89,7 @@ def is_still_own(session: Session, person: Actor, operation: Operation) -> bool:
 
 
 def is_manager_of(session: Session, person: Actor, operation: Operation) -> bool:
-    """Whether they are the manager of its workspace."""
+    """Whether the person is the manager of the operation's workspace."""
     query = select(Workspace.id).where(Workspace.id == operation.workspace_id)
     return session.scalar(query.where(Workspace.manager_id == person.user_id)) is not None
 

@@ -19,7 +19,7 @@ from cluster.store.operations import Operation
 
 
 def can_retry_operation(cluster: Cluster, actor: Actor, operation: Operation) -> bool:
-    """Its requester while they still may see their own, the manager of its workspace and administrators may retry it;
+    """Whether the actor is its requester who still may see it, the manager of its workspace, or an administrator;
     nobody retries a repair, see `retry_operation`.
     """
     if operation.kind == OperationKind.REPAIR:

@@ -64,7 +64,7 @@ class PlacementSnapshot(scheduling_pass.PlacementInput):
 
     @unlocked_cached_property
     def decisions(self) -> list[PlacementDecision]:
-        """What `decide` answers for the placement input as it is; computed once."""
+        """The answer of `decide` for the placement input as it is; computed once."""
         return self.decide()
 
 
@@ -147,7 +147,7 @@ def complete_snapshot(
 def read_line_snapshot(
     cluster: Cluster, session: Session, board: PlacementSnapshot, line: int, first: int
 ) -> PlacementSnapshot:
-    """The same capacity as `board`, and with its heads the first jobs of workspace `line`."""
+    """Returns a snapshot with the capacity of `board` whose heads are the first jobs of workspace `line`."""
     more = {job.id: job for job in read_workspace_queue(session, line, first)}
     return build_snapshot(cluster, session, board.context, {**board.jobs, **more}.values())
 

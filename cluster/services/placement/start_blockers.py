@@ -58,10 +58,10 @@ class StartBlockers:
     """Workspace id → the reason of its term, or of its limit of storage."""
     datasets: dict[int, WaitingReason]
     environment: WaitingReason | None
-    """Of the default environment."""
+    """The reason that the default environment gives."""
     disk: WaitingReason | None = None
     environments: Mapping[int, WaitingReason] = field(default_factory=dict)
-    """Of chosen environments, by id."""
+    """Environment id → the reason that a chosen environment gives."""
 
     def reason_for(
         self, workspace_id: int, dataset_id: int | None, environment_id: int | None = None

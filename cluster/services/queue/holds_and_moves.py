@@ -59,7 +59,7 @@ def release_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
 
 
 def move_job(cluster: Cluster, actor: Actor, job_id: int, step: str, before_id: int | None = None) -> Job:
-    """Within its workspace's line; it takes on the priority of the job before which it is put.
+    """Moves the job within its workspace's line. It takes on the priority of the job before which it is put.
 
     `step` is one of `MoveDirection`. Raises Forbidden, Conflict where it waits no more, Refused where `before_id` is
     not in the same line.

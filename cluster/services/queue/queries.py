@@ -169,7 +169,7 @@ def read_waiting_explanations(cluster: Cluster, jobs: Sequence[Any]) -> dict[int
 
 
 def read_queue_summary(cluster: Cluster) -> QueueSummary:
-    """The same for every reader."""
+    """Returns the summary of the queue, which is the same for every reader."""
     with cluster.store.read() as session:
         counts = count_reasons(session, reason_filters(load_queue_overview(session)))
         return QueueSummary(counts, *read_oldest_and_running(session))

@@ -36,7 +36,7 @@ class ReasonCount:
 
 @dataclass(frozen=True)
 class ReasonFilters:
-    """Which jobs have which reason, as conditions that an index answers."""
+    """The conditions that select the jobs of each reason. An index answers them."""
 
     by_head: Mapping[str, Sequence[int]]
     """Ids of the fronts of lines, by their own reason, in the order of their turns."""

@@ -75,7 +75,7 @@ class RepairPreview:
     gentler: Sequence[RepairSummary]
     under_way: RepairRun | None
     is_first: bool
-    """Whether it has never run here, so that Ansible may have to be installed first."""
+    """The repair has never run here, so that Ansible may have to be installed first."""
     busy: Sequence[str]
     """The nodes that have to be drained and empty first, and are not."""
     etag: str

@@ -45,7 +45,7 @@ def record_door_state(cluster: Cluster, state: SshDoorState) -> None:
 
 
 def read_door_state(cluster: Cluster) -> SshDoorState:
-    """As its process has written it down. Where no process can open one, the settings say why."""
+    """Reads the state that the door's process has written. If no process can open one, the settings say why."""
     if reason := reason_against_door(cluster.settings):
         return reason
     with cluster.store.read() as session:

@@ -55,7 +55,7 @@ def find_entry(cluster: Cluster, job_id: int, fingerprint: str) -> SshEntry | No
 
 
 def renew_entry(cluster: Cluster, entry: SshEntry) -> SshEntry | None:
-    """The same right as it stands now; None if key, person, membership or training have lost it."""
+    """Returns the right as it stands now; None if key, person, membership or training have lost it."""
     return find_right(cluster, entry.job_id, SshKey.id == entry.key_id)
 
 

@@ -27,7 +27,7 @@ def paying_workspace(environment: Environment) -> int | None:
 
 
 def load_stored_environments(session: Session) -> Mapping[int, list[StoredEnvironment]]:
-    """By the workspace to which each one counts, by name. Those that are being deleted count no more."""
+    """Returns workspace id → the environments that count to it, by name, without those that are being deleted."""
     query = (
         select(Environment.id, Environment.name, Environment.size_bytes, Environment.created_by)
         .add_columns(Workspace.id, Workspace.manager_id)

@@ -80,7 +80,7 @@ def list_workspaces(cluster: Cluster, actor: Actor) -> list[Workspace]:
 
 
 def list_workspaces_without_members(cluster: Cluster, actor: Actor) -> list[Workspace]:
-    """The same with their managers alone."""
+    """Returns the workspaces that the person may see, with their managers alone."""
     query = select(Workspace).where(can_see_workspace(actor)).order_by(Workspace.name)
     with cluster.store.read() as session:
         return list(session.scalars(query.options(orm.joinedload(Workspace.manager))))

@@ -39,7 +39,7 @@ class CodeArchiveCheck(MethodView):
     @blueprint.arguments(CodeArchiveCheckBody)
     @blueprint.response(200, CodeArchiveCheckAnswer)
     def post(self, body: dict[str, Any], training_id: int) -> dict[str, Any]:
-        """What would refuse an archive of code, before a byte of it is sent."""
+        """Returns what would refuse an archive of code, before a byte of it is sent."""
         cluster, actor = current_cluster(), current_actor()
         if body["size"] > uploads.CODE_BYTES:
             raise Refused("archive", "archive.over_limit", size=body["size"], limit=uploads.CODE_BYTES)

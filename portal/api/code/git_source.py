@@ -79,7 +79,7 @@ def describe_source(training_id: int) -> dict[str, Any]:
 class TrainingGitSource(MethodView):
     @blueprint.response(200, GitSourceAnswer)
     def get(self, training_id: int) -> dict[str, Any]:
-        """Where the code comes from, and how the newest fetch ended."""
+        """Returns where the code comes from, and how the newest fetch ended."""
         return describe_source(training_id)
 
 

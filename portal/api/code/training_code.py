@@ -139,7 +139,7 @@ class CodeComparison(MethodView):
     @blueprint.arguments(CompareQuery, location="query")
     @blueprint.response(200, content_type="text/plain")
     def get(self, query: dict[str, Any], training_id: int) -> Response:
-        """What differs between two versions, as `diff -u` says it; of very long files only that they differ."""
+        """Returns the differences of two versions, as `diff -u` says it; of very long files only that they differ."""
         cluster = current_cluster()
         training = trainings.read_training(cluster, current_actor(), training_id)
         text = print_comparison(compare_versions(cluster, training, query["before"], query["after"]))

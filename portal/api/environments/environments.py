@@ -60,7 +60,7 @@ class EnvironmentBody(EnvironmentScopeBody):
 
 
 class EnvironmentChangesBody(RequestSchema):
-    """What is left out stays as it is."""
+    """The new values. A field that is left out stays as it is."""
 
     workspace_ids = fields.List(
         fields.Integer(strict=True, validate=IS_ID), load_default=None, validate=validate.Length(max=1000)

@@ -152,7 +152,7 @@ class Move(MethodView):
 class Why(MethodView):
     @blueprint.response(200, OneWhyAnswer)
     def get(self, job_id: int) -> dict[str, Any]:
-        """Why it waits or has not begun, or how it ended, in one sentence made of data; why it failed."""
+        """Returns why the job waits or has not begun, or how it ended, in one sentence made of data; why it failed."""
         job = job_queries.read_job(current_cluster(), current_actor(), job_id)
         return describe_situation(job) | {"failure": describe_failure(job)}
 
@@ -162,7 +162,7 @@ class Log(MethodView):
     @blueprint.arguments(LogQuery, location="query")
     @blueprint.response(200, content_type="text/plain")
     def get(self, query: dict[str, Any], job_id: int) -> Response:
-        """At most 256 KiB of one log file from a byte offset; a negative one counts from the end.
+        """Returns at most 256 KiB of one log file from a byte offset; a negative one counts from the end.
 
         X-Log-Next is the offset to ask for next, X-Log-Size how long the file is now.
         """

@@ -54,7 +54,7 @@ class ChannelsAnswer(ResponseSchema):
 class Choices(MethodView):
     @blueprint.response(200, ChoicesAnswer)
     def get(self) -> dict[str, Any]:
-        """What you are told of."""
+        """Returns the events that you are told of."""
         return describe_choices(choices.read_choices(current_cluster(), current_actor()))
 
     @blueprint.arguments(ChoicesBody)

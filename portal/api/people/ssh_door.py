@@ -29,7 +29,7 @@ class SshDoorAnswer(ResponseSchema):
 class Door(MethodView):
     @blueprint.response(200, SshDoorAnswer)
     def get(self) -> dict[str, Any]:
-        """Where the SSH door is, or why it is closed."""
+        """Returns where the SSH door is, or why it is closed."""
         door = read_door_state(current_cluster())
         return {
             "is_open": door.is_open,

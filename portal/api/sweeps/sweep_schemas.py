@@ -81,7 +81,7 @@ class JobStart(ResponseSchema):
 
 
 class SweepAnswer(ResponseSchema):
-    """With `dry_run` only what the list would be is filled: nothing was made."""
+    """The new sweep. With `dry_run` nothing was made, and only what the list would be is filled."""
 
     id = fields.Integer(allow_none=True)
     name = fields.String()

@@ -68,7 +68,7 @@ class OneSweep(MethodView):
     @blueprint.arguments(SweepQuery, location="query")
     @blueprint.response(200, SweepAnswer)
     def get(self, query: dict[str, Any], sweep_id: int) -> dict[str, Any]:
-        """How far it is, and its jobs side by side: sorted by `job`, `seconds`, a parameter or a metric."""
+        """Returns the sweep's progress and its jobs, sorted by `job`, `seconds`, a parameter or a metric."""
         view = read_sweep_view(
             current_cluster(), current_actor(), sweep_id, query["sort"], query["order"], query["limit"]
         )

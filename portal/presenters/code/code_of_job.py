@@ -1,4 +1,4 @@
-"""Which code a job runs: its commit, and how it differs from that of the last good job."""
+"""The code that a job runs: its commit, and how it differs from that of the last good job."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

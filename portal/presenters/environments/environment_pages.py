@@ -57,7 +57,7 @@ def short_digest(digest: str) -> str:
 
 @dataclass(frozen=True)
 class EnvironmentPage:
-    """What the page of one environment shows beside its row."""
+    """The values of one environment's page that its row does not hold."""
 
     digest: str
     gpu_support: str
@@ -104,5 +104,5 @@ def can_add(cluster: Cluster, actor: Actor) -> bool:
 
 
 def can_build_sources(cluster: Cluster) -> bool:
-    """Where the services have a user of their own, build scripts would have its rights."""
+    """Build scripts may run only if the services have no user of their own, whose rights the scripts would have."""
     return not cluster.settings.service_user

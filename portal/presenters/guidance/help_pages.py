@@ -58,7 +58,7 @@ def read_help_page(name: str) -> HelpPage:
 
 @cache
 def render_help_page(name: str, language: str) -> MarkdownPage | None:
-    """Once per process: the files come with the version."""
+    """The page is rendered once in each process, because the files come with the version."""
     file = FOLDER / (f"{name}.md" if language == "en" else f"{name}.{language}.md")
     return render_markdown(file.read_text(encoding="utf-8"), portal_link) if file.is_file() else None
 

@@ -56,7 +56,7 @@ class LogTab:
     merged: MergedView | None = None
     """Several logs in one. None if one is shown."""
     level: str = ""
-    """Which lines are shown: all, `warnings` (and errors) or `errors`."""
+    """The lines that are shown: all, `warnings` (and errors) or `errors`."""
     zone: str = ""
     """The reader's time zone."""
 

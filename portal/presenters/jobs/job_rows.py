@@ -57,7 +57,7 @@ class JobRow(NamedTuple):
     units: int
     unit_word: str
     parameters: str
-    """Its values of the parameters that differ in the list."""
+    """The job's values of the parameters that differ in the list."""
     tags: tuple[str, ...]
     note: str
     headline: ShownHeadline | None

@@ -33,7 +33,7 @@ class ShownLogLine:
 
 
 def read_level() -> str:
-    """Which lines the address asks for: a key of SHOWN_LEVELS."""
+    """Reads the lines that the address asks for: a key of SHOWN_LEVELS."""
     return query_params.choice_param("level", SHOWN_LEVELS)
 
 

@@ -25,7 +25,7 @@ from portal.job_files.attempt_files import AttemptFiles
 from portal.job_files.metrics import JobMetrics
 
 MAX_LIVE_JOBS = 200
-"""So many running jobs are asked for what they measure now; the rest show it when they have ended."""
+"""The number of running jobs that are asked for their newest metrics; the rest show them when they have ended."""
 METRIC_COLUMNS = 2
 MANY_PARAMETERS = 2
 MAX_CHARTS = 8

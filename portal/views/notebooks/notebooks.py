@@ -23,7 +23,7 @@ from portal.web.request_context import current_actor, current_cluster
 from portal.web.session_cookie import current_session_cookie
 
 TO_THE_JOB = "job"
-"""What the second button sends: its answer leads to the form of a job that runs the saved version."""
+"""The value of the second button. Its answer leads to the form of a job that runs the saved version."""
 OPENING = "1"
 
 blueprint = Blueprint("notebooks", __name__)
@@ -126,7 +126,7 @@ def ask_for_environment(training_id: int) -> Response:
 
 @blueprint.get("/jobs/<int:job_id>/notebook")
 def page(job_id: int) -> Response:
-    """How far it is, its events, and the way in. With `?open=1` it opens by itself once it is ready."""
+    """The notebook's state, its events, and the way in. With `?open=1` it opens by itself once it is ready."""
     cluster, actor = current_cluster(), current_actor()
     state = notebook_rows.read_notebook(cluster, actor, job_id)
     response = render_page_or_fragment(

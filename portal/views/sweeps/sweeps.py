@@ -28,7 +28,7 @@ from portal.web.request_context import current_actor, current_cluster
 PAGE_LENGTH = 50
 DEFAULT_CURVES = 4
 FAINT_CURVES = 12
-"""So many jobs that were not chosen are drawn behind the chosen ones."""
+"""The number of jobs that were not chosen and are drawn behind the chosen ones."""
 
 blueprint = Blueprint("sweeps", __name__)
 

@@ -1,4 +1,4 @@
-"""What is to be built from requirements, what the installation allows it, and what came out."""
+"""The order of an environment from requirements, what the installation allows its build, and the result."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from worker.environments.from_requirements.package_source import PackageSource
 
 @dataclass(frozen=True)
 class EnvironmentOrder:
-    """What is to be built, and where. `pins` are those of an earlier build, from which the same is installed again."""
+    """The environment to build, and its folder. `pins` are those of an earlier build that is to be repeated."""
 
     target: Path
     requirements: str
@@ -29,7 +29,7 @@ class EnvironmentOrder:
 
 @dataclass(frozen=True)
 class BuildRules:
-    """What the installation allows a build."""
+    """The rules of the installation for a build."""
 
     source: PackageSource
     ids: UnixIds | None
@@ -40,7 +40,7 @@ class BuildRules:
 
 @dataclass(frozen=True)
 class BuiltEnvironment:
-    """What came out: the digest and Python's whole version, and the pins from which it can be installed again."""
+    """The result: the digest and Python's whole version, and the pins from which it can be installed again."""
 
     digest: str
     pins: str

@@ -58,4 +58,4 @@ PIP_ONLY = frozenset(
     | {"PIP_TRUSTED_HOST", "PIP_PROXY", "PIP_KEYRING_PROVIDER", "PIP_TIMEOUT", "PIP_DEFAULT_TIMEOUT"}
     | {"PIP_RETRIES"}
 )
-"""What pip alone understands."""
+"""The variables that pip alone understands."""

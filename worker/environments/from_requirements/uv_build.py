@@ -28,7 +28,7 @@ from worker.environments.manifest import EnvironmentManifest, write_environment_
 PINS = "pins.txt"
 MAX_PINS = 16 * 1024**2
 LONGEST_EXPLANATION = 200
-"""So many lines of uv's output are kept, in which the reason of a failure is looked for."""
+"""The number of lines of uv's output that are kept, in which the reason of a failure is searched."""
 RECIPE_VERSION = "1"
 MODULES = {
     "torch": "torch",

@@ -59,7 +59,7 @@ class RuntimeFolder:
 
 @dataclass(frozen=True)
 class RunSpec:
-    """What the manifests of one attempt need. Sizes are in bytes, times in seconds."""
+    """The values that the manifests of one attempt need. Sizes are in bytes, times in seconds."""
 
     installation: str
     workspace: int

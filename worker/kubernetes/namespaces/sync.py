@@ -88,7 +88,8 @@ class SyncReport:
 
 
 class NamespaceSync:
-    """It can be killed at any moment, and two of them do no harm, because all state is in the cluster.
+    """Creates and mends the namespaces. It can be killed at any moment, and two of them do no harm, because all state
+    is in the cluster.
 
     Memory only contains what existed in the last sync and what our writes cannot change. If it is lost, the only
     effects are a log line and a write.

@@ -1,1 +1,1 @@
-"""What the scheduler does for notebooks besides what it does for every job."""
+"""The scheduler's work for notebooks besides its work for every job."""

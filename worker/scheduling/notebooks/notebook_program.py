@@ -17,7 +17,7 @@ from worker.scheduling.start_rows import StartRows
 
 @dataclass(frozen=True)
 class NotebookPlan:
-    """What distinguishes the program of a notebook from that of another job."""
+    """The values that distinguish the program of a notebook from that of another job."""
 
     places: NotebookPlaces
     token: str

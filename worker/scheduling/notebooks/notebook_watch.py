@@ -36,7 +36,7 @@ READY_ASKED_EVERY = 0.25
 REMOVED_EVERY = 60.0
 """Seconds between two looks for sockets and working copies that nobody needs any more."""
 MOST_FILES = 1_000
-"""So many files of a working copy are looked at for the time of the last save."""
+"""The number of files of a working copy that are read for the time of the last save."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class NotebookWatch:
             self.copies.advance(held)
 
     def take_answers(self) -> dict[int, NotebookUse]:
-        """By job id. What a person's server answers may not end the scheduler."""
+        """Returns the use by job id. The answer of a person's server may not end the scheduler."""
         done = [job for job, future in self.asked.items() if future.done()]
         uses = {}
         for job in done:

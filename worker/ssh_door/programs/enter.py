@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -IS
-"""What sshd runs for every session: hands its input and output to the door and waits until the session has ended.
+"""Hands the input and output of one session to the door and waits until the session has ended. sshd runs this program.
 
     enter.py TICKET
 

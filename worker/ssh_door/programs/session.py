@@ -198,7 +198,7 @@ def check_libc(done: int) -> None:
 
 
 def show_own_files(files: dict[str, tuple[bytes, int, int]]) -> None:
-    """In a mount namespace of the session's own: names of the job's user, and what the inner sshd reads.
+    """Gives the session a mount namespace with the names of the job's user and the files that the inner sshd reads.
 
     Raises OSError.
     """
