@@ -79,7 +79,7 @@ class FieldProblemSchema(Schema):
 
 
 class ProblemSchema(Schema):
-    """A problem as in RFC 9457. `code` stays, `title` and `detail` are in the caller's language."""
+    """A problem as in RFC 9457. `code` is the same in each language; `title` and `detail` are in the caller's."""
 
     type = fields.String(required=True)
     title = fields.String(required=True)
@@ -100,7 +100,7 @@ class PortalApi(Api):  # type: ignore[misc]
         pass
 
     def _register_responses(self) -> None:
-        """Answers that operations refer to by these names, where something is refused."""
+        """Registers the answers of refusals under the names by which operations refer to them."""
         for status in HTTPStatus:
             if status >= 400:
                 problem: dict[str, Any] = {

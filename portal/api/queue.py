@@ -23,9 +23,10 @@ class TheQueue(MethodView):
     @blueprint.arguments(QueueQuery, location="query")
     @blueprint.response(200, QueueAnswer)
     def get(self, query: dict[str, Any]) -> dict[str, Any]:
-        """Returns one page of waiting jobs in the true order; how often each reason; what runs, the soonest end first.
+        """Returns one page of waiting jobs in the order of the queue, the count of each waiting reason, and the running
+        jobs, the one that ends first on top.
 
-        Everybody's queue begins with the fronts of all lines in the order of their turns.
+        The queue of all workspaces begins with the first jobs of each, in the order in which they get their turns.
         """
         actor, cursor = current_actor(), query["cursor"]
         is_front, is_run = cursor.startswith(FRONT), cursor.startswith(RUN)

@@ -156,7 +156,7 @@ def render_conflict(conflict: Conflict, workspace: Workspace) -> str:
 
 
 def read_changes(refusals: Refusals) -> dict[str, Any]:
-    """The fields that the form has, by the names of the service."""
+    """Returns the fields of the form under the names of the service's parameters."""
     readers: dict[str, tuple[str, Callable[[str], Any]]] = {
         "description": ("description", forms.text_field),
         "name": ("name", forms.text_field),
@@ -184,7 +184,7 @@ def render_workspace_form(
     workspace: Workspace | None = None,
     changes: Sequence[tuple[FieldChange, bool]] = (),
 ) -> str:
-    """`members` are the names that are ticked; `changes` those of others, each with whether the form differs from it.
+    """`members` are the ticked names; `changes` are those of other people, each with True if the form differs from it.
 
     Administrators choose from all people; managers, who may not list them, from the present members, and type other
     names.
@@ -208,7 +208,7 @@ def render_workspace_form(
 
 
 def list_candidates(people: Sequence[User], members: Sequence[str]) -> list[dict[str, str]]:
-    """Active people and all that are ticked, also by a name that nobody has: nothing that was typed is lost."""
+    """Lists active people and all ticked names. An unknown name stays ticked, so that nothing typed is lost."""
     full_names = {user.name: user.full_name for user in people}
     names = sorted({*members, *(user.name for user in people if user.state is UserState.ACTIVE)})
     return [{"value": name, "word": name, "remark": full_names.get(name, "")} for name in names]

@@ -131,7 +131,7 @@ def read_untrusted_marker(folder: str, name: str) -> Optional[Dict[str, Any]]:
 
 
 def read_untrusted_json(folder: str, name: str, most_names: int = 1) -> Optional[Dict[str, Any]]:
-    """The JSON object in such a file, or None."""
+    """The JSON object in a file that `read_untrusted_file` reads, or None."""
     content = read_untrusted_file(folder, name, most_names)
     try:
         value = json.loads(content.decode()) if content else None

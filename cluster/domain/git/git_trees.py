@@ -43,8 +43,8 @@ def parse_tree(listing: bytes) -> list[TreeEntry]:
 
 
 def choose_code_entries(entries: Sequence[TreeEntry], unicode_names: bool) -> dict[str, TreeEntry]:
-    """The files and links that become code, by their checked paths. Raises Refused for what can be none, before
-    anything is read.
+    """The files and links that become code, by their checked paths. Raises Refused for any entry
+    that cannot be code, before a content is read.
     """
     chosen: dict[str, TreeEntry] = {}
     for entry in entries:

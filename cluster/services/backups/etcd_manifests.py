@@ -18,7 +18,8 @@ ETCD_BACKUP_NAME = re.compile(r"etcd-\d{8}T\d{6}Z\.db\.zst")
 
 @dataclass(frozen=True)
 class EtcdBackup:
-    """`size` is in bytes. `keys` and `revision` are set by a drill, from a fresh etcd that started on it."""
+    """`size` is in bytes. `keys` and `revision` are those that a drill has read from a fresh etcd, started on
+    the snapshot."""
 
     name: str
     made_at: datetime

@@ -58,7 +58,7 @@ def read_pre_restore_copies(settings: Settings) -> list[PreRestoreCopy]:
 
 
 def files_of_copy(path: Path) -> list[Path]:
-    """The files, the copy itself last, so that the others are found as long as it exists."""
+    """The files of a copy. The copy itself is deleted last, because the others are found by its name."""
     others = [path.with_name(path.name + end) for end in SIDE_FILE_ENDINGS]
     return [*(each for each in others if each.exists()), path]
 

@@ -37,9 +37,9 @@ class LiveAttempt:
     stop_cause_code: str | None = None
     stop_cause_data: Mapping[str, Any] | None = None
     node_fate: NodeFate = NodeFate.SAME_BOOT
-    """The gravest of its nodes."""
+    """The gravest fate among the attempt's nodes."""
     fate_node: str = ""
-    """The node whose fate it is."""
+    """The node that has this fate."""
     lost_nodes: frozenset[str] = frozenset()
     """The nodes of the attempt that are lost or have rebooted: the scheduler waits no longer for what ran there."""
     nodes: int = 1
@@ -93,7 +93,7 @@ ATTEMPT_NODES = (
 )
 SOME_LIVE_ATTEMPTS = LIVE_ATTEMPTS.where(Attempt.id.in_(bindparam("ids", expanding=True)))
 SOME_ATTEMPT_NODES = ATTEMPT_NODES.where(Allocation.attempt_id.in_(bindparam("ids", expanding=True)))
-"""Built once: every pass of the scheduler runs them."""
+"""The statements are built once, because every pass of the scheduler runs them."""
 
 
 def list_live_attempts(cluster: Cluster, only: Collection[int] | None = None) -> list[LiveAttempt]:

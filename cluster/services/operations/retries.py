@@ -1,4 +1,4 @@
-"""An operation that failed or was given up is requested again, by those who may and where another try can succeed."""
+"""Requests an operation again that failed or was given up, if the person may and another try can succeed."""
 
 from datetime import datetime
 
@@ -19,8 +19,8 @@ from cluster.store.operations import Operation
 
 
 def can_retry_operation(cluster: Cluster, actor: Actor, operation: Operation) -> bool:
-    """Whether the actor is its requester who still may see it, the manager of its workspace, or an administrator;
-    nobody retries a repair, see `retry_operation`.
+    """Whether the actor is the requester of the operation who still may see it, the manager of its workspace, or an
+    administrator. Nobody retries a repair, see `retry_operation`.
     """
     if operation.kind == OperationKind.REPAIR:
         return False

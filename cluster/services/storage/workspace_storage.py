@@ -36,7 +36,7 @@ def storage_of(workspace: Workspace | Row[*tuple[Any, ...]]) -> WorkspaceStorage
 
 
 def read_workspace_storage(cluster: Cluster, workspace_id: int) -> WorkspaceStorage:
-    """Reads it for a task, without a check of rights."""
+    """Reads the workspace's storage for a task, without a check of rights."""
     with cluster.store.read() as session:
         return storage_of(session.get_one(Workspace, workspace_id))
 
@@ -75,7 +75,7 @@ def set_storage_limit(
 
 
 def add_stored_bytes(session: Session, workspace_id: int, size: int) -> None:
-    """Counts what was written until the next measurement finds it."""
+    """Adds bytes that were written since the last measurement; the next one replaces the sum."""
     used = func.coalesce(TABLE.c.storage_used_bytes, 0) + size
     session.execute(
         update(Workspace)

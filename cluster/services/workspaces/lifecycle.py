@@ -41,7 +41,7 @@ def create_workspace(
 ) -> Workspace:
     """Raises Refused for every field that is wrong, and Forbidden. The manager becomes a member too.
 
-    `refusals` are those of the form, whose values are None.
+    `refusals` are those that the form has found already; the value of such a field is None.
     """
     require_permission(
         "workspace.create", Relation.ADMINISTRATOR if actor.is_administrator else Relation.MEMBER
@@ -189,8 +189,8 @@ def audit_data_of(workspace: Workspace) -> dict[str, Any]:
 
 
 def end_workspace(cluster: Cluster, actor: Actor, workspace_id: int) -> Workspace:
-    """Ends it now. Its units are free for other terms, and everything can still be read. Raises Conflict if it has
-    ended.
+    """Ends the workspace now. Its units are free for other terms, and everything can still be read. Raises Conflict if
+    it has ended.
     """
     now = cluster.clock()
     with cluster.store.write(lock=TERMS_LOCK) as session:
@@ -279,7 +279,7 @@ def find_members(
 ) -> list[User]:
     """The members by name, each once, including the manager. Present members may stay although they are disabled.
 
-    Raises Refused on `members`; one sentence names all whom nobody knows.
+    Raises Refused on `members`; one sentence names all unknown people.
     """
     known = {user.name: user for user in (*present, *([manager] if manager else []))}
     wanted = sorted({name.strip() for name in names} - {""} | ({manager.name} if manager else set()))

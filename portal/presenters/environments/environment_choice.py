@@ -1,4 +1,4 @@
-"""The field by which a form chooses an environment: every one with what is in it."""
+"""The field by which a form chooses an environment. Each option names the main libraries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,8 +29,9 @@ class EnvironmentOptions:
 
 
 def environment_options(cluster: Cluster, workspace_id: int, chosen: object) -> EnvironmentOptions:
-    """`chosen` stands among them even if it was deleted, so that it is refused by its name and not replaced in
-    silence."""
+    """Returns the options of the field. A `chosen` environment that was deleted is one of them, so that the submission
+    refuses it by name instead of taking another one.
+    """
     rows = list_choices(cluster, workspace_id)
     options = [(str(DEFAULT_ENVIRONMENT_ID), default_option(cluster))]
     options += [
@@ -52,7 +53,7 @@ def default_option(cluster: Cluster) -> str:
 
 
 def summarise(environment: Environment) -> str:
-    """Python 3.11, torch 2.7.1, computes on GPUs."""
+    """Returns one line as "Python 3.11, torch 2.7.1, computes on GPUs"."""
     if environment.state is not EnvironmentState.READY:
         return localized_word("state.environment", environment.state.value)
     support = support_of(environment)

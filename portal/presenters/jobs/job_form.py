@@ -50,10 +50,11 @@ def model_of(training: Training) -> BuiltInModel | None:
 
 
 def read_job_fields(training: Training, refusals: Refusals) -> JobRequest | SweepRequest:
-    """A sweep as soon as something has several values. `refusals` get the fields that have not even the right shape, as
-    the form calls them; defaults stand for them."""
+    """Returns a sweep if any field has several values, else a job. A field that cannot be parsed is added to
+    `refusals` under the form's name, and the default takes its place.
+    """
     is_own_code = training.kind is not TrainingKind.BUILT_IN
-    # Which variables there are is the domain's to say.
+    # The domain refuses variables that the training does not have.
     variables = [name for name in request.form if name.startswith(VARIABLE_PREFIX)]
     read = refusals.check
     read(forms.require_known_fields, *(OWN_CODE_FIELDS if is_own_code else PLAIN_FIELDS), *variables)
@@ -117,7 +118,7 @@ def read_variable(name: str) -> tuple[str, ...]:
 
 
 def parse_swept_values(text: str) -> dict[str, tuple[str, ...]]:
-    """`lr = 0.1, 0.01` a line; a line without a name goes on with the one before. Raises Refused."""
+    """Parses lines as `lr = 0.1, 0.01`. A line without a name continues the one before. Raises Refused."""
     texts: dict[str, str] = {}
     name = ""
     for line in filter(str.strip, text.splitlines()):
@@ -201,7 +202,7 @@ def default_values(training: Training) -> dict[str, Any]:
 
 
 def values_from_job(job: Job) -> dict[str, Any]:
-    """A job as the form would have made it, so that a duplicate starts from there."""
+    """Returns the form's values for a duplicate of the job."""
     variables: Mapping[str, Any] = job.variables
     return {
         "name": job.name,

@@ -43,7 +43,7 @@ MODULES = {
 
 @dataclass(frozen=True)
 class RequirementsBuild:
-    """One build in its folder."""
+    """Builds one environment in a folder of its own."""
 
     order: EnvironmentOrder
     rules: BuildRules
@@ -171,8 +171,8 @@ class RequirementsBuild:
             raise BuildFailed(code, **{"log": failure.data.get("log", ""), **data}) from failure
 
     def try_modules(self, python: str) -> None:
-        """Imports the frameworks as a user without rights, as a job would. Without root nobody without rights is
-        there, so nothing is run. Raises BuiltButNotWorking.
+        """Imports the frameworks as a user without rights, as a job would. Nothing is run if this
+        process is not root, because it cannot become such a user. Raises BuiltButNotWorking.
         """
         progress = self.step(BuildStep.VERIFY)
         if self.rules.ids is None:
@@ -194,7 +194,7 @@ class RequirementsBuild:
 
 @dataclass
 class InstallProgress:
-    """Counts packages that uv has downloaded or built; it names them as it goes."""
+    """Counts the packages that uv has downloaded or built, of which it writes a line each."""
 
     progress: BuildStepProgress
     packages: int
