@@ -75,7 +75,7 @@ def read_access_log_filter() -> AccessLogFilter:
 
 
 def access_log_csv_rows(cluster: Cluster, actor: Actor, filters: dict[str, Any]) -> Iterator[list[CsvCell]]:
-    """Newest first, read in chunks while it is sent, when the request is over."""
+    """Yields the newest entry first. The rows are read in chunks while they are sent, after the request."""
     before: int | None = None
     while True:
         chunk = entries.list_audit_entries(cluster, actor, **filters, before_id=before, limit=CHUNK_LENGTH)

@@ -24,9 +24,9 @@ LINES_PER_CODE = 8
 """A network that is down silences hundreds of nodes at once."""
 JOB_FAILED, DATASET_FAILED = "attention.job_failed", "attention.dataset_failed"
 DISMISSED = frozenset({JOB_FAILED, DATASET_FAILED})
-"""Alerts of what is over, so that a person can dismiss them. All other alerts end by themselves."""
+"""Alerts of things that are over, which a person can dismiss. All other alerts end by themselves."""
 BOLD_DATA = ("job", "node", "name", "pod")
-"""Names in the data of an alert."""
+"""The names in an alert's data that the page sets in bold."""
 BUTTON_LABELS = {
     AlertTopic.JOB: N_("See job"),
     AlertTopic.OPERATION: N_("See what failed"),
@@ -66,7 +66,7 @@ class Dismissal:
 
 @dataclass(frozen=True)
 class AlertLine:
-    """`kind` is a state of the macros; `button_label` the word on the one way out, which leads to `href`."""
+    """One alert. `kind` is a state of the macros; `button_label` names the button, and `href` is where it leads."""
 
     kind: str
     sentence: Markup
@@ -79,7 +79,7 @@ class AlertLine:
 
 @dataclass(frozen=True)
 class AlertPanel:
-    """`count` is of all alerts; of those of one kind that are many, the lines after the first say how many more."""
+    """The shown alerts. `count` is the number of all; a further line says how many more of one kind there are."""
 
     count: int
     lines: list[AlertLine]
@@ -102,7 +102,7 @@ def read_alert_panel() -> AlertPanel:
 
 
 def further_alerts_line(alert: Alert, count: int) -> AlertLine:
-    """Leads to the list of what these alerts are about."""
+    """The line that says how many more alerts of a kind there are, with a link to the list of their subjects."""
     sentence = ngettext("and %(num)d more", "and %(num)d more", count)
     return AlertLine(
         alert.urgency.value,

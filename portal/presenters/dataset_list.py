@@ -1,4 +1,4 @@
-"""The rows of a list of datasets, and what can begin with one."""
+"""The rows of a list of datasets, and the trainings that can begin with one."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -15,7 +15,7 @@ TRAININGS_PROPOSED = 3
 
 
 class DatasetRow(NamedTuple):
-    """`workspace` is None in the list of one workspace; `classes` is how many there are, 0 if nobody counted."""
+    """One dataset. `workspace` is None in the list of one workspace; `classes` is their number, 0 if it is unknown."""
 
     id: int
     name: str

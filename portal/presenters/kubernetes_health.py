@@ -32,7 +32,7 @@ Repairs = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class HealthLine:
-    """`kind` is a state of the macros; `repairs` are titles and previews, for who may ask for them."""
+    """One line. `kind` is a state of the macros; `repairs` are titles and previews, for people who may request them."""
 
     label: str
     kind: str
@@ -42,7 +42,7 @@ class HealthLine:
 
 @dataclass(frozen=True)
 class DisagreementLine:
-    """`hint` says what helps, `href` leads to the job or the node that it is about; each may be empty."""
+    """One line. `hint` says what helps, `href` leads to the job or node of the disagreement; each may be empty."""
 
     sentence: str
     hint: str = ""
@@ -129,7 +129,7 @@ def system_workload_line(operator: SystemWorkloadStatus) -> HealthLine:
 
 
 def node_health(node: NodeSummary) -> list[HealthLine]:
-    """Empty where Kubernetes has nothing to do with the node."""
+    """The lines of one node; empty if Kubernetes does not use the node."""
     status = kubernetes_status_of_node(node)
     lines = [*kubelet_lines(node, status), *node_condition_lines(node, status)] if status else []
     return [*lines, *certificate_lines(node)]
@@ -150,7 +150,7 @@ def kubelet_lines(node: NodeSummary, status: KubernetesNodeStatus) -> Iterator[H
 
 
 def node_condition_lines(node: NodeSummary, status: KubernetesNodeStatus) -> Iterator[HealthLine]:
-    """Empty if the node's kubelet is silent: then these conditions are out of date."""
+    """The lines of a node's conditions; empty if its kubelet is silent, because they are out of date then."""
     if status.problem and status.problem["code"] == "kubernetes.node_silent":
         return
     short = [localized_word("kubernetes.resource", name) for name in status.pressures]
@@ -194,7 +194,7 @@ def disagreements_of(node: NodeSummary) -> list[str]:
 
 
 def disagreement_sentence(disagreement: Disagreement) -> str:
-    """The sentence for administrators. A message without words of ours stands beside it in Kubernetes' own words."""
+    """The sentence for administrators. A message of Kubernetes that we have no words for is quoted beside it."""
     why = disagreement.data.get("why") or {}
     return " ".join([localized_sentence(disagreement.code, disagreement.data), *original_message_of(why)])
 

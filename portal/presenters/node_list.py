@@ -18,11 +18,11 @@ from portal.presenters.unit_bars import UnitBar, flat_bars
 from portal.presenters.unit_words import localized_unit_word
 
 PROBLEMS_DRAWN = 5
-"""Rows of a page that are open; a node further down says on its own page what helps."""
+"""The number of rows that are open at first. The page of any other node says what helps."""
 
 
 class NodeRow(NamedTuple):
-    """One row as its HTML is made: `href` leads to the node, `look` is a kind of the state macro and its word."""
+    """The values of one row's HTML: `href` leads to the node, `look` is a kind of the state macro and its word."""
 
     id: int
     name: str
@@ -107,7 +107,7 @@ def units_in_words(node: NodeSummary) -> str:
 
 
 class StateCounts(NamedTuple):
-    """Numbers of nodes; `ready` ones that Kubernetes keeps out are counted as `kept_out` too."""
+    """The number of nodes in each state. `ready` nodes that Kubernetes keeps out count as `kept_out` too."""
 
     all: int
     can_take_jobs: int

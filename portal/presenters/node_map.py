@@ -21,7 +21,7 @@ LEVELS = 8
 
 
 class NodeCell(NamedTuple):
-    """`kind` is that of a unit square; `level` is 0 to 8 and says how much is in use; `label` what is free."""
+    """One node. `kind` is that of a unit square; `level` says from 0 to 8 how much is in use; `label` what is free."""
 
     node: str
     href: str
@@ -33,7 +33,7 @@ class NodeCell(NamedTuple):
 
 @dataclass(frozen=True)
 class NodeMap:
-    """`rows` are neighbours in the order of their names; `legend` is (kind, word, number of nodes)."""
+    """The cells. `rows` are neighbours in the order of their names; `legend` is (kind, word, number of nodes)."""
 
     rows: list[tuple[NodeCell, ...]]
     legend: list[tuple[str, str, int]]

@@ -22,7 +22,7 @@ FOR_SILENT_NODES = ("restart-worker-agent", "reconnect-node", "reboot-node")
 
 @dataclass(frozen=True)
 class NodeProblem:
-    """`kind` is how grave it is (as `notice` calls it); `facts` are lines of what and answer."""
+    """The problem of one node. `kind` is its gravity (as `notice` calls it); `facts` are pairs of question and answer."""
 
     kind: str
     title: str
@@ -34,7 +34,7 @@ class NodeProblem:
     repairs: list[tuple[str, str]] = field(default_factory=list)
     """Titles and previews of repairs that help, the gentlest first, for administrators."""
     further_sentences: list[str] = field(default_factory=list)
-    """Further sentences, each for itself."""
+    """Further sentences, each of which stands alone."""
 
 
 def init_app(app: Flask) -> None:
@@ -48,7 +48,7 @@ def may_drain() -> bool:
 
 
 def may_forget(node: NodeSummary) -> bool:
-    """Offered to administrators where it may be granted: drained, or silent."""
+    """Whether the node may be forgotten: the reader is an administrator, and the node is drained or silent."""
     is_out = node.node.draining_since is not None
     return may_drain() and (is_out or node.state in (NodeState.UNREACHABLE, NodeState.LOST))
 

@@ -1,4 +1,4 @@
-"""The values of a notebook's page: how far it is, what it waits for, and when it would be stopped."""
+"""The values of a notebook's page: its progress, the reason why it waits, and the time of its stop."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -35,7 +35,7 @@ class NotebookView:
     stops_at: datetime | None
     """The time at which the notebook is stopped if nobody uses it."""
     shares_host: bool
-    """Whether only a port separates it from the portal."""
+    """Whether the notebook and the portal have the same host name, so that only the port separates them."""
 
 
 def read_notebook_page(cluster: Cluster, actor: Actor, state: NotebookState) -> NotebookView:
@@ -63,7 +63,7 @@ def read_notebook_page(cluster: Cluster, actor: Actor, state: NotebookState) -> 
 
 
 def progress_of(state: NotebookState) -> int:
-    """How many of the steps are done."""
+    """Returns the number of steps that are done."""
     if state.is_ready:
         return 4
     return {JobState.WAITING: 0, JobState.STARTING: 1, JobState.RUNNING: 2}.get(state.job.state, 4)

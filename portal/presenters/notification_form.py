@@ -1,4 +1,4 @@
-"""The values of the form in which a person chooses what to be told of."""
+"""The values of the form in which a person chooses notifications."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class KindBox:
 
 @dataclass(frozen=True)
 class DeliveryLine:
-    """The fate of the newest message over one channel; `error` is empty if none is known."""
+    """The delivery of the newest message over one channel; `error` is empty if none is known."""
 
     channel: str
     state: str
@@ -32,7 +32,7 @@ class DeliveryLine:
 
 @dataclass(frozen=True)
 class NotificationForm:
-    """`typed` values come before kept ones, so that a refused form loses nothing."""
+    """The values of the form. Typed values replace stored ones, so that a refused form loses nothing."""
 
     boxes: Sequence[KindBox]
     email: str

@@ -17,7 +17,7 @@ def operation_steps(operation: Operation) -> list[dict[str, str]]:
 
 
 def step_row(step: dict[str, Any], operation_state: OperationState) -> dict[str, str]:
-    """A step of an operation that stopped is no longer under way, whatever its holder wrote last."""
+    """Describes one step. A step of a stopped operation is never under way, whatever the task worker wrote last."""
     state = str(step.get("state", "")).replace("_", "-")
     if state == "now" and operation_state not in OPEN_STATES:
         state = "failed"

@@ -19,7 +19,7 @@ from cluster.store.jobs import Job, JobEvent
 
 @dataclass(frozen=True)
 class QueueRow:
-    """A waiting job. `job` None: the reader may not see it; the row shows its position and size alone."""
+    """A waiting job. `job` is None if the reader may not see it; the row then shows its position and size alone."""
 
     id: int
     job: Job | JobLine | None
@@ -27,12 +27,12 @@ class QueueRow:
     explanation: WaitingExplanation
     waited: float
     linked_job_ids: tuple[int, ...] = ()
-    """Jobs that its sentence names and that the reader may see."""
+    """The jobs that the sentence names and that the reader may see."""
 
 
 @dataclass(frozen=True)
 class NodeShortage:
-    """One node and how many units it lacks for a job; 0: it would fit there."""
+    """One node and the number of units that it lacks for a job; 0 if the job would fit."""
 
     node: NodeUnits
     missing: int
@@ -40,7 +40,7 @@ class NodeShortage:
 
 @dataclass(frozen=True)
 class RunningRow:
-    """A running job; `share_done` is what it says itself (0 to 1), None if it does not."""
+    """A running job; `share_done` is the progress that the program reports, 0 to 1; None if it reports none."""
 
     job: JobLine | None
     units: int
@@ -60,7 +60,7 @@ def list_job_owners(view: QueueView, actor: Actor, chosen: int | None) -> list[t
 
 
 def next_expected_start(lines: list[QueueRow], filters: QueueFilters, moment: datetime) -> datetime | None:
-    """The first expected start among these rows; None behind the front of the queue, and if nothing is expected."""
+    """The first expected start among these rows; None if none is expected, or if the rows are deep in the queue."""
     if filters.after or filters.after_head or filters.reason:
         return None
     starts = (line.explanation.starts_at for line in lines)
@@ -112,7 +112,7 @@ class PastReason:
 
 
 def list_past_reasons(events: Sequence[JobEvent]) -> list[PastReason]:
-    """Why a job waited so far, from its history."""
+    """Lists the reasons why a job has waited so far, from its history."""
     reasons = []
     for event, following in zip(events, [*events[1:], None], strict=False):
         if event.code.startswith("waiting."):
@@ -127,7 +127,7 @@ def list_node_shortages(nodes: list[NodeUnits], units: int) -> list[NodeShortage
 
 
 def running_rows(view: QueueView, moment: datetime) -> list[RunningRow]:
-    """The soonest end first, those without one after them in the order in which they started."""
+    """Rows in the order of their ends; jobs without an expected end follow in the order in which they started."""
     runs = [running_row(run, moment) for run in view.running]
     return sorted(runs, key=lambda run: (run.ends_at is None, run.ends_at or moment, -(run.ran or 0.0)))
 

@@ -16,7 +16,7 @@ from portal.web.request_context import current_actor, current_cluster
 
 @dataclass(frozen=True)
 class KnownProblem:
-    """`href` leads to the repair's preview where this person may ask for it, else it is empty."""
+    """A known cause. `href` leads to the repair's preview if this person may request it, else it is empty."""
 
     cause: str
     line: str

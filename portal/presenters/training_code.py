@@ -33,7 +33,7 @@ class CodeEntry:
 
 @dataclass(frozen=True)
 class CodeTab:
-    """`path` below the code's folder; either `entries` or `text` of one file, which is None for what is no text."""
+    """The shown folder (`entries`) or file (`text`, None if it is no text), at `path` below the code's folder."""
 
     path: tuple[str, ...]
     entries: Sequence[CodeEntry] | None = None
@@ -43,7 +43,7 @@ class CodeTab:
 
     @property
     def parents(self) -> list[tuple[str, str]]:
-        """Name and path of each folder on the way, without the last one."""
+        """Name and path of each folder above the shown one."""
         return [(name, "/".join(self.path[: number + 1])) for number, name in enumerate(self.path[:-1])]
 
     @property
@@ -53,7 +53,7 @@ class CodeTab:
 
 @dataclass(frozen=True)
 class FileDifference:
-    """`kind` is added, removed or changed. `lines` are those of a unified diff; None: too long, or no text."""
+    """One file. `kind` is added, removed or changed. `lines` are a unified diff; None if it is too long or no text."""
 
     path: str
     kind: str
@@ -62,7 +62,7 @@ class FileDifference:
 
 @dataclass(frozen=True)
 class VersionComparison:
-    """`left_out` files differ as well and are not shown."""
+    """The differences of two versions. The files of `left_out` differ as well and are not shown."""
 
     files: Sequence[FileDifference]
     left_out: int
@@ -91,7 +91,7 @@ def read_code_tab(cluster: Cluster, training: Training, version: CodeVersion, pa
 
 
 def list_folder(manifest: Sequence[CodeFile], folder: str) -> list[CodeEntry]:
-    """Folders first, each by name."""
+    """Lists folders first, each kind by name."""
     start = f"{folder}/" if folder else ""
     found: dict[str, CodeEntry] = {}
     for file in manifest:
@@ -114,7 +114,7 @@ def read_file_tab(
 
 
 def files_below(manifest: Sequence[CodeFile], folder: str) -> list[tuple[str, ...]]:
-    """The paths of the files of a folder, relative to it, as a zip archive has them. Raises NotFound."""
+    """The paths of the files of a folder, relative to it. They are the names in its zip archive. Raises NotFound."""
     start = f"{folder}/" if folder else ""
     found = [
         tuple(file.path.removeprefix(start).split("/"))
@@ -127,7 +127,7 @@ def files_below(manifest: Sequence[CodeFile], folder: str) -> list[tuple[str, ..
 
 
 def compare_versions(cluster: Cluster, training: Training, before: int, after: int) -> VersionComparison:
-    """The files that differ, each as a unified diff, as far as they are text and short. Raises NotFound."""
+    """The files that differ, each as a unified diff if it is a short text. Raises NotFound."""
     versions = (training, before), (training, after)
     return compare_files(
         cluster, versions, [code_versions.read_manifest(cluster, *version) for version in versions]
@@ -172,7 +172,7 @@ def diff_lines(before: Sequence[str], after: Sequence[str], path: str) -> Iterat
 def read_compared_lines(
     cluster: Cluster, training: Training, number: int, path: str, size: int | None
 ) -> list[str] | None:
-    """No lines of a file that the version lacks; None for one that is too long, no text or gone from the storage."""
+    """Returns no lines if the version lacks the file; None if the file is too long, no text or lost."""
     if size is None:
         return []
     if size > COMPARED_BYTES:

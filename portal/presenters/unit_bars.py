@@ -28,7 +28,7 @@ HIDDEN_COLOUR = 6
 
 @dataclass(frozen=True)
 class UnitBar:
-    """`kind`: work, free, broken, unreachable or closed; `fill` is the workspace's colour 1 to 6."""
+    """One bar. `kind` is work, free, broken, unreachable or closed; `fill` is the workspace's colour 1 to 6."""
 
     units: int
     kind: str
@@ -61,7 +61,7 @@ def unit_status_on(node: NodeSummary, unit_state: UnitState, is_held: bool) -> s
 
 
 def unit_status(node_state: NodeState, can_take_jobs: bool, unit_state: UnitState, is_held: bool) -> str:
-    """An unreachable node keeps its bookings: we do not know, so its units are not called free or at work."""
+    """Returns the unit's state. Units of an unreachable node are neither free nor at work, because we do not know."""
     if unit_state is not UnitState.OK:
         return "broken"
     if node_state in (NodeState.UNREACHABLE, NodeState.LOST):
@@ -108,7 +108,7 @@ def closed_reason(node: NodeView) -> str:
 
 
 def unit_positions(run: Sequence[UnitView]) -> str:
-    """`CPU slot 1` or `GPUs 3–6`; people count from one."""
+    """Returns `CPU slot 1` or `GPUs 3–6`, counted from one."""
     first, last = run[0].unit.position + 1, run[-1].unit.position + 1
     return f"{localized_unit_word(len(run))} {first}" + (f"–{last}" if last != first else "")
 
@@ -159,7 +159,7 @@ def largest_free_block(quota_left: int) -> LargestFreeBlock:
 
 
 def count_units_by_status(totals: ClusterTotals) -> Counter[str]:
-    """Units by what is the case with them, for the bar over the map."""
+    """Counts the units of each state, for the bar over the map."""
     counted = Counter[str]()
     for total in totals.units:
         for is_held, count in ((True, total.held), (False, total.units - total.held)):
@@ -169,7 +169,7 @@ def count_units_by_status(totals: ClusterTotals) -> Counter[str]:
 
 @dataclass(frozen=True)
 class NodeStateTotal:
-    """The number of nodes in one state, and how many of their units are held."""
+    """The number of nodes in one state, and the number of their units that are held."""
 
     state: NodeState
     nodes: int
@@ -192,7 +192,7 @@ def totals_by_node_state(totals: ClusterTotals) -> list[NodeStateTotal]:
 
 
 def workspace_legend(totals: ClusterTotals) -> list[dict[str, object]]:
-    """Workspaces at work with their colours; what the reader may not see counts as one more."""
+    """The workspaces that hold units, with their colours. All that the reader may not see count as one more."""
     counted = Counter[tuple[str, int]]()
     for total in totals.held:
         if unit_status(total.node_state, True, total.unit_state, True) == "work":

@@ -16,7 +16,7 @@ def init_app(app: Flask) -> None:
 
 
 def installation_unit_kind() -> UnitKind:
-    """Read once per request, from what was read within a second. An installation without nodes has CPU slots."""
+    """Reads the kind once per request, at most a second old. An installation without nodes has CPU slots."""
     if "unit_kind" not in g:
         g.unit_kind = recent_values().read(EVERYBODY, "unit_kind", read_unit_kind)
     kind: UnitKind = g.unit_kind
@@ -34,5 +34,5 @@ def localized_unit_word(number: int = 2) -> str:
 
 
 def localized_units(number: int) -> str:
-    """`2 GPUs`, `CPU 슬롯 1개`: for sentences."""
+    """Returns `2 GPUs` or `CPU 슬롯 1개`, for sentences."""
     return words.format_units(number, installation_unit_kind(), request_language())

@@ -18,7 +18,7 @@ from portal.web.request_context import current_actor
 
 
 class ExpectedStart(NamedTuple):
-    """A time, a range, or who decides, with a second line if there is more to say."""
+    """The expected start: a time, a range, or who decides about it, with a second line if there is more to say."""
 
     words: str
     second: str = ""
@@ -26,7 +26,7 @@ class ExpectedStart(NamedTuple):
 
 
 class ShownWaitingJob(NamedTuple):
-    """Texts are in the reader's language."""
+    """One waiting job. Texts are in the reader's language."""
 
     id: int
     is_visible: bool
@@ -78,7 +78,7 @@ def waiting_rows(lines: list[QueueRow], opened_id: int | None) -> list[ShownWait
 def shown_waiting_job(
     line: QueueRow, is_open: bool, links: "QueueLinks", unit_word: str, user_id: int
 ) -> ShownWaitingJob:
-    """The line as it is shown. Of a job that the reader may not see it has only the place, the start and the size."""
+    """The line as it is shown. A job that the reader may not see shows only its place, its start and its size."""
     job, start = line.job, expected_start(line.explanation)
     if not isinstance(job, JobLine):
         return ShownWaitingJob(
@@ -104,7 +104,7 @@ def shown_waiting_job(
 
 
 class QueueLinks:
-    """Addresses of the page's rows, cut from one that was made as all addresses are."""
+    """The addresses of the page's rows. Each is made by putting an id into one address that Flask has made."""
 
     def __init__(self) -> None:
         self.folded = query_params.current_url_with(open=None)

@@ -1,4 +1,4 @@
-"""Workspaces today: their state by the installation's clock, and which of them end soon."""
+"""The state of workspaces today by the installation's clock, and which of them end soon."""
 
 from collections.abc import Iterable
 from datetime import date
@@ -42,7 +42,7 @@ def active_workspaces(workspaces: Iterable[WithTerm]) -> list[WithTerm]:
 
 
 def ending_workspaces(workspaces: Iterable[WithTerm]) -> list[WithTerm]:
-    """Active ones that end within weeks, the soonest first."""
+    """Lists active workspaces that end within weeks, the soonest first."""
     ending = [
         workspace
         for workspace in workspaces
@@ -52,6 +52,6 @@ def ending_workspaces(workspaces: Iterable[WithTerm]) -> list[WithTerm]:
 
 
 def sort_by_state(workspaces: Iterable[Workspace]) -> list[Workspace]:
-    """Active ones first, ended ones last; by name among the others of their state."""
+    """Sorts active workspaces first and ended ones last, and by name within a state."""
     order = [WorkspaceState.ACTIVE, WorkspaceState.SCHEDULED, WorkspaceState.EXPIRED]
     return sorted(workspaces, key=lambda workspace: (order.index(state_now(workspace)), workspace.name))

@@ -23,7 +23,7 @@ PAGE_LENGTH = 50
 
 @blueprint.get("/access-log")
 def page() -> ResponseReturnValue:
-    """`?who=`, `?kind=`, `?outcome=`, `?day=2026-11-21`, `?before=` (keyset), `?format=csv` as a file."""
+    """Parameters: `who`, `kind`, `outcome`, `day=2026-11-21`, `before` (keyset), `format=csv` for a file."""
     cluster, actor = current_cluster(), current_actor()
     log_filter = access_log.read_access_log_filter()
     filters = log_filter.to_service_filters()

@@ -47,7 +47,7 @@ class WorkspaceUse:
 
 @blueprint.get("/accounting")
 def page() -> str | Response:
-    """`?month=2026-11`, this month otherwise; `?workspace=` one workspace; `?format=csv` as a file."""
+    """Parameters: `month=2026-11`, else this month; `workspace`; `format=csv` for a file."""
     cluster, actor = current_cluster(), current_actor()
     now = month_of(cluster.clock(), cluster.settings.zone)
     month = parse_month(request.args["month"]) if request.args.get("month") else now
@@ -100,7 +100,7 @@ def group_uses(lines: list[MonthlyUsage]) -> list[WorkspaceUse]:
 
 
 class UsageRow(NamedTuple):
-    """One person in one workspace, or a workspace's total: the other of both is None."""
+    """The use of one person in one workspace (`line`), or a workspace's `total`; the other of both is None."""
 
     line: MonthlyUsage | None
     total: WorkspaceUse | None

@@ -1,4 +1,4 @@
-"""Dismisses what has failed and needs no more of a person's attention."""
+"""Dismisses failures that need no more attention of a person."""
 
 from flask import Blueprint, redirect, request, url_for
 from flask.typing import ResponseReturnValue
@@ -15,7 +15,7 @@ TOPICS = (AlertTopic.JOB.value, AlertTopic.DATASET.value)
 
 @blueprint.post("/attention/dismiss")
 def dismiss() -> ResponseReturnValue:
-    """`topic` is job or dataset, `subject` an id of one's own or `all`."""
+    """`topic` is job or dataset; `subject` is the id of one that the person owns, or `all`."""
     forms.require_known_fields("topic", "subject")
     cluster, actor = current_cluster(), current_actor()
     is_all = forms.text_field("subject") == "all"

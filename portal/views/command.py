@@ -16,7 +16,7 @@ blueprint = Blueprint("command", __name__)
 
 @blueprint.get("/groundcrew.pyz")
 def program() -> ResponseReturnValue:
-    """The file `groundcrew.pyz`, the same bytes until the installation is upgraded."""
+    """Sends `groundcrew.pyz`, which has the same bytes until the installation is upgraded."""
     file = build_command_file()
     answer = Response(file.content, mimetype="application/zip")
     answer.headers["Content-Disposition"] = "attachment; filename=groundcrew.pyz"
@@ -26,7 +26,7 @@ def program() -> ResponseReturnValue:
 
 @blueprint.get("/authority.pem")
 def authority() -> ResponseReturnValue:
-    """The installation's own certificate authority; 404 where its certificate is somebody else's."""
+    """Sends the installation's own certificate authority; 404 if its certificate comes from another one."""
     certificate = read_authority()
     if certificate is None:
         abort(404)
@@ -43,7 +43,7 @@ def read_authority() -> str | None:
 
 @dataclass(frozen=True)
 class CommandInstallation:
-    """The two lines for a terminal that fetch the command and sign it in; the token is typed."""
+    """The two lines for a terminal: one fetches the command, the other signs it in. The person types the token."""
 
     fetch: str
     sign_in: str
@@ -66,5 +66,5 @@ def describe_installation() -> CommandInstallation:
 
 
 def authority_fingerprint(certificate: str) -> str:
-    """SHA-256 of the certificate as browsers and openssl show it, without colons."""
+    """SHA-256 of the certificate in the form of browsers and openssl, without colons."""
     return hashlib.sha256(ssl.PEM_cert_to_DER_cert(certificate)).hexdigest()

@@ -68,7 +68,7 @@ def new(workspace_id: int) -> Response:
 
 @blueprint.post("/workspaces/<int:workspace_id>/datasets/new")
 def create(workspace_id: int) -> Response:
-    """One address for the three ways; `way` says which form was sent."""
+    """Creates a dataset in one of three ways; `way` names the form that was sent."""
     workspace_queries.read_workspace(current_cluster(), current_actor(), workspace_id)
     way = forms.choice_field("way", UPLOAD_WAYS)
     try:

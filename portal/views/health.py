@@ -20,7 +20,7 @@ LONGEST_FIELD = 200
 
 @blueprint.get("/health")
 def health() -> ResponseReturnValue:
-    """200 while the database answers."""
+    """Answers 200 while the database answers."""
     with current_cluster().store.read() as session:
         session.execute(text("SELECT 1"))
     return jsonify(status="ok", version=current_cluster().settings.version)
@@ -39,7 +39,9 @@ def csp_report() -> ResponseReturnValue:
 
 
 def parse_report(content: bytes) -> dict[str, str]:
-    """The known fields, cut; empty if this is no report. Addresses lose their queries, which may carry a secret."""
+    """Returns the known fields, cut; none if the body is no report. Addresses lose their queries, which may be
+    secret.
+    """
     try:
         report = json.loads(content)["csp-report"]
         fields = {name: str(report[name]) for name in REPORT_FIELDS if name in report}

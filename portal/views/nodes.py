@@ -28,7 +28,7 @@ LONGEST_NAME = 64
 
 @blueprint.get("/nodes")
 def index() -> ResponseReturnValue:
-    """The nodes that need a person first. `?state=`, `?name=` (a part of it), `?after=` (keyset), `?view=map`."""
+    """The nodes, those that need a person first. Parameters: `state`, `name` (a part), `after` (keyset), `view=map`."""
     node_filter, view = parse_node_filter(), choice_param("view", VIEWS, "list")
     values = map_values(node_filter) if view == "map" else list_values(node_filter)
     if is_fragment_request():
@@ -124,7 +124,7 @@ def confirm_forget(node_id: int) -> ResponseReturnValue:
 
 
 def render_forget(node_id: int, conflict: Conflict | None) -> str:
-    """`conflict` is why it was refused."""
+    """Renders the form; `conflict` is the reason why the node was not forgotten."""
     node = queries.read_node(current_cluster(), current_actor(), node_id)
     return render_template("nodes/forget.html", node=node, units_text=units_in_words(node), conflict=conflict)
 
@@ -145,14 +145,14 @@ def weaknesses_of(node: queries.NodeSummary) -> tuple[ConfinementGap, ...]:
 
 @blueprint.app_template_global("interface_purposes")
 def interface_purposes(node: queries.NodeSummary, interface: str) -> str:
-    """`management, training`; a dash where the installer said nothing of it."""
+    """Returns `management, training`; a dash if the installer has named no purpose."""
     names = {"management": _("management"), "training": _("training"), "infiniband": "InfiniBand"}
     return ", ".join(names[purpose] for purpose in purposes_of(node.facts, interface)) or "–"
 
 
 @blueprint.app_template_global("link_speed")
 def link_speed(megabits: object) -> str:
-    """`100 Gb/s`; a dash where the interface does not say."""
+    """Returns `100 Gb/s`; a dash if the interface reports no speed."""
     if not isinstance(megabits, int | float) or megabits <= 0:
         return "–"
     return (

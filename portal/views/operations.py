@@ -21,7 +21,7 @@ TAIL_BYTES = 8 * 1024
 
 @blueprint.get("/operations")
 def index() -> ResponseReturnValue:
-    """`only=open` or `only=ended`; `before` is the keyset page."""
+    """Parameters: `only=open` or `only=ended`; `before` (keyset)."""
     only = request.args.get("only", "")
     rows = queries.list_operations(
         current_cluster(),

@@ -17,7 +17,7 @@ blueprint = Blueprint("metrics", __name__)
 
 
 class InstallationCollector(Collector):
-    """One moment. Kept nowhere: every process of the portal reads the same rows."""
+    """The values of one moment. Every process of the portal reads the same rows, so none keeps them."""
 
     def __init__(self, numbers: ClusterMetrics) -> None:
         self.numbers = numbers

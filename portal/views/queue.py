@@ -23,7 +23,7 @@ blueprint = Blueprint("queue", __name__)
 
 @blueprint.get("/queue")
 def page() -> Response:
-    """`?open=<job id>` shows one job node by node, with what would help it."""
+    """`?open=<job id>` shows for one job what each node lacks, and what would help it."""
     cluster, actor = current_cluster(), current_actor()
     now = cluster.clock()
     filters = queue_params.read_queue_filter(PAGE_LENGTH)
@@ -68,7 +68,7 @@ def release(job_id: int) -> Response:
 
 @blueprint.post("/jobs/<int:job_id>/move")
 def move(job_id: int) -> Response:
-    """`step` is up, down, front or before; with the last, `before` is the id of a job of the same line."""
+    """`step` is up, down, front or before; for the last one, `before` is the id of a job of the same line."""
     typed = request.form.get("before", "").strip().removeprefix("job-")
     before = int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 10 else None
     try:

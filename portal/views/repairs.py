@@ -65,7 +65,7 @@ def render_forecast(name: str, errors: dict[str, str], node_ids: list[int]) -> s
 
 @blueprint.post("/repairs/<repair>")
 def ask(repair: str) -> ResponseReturnValue:
-    """A preview that is no longer true runs nothing; the new one is shown with what was typed."""
+    """A preview that is out of date runs nothing. The new one is shown with the typed values."""
     nodes = parse_chosen_nodes(request.form.getlist("nodes"))
     try:
         forms.require_known_fields(*FIELDS, "nodes", "look_ahead")
@@ -108,7 +108,7 @@ def run(run_id: int) -> ResponseReturnValue:
 
 @blueprint.post("/repairs/runs/<int:run_id>/cancel")
 def cancel(run_id: int) -> ResponseReturnValue:
-    """A run whose worker has given up ends at once, and the form opens again for the same repair and nodes."""
+    """Cancels a run. If its task worker has given up, the run ends at once, and the form opens for the same nodes."""
     run = repair_runs.cancel_repair(current_cluster(), current_actor(), run_id)
     if run.ended_at is not None:
         nodes = repair_runs.read_node_ids(current_cluster(), run.hosts)

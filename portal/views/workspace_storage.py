@@ -37,7 +37,7 @@ def limit(workspace_id: int) -> ResponseReturnValue:
 
 
 def read_limit() -> int | None:
-    """Bytes, or None without a limit. Raises Refused."""
+    """Returns bytes, or None for no limit. Raises Refused."""
     text = forms.text_field("limit")
     if not text:
         return None
@@ -48,7 +48,7 @@ def read_limit() -> int | None:
 
 
 def read_workspace_to_limit(workspace_id: int) -> Workspace:
-    """A form that would be refused is not offered. Raises Forbidden."""
+    """Reads the workspace if the person may change its limit, so that no useless form is shown. Raises Forbidden."""
     workspace = queries.read_workspace(current_cluster(), current_actor(), workspace_id)
     require_workspace_action("workspace.change_quota", current_actor(), workspace)
     return workspace

@@ -215,7 +215,7 @@ def list_candidates(people: Sequence[User], members: Sequence[str]) -> list[dict
 
 
 def read_permitted_workspace(action: str, workspace_id: int) -> Workspace:
-    """A form that would be refused is not offered. Raises Forbidden."""
+    """Reads the workspace if the person may do this, so that no useless form is shown. Raises Forbidden."""
     workspace = workspace_queries.read_workspace(current_cluster(), current_actor(), workspace_id)
     access.require_workspace_action(action, current_actor(), workspace)
     return workspace
@@ -223,7 +223,7 @@ def read_permitted_workspace(action: str, workspace_id: int) -> Workspace:
 
 @blueprint.get("/workspaces/<int:workspace_id>/end")
 def confirm_end(workspace_id: int) -> ResponseReturnValue:
-    """The things that ending the workspace touches, read at this moment."""
+    """Shows what ending the workspace affects, counted at this moment."""
     cluster, actor = current_cluster(), current_actor()
     workspace = read_permitted_workspace("workspace.end", workspace_id)
     live_jobs = queries.list_jobs(

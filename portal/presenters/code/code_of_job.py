@@ -17,7 +17,7 @@ MOST_KEPT = 512
 
 @dataclass(frozen=True)
 class JobCodeChange:
-    """`lines` is None where a file is too long to be compared, or no text."""
+    """The change of one file. `lines` is None if the file is no text or too long to be compared."""
 
     files: int
     lines: int | None
@@ -25,7 +25,7 @@ class JobCodeChange:
 
 @dataclass(frozen=True)
 class CodeOfJob:
-    """`change` is None if no earlier job of the training finished, or its code is gone."""
+    """The code of one job. `change` is None if no earlier job of the training finished, or its code is gone."""
 
     commit: CodeVersion | None
     last_good_job: int | None = None

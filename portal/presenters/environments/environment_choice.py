@@ -22,7 +22,7 @@ MAX_NAMED = 4
 
 @dataclass(frozen=True)
 class EnvironmentOptions:
-    """(value, text) of each option, and the rows besides the default one."""
+    """The options of the field as (value, text), and the rows of all environments except the default one."""
 
     options: Sequence[tuple[str, str]]
     environments: Sequence[Environment]

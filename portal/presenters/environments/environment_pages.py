@@ -64,7 +64,7 @@ class EnvironmentPage:
     is_too_old: bool
     least_python: str
     is_own: bool
-    """Whether somebody has added it, so that it can be changed and deleted."""
+    """Whether a person has added the environment, so that it can be changed and deleted."""
     may_change: bool
     is_unapproved: bool
     """Whether it waits for the approval of a manager."""
@@ -92,7 +92,7 @@ def environment_page(cluster: Cluster, actor: Actor, row: Environment) -> Enviro
 
 
 def offered_workspaces(cluster: Cluster, actor: Actor) -> list[Workspace]:
-    """Those for which this person may add environments."""
+    """Lists the workspaces for which this person may add environments."""
     found = queries.list_workspaces(cluster, actor)
     return [one for one in found if actor.is_administrator or one.manager_id == actor.user_id]
 

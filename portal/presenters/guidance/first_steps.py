@@ -19,12 +19,12 @@ from portal.i18n.translate import _, template_gettext, time_of_short
 from portal.web.request_context import current_actor, current_cluster
 
 MOST_WORKSPACES_OF_A_NEW_INSTALLATION = 2
-"""The workspace of the first training, and the first one that people make."""
+"""A new installation has the workspace of the first training, and the first one that people make."""
 
 
 @dataclass(frozen=True)
 class FirstStep:
-    """`detail` says what there is; `is_next` is the first one that is not done."""
+    """One step. `detail` says what is there already; `is_next` is set for the first step that is not done."""
 
     title: str
     detail: str
@@ -37,7 +37,7 @@ class FirstStep:
 def list_first_steps(
     workspaces: Sequence[WorkspaceSummary], active: Sequence[WorkspaceSummary], own_jobs: Sequence[JobLine]
 ) -> list[FirstStep]:
-    """Empty, and without a read, for a person who has begun. `active` are those that have not ended."""
+    """Returns nothing, and reads nothing, for a person who has begun. `active` are workspaces that have not ended."""
     cluster, actor = current_cluster(), current_actor()
     if actor.is_administrator:
         if len(workspaces) > MOST_WORKSPACES_OF_A_NEW_INSTALLATION:
@@ -139,11 +139,11 @@ def mark_next(steps: Sequence[FirstStep]) -> list[FirstStep]:
 
 
 def newest_active_job(own_jobs: Sequence[JobLine], active: Sequence[WorkspaceSummary]) -> JobLine | None:
-    """The person's newest job in a workspace that has not ended: the next one begins at its training or beside it."""
+    """The person's newest job in a workspace that has not ended. The next step begins at its training."""
     ids = {workspace.id for workspace in active}
     return next((job for job in own_jobs if job.workspace_id in ids), None)
 
 
 def happened(sentence: str, href: str, label: str) -> Markup:
-    """The message for `flash`: the thing that was made, and a link to the next step."""
+    """The message for `flash`: the object that was created, and a link to the next step."""
     return Markup('{} {} <a href="{}">{}</a>').format(sentence, _("Next:"), href, label)

@@ -1,4 +1,4 @@
-"""The howtos as pages of the portal, in the reader's language where they are written in it, and the search in them."""
+"""The howtos as pages of the portal, in the reader's language if they are translated, and the search in them."""
 
 import re
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ def render_help_page(name: str, language: str) -> MarkdownPage | None:
 
 
 def portal_link(address: str) -> str | None:
-    """The address relative to the page: another howto, or a place on this page. None if the portal does not have it."""
+    """The address relative to the page of another howto, or of a place on this page. None if there is no such page."""
     if address.startswith(("https://", "#")):
         return address
     path, _, anchor = address.partition("#")

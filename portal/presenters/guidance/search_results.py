@@ -12,7 +12,7 @@ from portal.i18n.translate import _
 
 @dataclass(frozen=True)
 class ShownHit:
-    """`number` is the name by which rows are known ("job-12"); empty where the own name is enough."""
+    """One hit. `number` is the name of a row as in "job-12"; it is empty if the object's own name is enough."""
 
     href: str
     name: str
@@ -23,7 +23,7 @@ class ShownHit:
 
 @dataclass(frozen=True)
 class HitGroup:
-    """`all_href` leads to the list of the kind where more may be than are shown."""
+    """The hits of one kind. `all_href` leads to the list of the kind if there may be more hits than are shown."""
 
     icon: str
     title: str
@@ -32,7 +32,7 @@ class HitGroup:
 
 
 def group_hits(results: SearchResults, is_administrator: bool) -> list[HitGroup]:
-    """Kinds of which there is none are left out. Only administrators have pages of people; others see their jobs."""
+    """Groups the hits by kind. Only administrators have pages of people; others see the jobs of a person."""
     person = ("users.page", "user_id") if is_administrator else ("jobs.index", "user")
     groups = (
         ("player-play", _("Jobs"), results.jobs, "jobs.page", "job_id", "jobs.index"),

@@ -24,7 +24,7 @@ TAIL_BYTES = 16 * 1024
 
 @dataclass(frozen=True)
 class FailedAttempt:
-    """`tail` is the end of the log that says why, of which `cause` quotes a few lines."""
+    """The failure of one attempt. `tail` is the end of the log that tells the cause, and `cause` quotes a few lines."""
 
     cause: FailureCause
     tail: Sequence[str]

@@ -12,7 +12,7 @@ from portal.web.request_context import current_cluster
 
 
 def describe_annotations(job: Job | JobRecord, tags: Sequence[str] | None = None) -> dict[str, Any]:
-    """`tags` of a `Job`: without them they are read for this one job."""
+    """Describes the annotations of a job. If `tags` is None, the tags of this one job are read."""
     if tags is None:
         tags = job.tags if isinstance(job, JobRecord) else read_job_tags(current_cluster(), job.id)
     return {"headline": describe_headline(job), "tags": list(tags), "note": job.note}

@@ -40,7 +40,7 @@ class CodePair:
 
 @dataclass(frozen=True)
 class JobComparison:
-    """`jobs` in the order in which they were chosen by id."""
+    """The compared jobs. `jobs` stand in the order in which their ids were chosen."""
 
     cluster: Cluster
     jobs: Sequence[Job]
@@ -92,7 +92,7 @@ class JobComparison:
 
     @property
     def same_rows(self) -> list[tuple[str, str]]:
-        """Parameters that are the same in all of them."""
+        """Lists the parameters that are the same in all jobs."""
         differing = set(differing_names(list(self.parameters.values())))
         first = self.parameters[self.jobs[0].id]
         return [(name, value) for name, value in first.items() if name not in differing]

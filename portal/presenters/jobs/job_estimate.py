@@ -29,7 +29,7 @@ from portal.web.request_context import current_actor, current_cluster
 
 
 def estimate_values(training: Training) -> dict[str, Any]:
-    """The values of the estimate panel for the form as it was sent; `errors` if submitting it would be refused."""
+    """The values of the panel for the form as it was sent; only `errors` if its submission would be refused."""
     cluster, actor = current_cluster(), current_actor()
     try:
         submission_request = read_request(training)
@@ -80,7 +80,7 @@ def require_valid(training: Training, requested: JobRequest | SweepRequest) -> N
 def sweep_estimate_values(
     training: Training, sweep_request: SweepRequest, sweep_preview: SweepPreview
 ) -> dict[str, Any]:
-    """The list that would be made, and what would happen to its first job."""
+    """The jobs that the sweep would submit, and what would happen to the first one."""
     return {
         "job_request": sweep_request.job,
         "sweep": sweep_preview,
@@ -97,7 +97,7 @@ def sweep_estimate_values(
 
 
 def named_environment(training: Training, request: JobRequest) -> str:
-    """The name by which a command chooses it; empty where the training's own is meant."""
+    """The name of the environment in a command; empty for the environment of the training."""
     wanted, own = request.environment_id, training.environment_id or DEFAULT_ENVIRONMENT_ID
     if wanted is None or wanted == own:
         return ""

@@ -12,7 +12,7 @@ PREVIEWED_BYTES = 64 * 1024
 
 @dataclass(frozen=True)
 class FilePreview:
-    """`text` is the beginning of a text file, None for any other; `size` is bytes of the whole file."""
+    """The beginning of one file. `text` is None for a file that is no text; `size` is bytes of the whole file."""
 
     size: int
     text: str | None
@@ -21,7 +21,7 @@ class FilePreview:
 
 @dataclass(frozen=True)
 class FilesTab:
-    """`path` below `out`; either `listing` or `preview`, neither before anything was written."""
+    """The shown folder (`listing`) or file (`preview`) at `path` below `out`; neither before any file exists."""
 
     path: tuple[str, ...]
     listing: FolderListing | None = None
@@ -29,7 +29,7 @@ class FilesTab:
 
     @property
     def parents(self) -> list[tuple[str, str]]:
-        """Name and path of each folder on the way, without the last one."""
+        """Name and path of each folder above the shown one."""
         return [(name, "/".join(self.path[: number + 1])) for number, name in enumerate(self.path[:-1])]
 
     def below(self, name: str) -> str:

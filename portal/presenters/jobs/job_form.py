@@ -100,7 +100,7 @@ def optional_integer_field(name: str) -> int | None:
 
 
 def read_command() -> tuple[str, ...]:
-    """The script is one word whatever is in it; the arguments are split by a shell's quoting rules."""
+    """Returns the script as one word, even if it has spaces, and the arguments, split by a shell's quoting rules."""
     arguments = forms.text_field("arguments")
     script = forms.text_field("script") or forms.text_field("other_command")
     return (script, *split_command(arguments)) if script else ()

@@ -29,7 +29,7 @@ from portal.web import query_params
 
 @dataclass(frozen=True)
 class PinnedProblem:
-    """The first line with an error or a warning. `says` is what is known of such a line, else empty."""
+    """The first line with an error or a warning. `says` explains the line if it is a known one, else it is empty."""
 
     kind: str
     line: int
@@ -54,7 +54,7 @@ class LogTab:
     command: str = ""
     """The command line as a person would write it. Empty before the start."""
     merged: MergedView | None = None
-    """Several logs in one. None if one is shown."""
+    """The merged logs, if several are shown in one; else None."""
     level: str = ""
     """The lines that are shown: all, `warnings` (and errors) or `errors`."""
     zone: str = ""
@@ -103,7 +103,7 @@ def pinned_problem(problem: log_search.FirstLogProblem | None) -> PinnedProblem 
 
 
 def chosen_log(view: JobView) -> tuple[str, str]:
-    """The log that the address names; else the one that says why the attempt failed, else stdout of rank 0."""
+    """The log that the address names; else the one that tells why the attempt failed, else stdout of rank 0."""
     if view.failure and not {"rank", "stream"} & set(request.args):
         return view.failure.rank, view.failure.stream
     return read_rank(), query_params.choice_param("stream", (*KINDS, BOTH_STREAMS), KINDS[0])

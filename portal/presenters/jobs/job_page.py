@@ -30,7 +30,7 @@ class UnitsOnNode:
 
 @dataclass(frozen=True)
 class JobView:
-    """`attempt` is the one whose files are shown, None before the first."""
+    """The values of the page. `attempt` is the one whose files are shown; None before the first attempt."""
 
     job: Job
     attempt: Attempt | None
@@ -121,7 +121,7 @@ class JobView:
 
     @property
     def is_simulated(self) -> bool:
-        """Whether a rehearsal only pretended to run it."""
+        """Whether the simulated executor only pretended to run the job."""
         return bool(self.attempt and (self.attempt.handle or {}).get("simulated"))
 
 
@@ -134,7 +134,7 @@ def expected_end(job: Job, attempt: Attempt) -> datetime | None:
 
 
 def units_on_nodes(attempt: Attempt) -> list[UnitsOnNode]:
-    """The node of the first rank first; of a gang over several nodes the others in the order of their units."""
+    """The job's nodes: the one of the first rank, then the others in the order of their units."""
     counts = Counter(held.unit.node.name for held in attempt.allocations)
     first = attempt.node.name
     others = [name for name in counts if name != first]
@@ -142,7 +142,7 @@ def units_on_nodes(attempt: Attempt) -> list[UnitsOnNode]:
 
 
 def read_job_view(cluster: Cluster, job: Job, number: int | None) -> JobView:
-    """The newest attempt unless another is asked for. Raises NotFound for one that never was."""
+    """Reads the newest attempt unless another one is named. Raises NotFound if there is no such attempt."""
     attempt = job.attempts[-1] if job.attempts else None
     if number is not None:
         attempt = next((one for one in job.attempts if one.number == number), None)

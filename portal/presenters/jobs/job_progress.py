@@ -12,7 +12,7 @@ EPOCHS = "epochs"
 
 @dataclass(frozen=True)
 class EpochProgress:
-    """`epoch` may be a fraction; `epoch` and `epochs` are None if the program does not write them."""
+    """The progress in epochs. `epoch` may be a fraction; both numbers are None if the program does not write them."""
 
     epoch: float | None
     epochs: float | None
@@ -20,7 +20,7 @@ class EpochProgress:
 
     @property
     def share_done(self) -> float | None:
-        """0 to 1."""
+        """The share of the epochs that is done, 0 to 1."""
         if self.epoch is None or not self.epochs:
             return None
         return min(1.0, max(0.0, self.epoch / self.epochs))
@@ -28,7 +28,7 @@ class EpochProgress:
 
 @dataclass(frozen=True)
 class BestMetric:
-    """`metric` is the name: an accuracy is best at its highest, a loss at its lowest."""
+    """The best value of one metric: the highest of an accuracy, the lowest of a loss."""
 
     metric: str
     value: float

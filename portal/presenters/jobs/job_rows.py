@@ -41,7 +41,7 @@ class ShownHeadline(NamedTuple):
 
 
 class JobRow(NamedTuple):
-    """`now` says why it waits, when it ends or how it ended; texts are in the reader's language."""
+    """One job. `now` says why it waits, when it ends or how it ended; texts are in the reader's language."""
 
     id: int
     name: str
@@ -117,7 +117,7 @@ def job_rows(
 
 
 def without_those_in_name(parameters: Parameters, name: str) -> Parameters:
-    """Jobs of a sweep have their values in their names."""
+    """Leaves out the values of a sweep's job that its name has already."""
     return {key: value for key, value in parameters.items() if f"{key}={value}" not in name}
 
 
@@ -157,7 +157,7 @@ def situation(job: JobLine, explanation: WaitingExplanation | None) -> str:
 
 
 def divergence_text(job: JobLine) -> str:
-    """The sentence that a loss became NaN or infinite in a job that finished all the same; empty if none did."""
+    """The sentence that a loss became NaN or infinite in a job that finished nevertheless; empty if none did."""
     if job.state is not JobState.FINISHED or not (job.end_data or {}).get("not_finite"):
         return ""
     return localized_sentence("exit.not_finite", job.end_data)

@@ -18,7 +18,7 @@ from portal.web.request_context import current_cluster
 
 @dataclass(frozen=True)
 class ScriptChoice:
-    """The values of the script's fields: one of `scripts`, or another command."""
+    """The values of the script's fields: one of `scripts`, or a command that is none of them."""
 
     version: int
     versions: list[int]
@@ -61,8 +61,7 @@ def offered_environments(
 
 
 def offered_launchers(cluster: Cluster, chosen: str, environments: Collection[Environment] = ()) -> list[str]:
-    """torchrun only if there is a torch for it in the default environment or one of `environments`, or if it is chosen
-    already."""
+    """Leaves torchrun out unless the default environment or one of `environments` has torch, or it is chosen."""
     is_missing = (
         chosen != Launcher.TORCHRUN.value
         and read_torch_is_missing(cluster)

@@ -1,4 +1,4 @@
-"""How the person who submitted a job enters it by SSH, for the job's page and REST."""
+"""The command with which the person who submitted a job enters it by SSH, for the job's page and REST."""
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit

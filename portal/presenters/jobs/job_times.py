@@ -9,7 +9,7 @@ from cluster.store.jobs import Attempt, Job
 
 
 def job_seconds_by_state(job: Job, now: datetime) -> list[tuple[str, float]]:
-    """(state, seconds) in the order in which they first came; ended states take no time."""
+    """(state, seconds) in the order in which the job entered the states. Ended states take no time."""
     changes = [JobStateChange(event.at, JobState(event.state)) for event in job.events]
     changes = changes or [JobStateChange(job.submitted_at, job.state)]
     return [
@@ -18,7 +18,7 @@ def job_seconds_by_state(job: Job, now: datetime) -> list[tuple[str, float]]:
 
 
 def job_unit_hours(attempts: Sequence[Attempt], now: datetime) -> float:
-    """Units times hours that they were held, over all attempts."""
+    """The units times the hours for which all attempts held them."""
     holdings = [
         UnitHolding(1, held.begun_at, held.ended_at) for attempt in attempts for held in attempt.allocations
     ]

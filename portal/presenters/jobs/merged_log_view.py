@@ -1,4 +1,4 @@
-"""The values of several logs that the log tab shows in one, in the order of their times."""
+"""The values of the log tab if it shows several logs as one, in the order of their times."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ class MergedView:
     left_out_files: int
     has_times: bool
     hidden_lines: int = 0
-    """Lines of other levels than the one that the address asks for."""
+    """The number of lines whose level is not the one that the address asks for."""
     found: "MergedHits | None" = None
     """The lines that contain the searched text, and the first error of the logs. None if nothing was searched."""
 

@@ -14,7 +14,7 @@ COLOURS = {"train": 1, "validation": 2, "test": 3, "": 4}
 FIRST = ("loss", "accuracy", "learning_rate", "images_per_second")
 """The metrics of the built-in models. Their graphs stand first."""
 HIDDEN = ("epochs",)
-"""Numbers of the whole job, which have no curve."""
+"""Metrics of the whole job, which have no curve."""
 SHARES = re.compile(r"(^|[/_ -])acc(uracy)?($|[/_ -])", re.ASCII | re.IGNORECASE)
 
 
@@ -33,7 +33,7 @@ class MetricChart:
 
 
 def group_metrics(series: Mapping[str, MetricSeries]) -> list[MetricChart]:
-    """One chart for each name without its split: our models' first, then by group and name."""
+    """Makes one chart for each name without its split: those of the built-in models first, then by group and name."""
     charts: dict[str, MetricChart] = {}
     for key in series:
         name, split = split_metric_name(key)

@@ -13,7 +13,7 @@ from portal.web.request_context import current_actor, read_once
 
 
 def list_repair_links(names: Iterable[str], node_id: int | None = None) -> list[tuple[str, str]]:
-    """Titles and previews, in this order; none for others than administrators. `node_id` is chosen already."""
+    """Titles and previews in the given order; none unless the reader is an administrator. `node_id` is preselected."""
     if not current_actor().is_administrator:
         return []
     catalogue = read_once(read_catalogue_for)

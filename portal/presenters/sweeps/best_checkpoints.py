@@ -1,4 +1,4 @@
-"""The checkpoints of a sweep's best jobs, as its page offers them."""
+"""The checkpoints of a sweep's best jobs, which its page offers."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ BEST_JOBS = 3
 
 @dataclass(frozen=True)
 class BestCheckpoint:
-    """The best checkpoint of a job, or its newest if none is known to be the best. None: it has none."""
+    """A job and its best checkpoint, or its newest one if none is known to be the best; None if it has none."""
 
     entry: SweepJobResult
     file: CheckpointFile | None

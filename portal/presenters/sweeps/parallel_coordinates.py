@@ -14,7 +14,7 @@ LEFT, RIGHT, TOP, BOTTOM = 60, 60, 36, 12
 MAX_LINES = 300
 MAX_AXES = 7
 MAX_WORDS = 8
-"""Ticks of an axis whose values are words or few numbers."""
+"""The number of ticks on an axis of words or of few numbers."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class CoordinateAxis:
 
 @dataclass(frozen=True)
 class CoordinateLine:
-    """`colour` is that of the job's curve, 0 for a faint line. `path` is an SVG path."""
+    """The line of one job. `colour` is that of its curve, 0 for a faint line. `path` is an SVG path."""
 
     job_id: int
     path: str
@@ -44,9 +44,9 @@ class CoordinateLine:
 class ParallelCoordinates:
     axes: tuple[CoordinateAxis, ...]
     lines: tuple[CoordinateLine, ...]
-    """Faint ones first, so that the chosen ones lie above them."""
+    """The lines, faint ones first, so that the chosen ones lie above them."""
     left_out: int
-    """Jobs that are not drawn, because they lack a measurement or are too many."""
+    """The number of jobs that are not drawn, because they lack a measurement or are too many."""
     width: int = WIDTH
     height: int = HEIGHT
 
@@ -64,7 +64,7 @@ class AxisSource:
 
 @dataclass(frozen=True)
 class AxisScale:
-    """Few different values stand at equal distances, many numbers by their size."""
+    """The scale of one axis. A few different values are spread evenly, many numbers by their size."""
 
     places: dict[str, float]
     low: float
@@ -110,7 +110,7 @@ def describe_coordinates(view: SweepView, chosen: Sequence[SweepJobResult]) -> P
 
 
 def list_sources(view: SweepView) -> list[AxisSource]:
-    """Differing parameters, then how long it ran, then the compared metric."""
+    """Lists the differing parameters, then the duration, then the compared metric."""
     names = view.plan.differing[: MAX_AXES - 2]
     found = [
         AxisSource(name, lambda entry, name=name: view.plan.row(entry.number)[name], format_number)  # type: ignore[misc]
@@ -150,7 +150,7 @@ def is_number(text: str) -> bool:
 
 
 def height_of(share: float) -> float:
-    """0 is at the bottom."""
+    """Returns the vertical position; 0 is at the bottom."""
     return round(HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM), 1)
 
 

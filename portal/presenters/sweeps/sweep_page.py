@@ -34,7 +34,7 @@ RUNNING_STATES = (JobState.RUNNING, JobState.STOPPING)
 
 @dataclass(frozen=True)
 class SweepView:
-    """`results` are sorted, `offset` is the place of the first one that is shown, `limit` how many are."""
+    """The values of the page. `results` are sorted, and `limit` of them are shown from `offset` on."""
 
     sweep: Sweep
     plan: SweepPlan
@@ -55,29 +55,29 @@ class SweepView:
 
     @property
     def columns(self) -> list[str]:
-        """The metrics that have a column: the compared one, and a second one beside few parameters; a file has all."""
+        """The metrics of the table: the compared one, and a second one if there are few parameters. A file has all."""
         others = [name for name in self.metrics if name != self.metric]
         room = METRIC_COLUMNS if len(self.plan.differing) < MANY_PARAMETERS else 1
         return [name for name in [self.metric, *others] if name][:room]
 
     def charted(self, lines: Iterable[SweepJobResult]) -> list[str]:
-        """The metrics that one of these jobs measured, the compared one first."""
+        """The metrics that any of these jobs measured, the compared one first."""
         measured = {name for entry in lines for name in entry.results}
         order = [self.metric, *(name for name in self.metrics if name != self.metric)]
         return [name for name in order if name in measured][:MAX_CHARTS]
 
     def value(self, entry: SweepJobResult, metric: str) -> float | None:
-        """The number that the table, the legend and the lists of jobs say."""
+        """The number that the table, the legend and the lists of jobs show."""
         return value_by_headline(entry.results, metric, self.headline)
 
     @property
     def has_form(self) -> bool:
-        """Whether the form of a new sweep can be filled in as this one was: that of own code needs its command."""
+        """Whether the form of a new sweep can be filled in from this one. A sweep of own code must have its command."""
         return self.sweep.training.model is not None or "command" in self.sweep.plan
 
     @property
     def says_last(self) -> bool:
-        """Whether the compared values are the last ones and not the best ones."""
+        """Whether the last values are compared and not the best ones."""
         headline = self.headline
         return headline is not None and headline.metric == self.metric and not headline.is_best
 
@@ -110,7 +110,8 @@ def read_sweep_view(
     first: int = 0,
     metric: str = "",
 ) -> SweepView:
-    """`by` empty: the best first as soon as something was measured. `metric` empty: the headline metric of most jobs.
+    """Reads the page. An empty `by` sorts by the metric once it was measured; an empty `metric` is the headline
+    metric of most jobs.
 
     Raises NotFound; Refused for no column.
     """

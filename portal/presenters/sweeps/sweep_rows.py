@@ -14,7 +14,7 @@ from portal.web.request_context import current_actor
 
 
 class ShownSweep(NamedTuple):
-    """Texts are in the reader's language."""
+    """One sweep. Texts are in the reader's language."""
 
     id: int
     name: str

@@ -97,7 +97,7 @@ def create() -> Response:
 
 
 def read_requirements() -> str:
-    """The uploaded file, if there is one; else what was pasted. Raises Refused."""
+    """Returns the uploaded file if there is one, else the pasted text. Raises Refused."""
     sent = request.files.get("file")
     if sent is None or not sent.filename:
         return request.form.get("requirements", "")
@@ -108,7 +108,7 @@ def read_requirements() -> str:
 
 
 def read_scope() -> Sequence[int]:
-    """Empty for a global one. Raises Refused."""
+    """Returns the chosen workspaces; none for a global environment. Raises Refused."""
     if forms.choice_field("scope", SCOPES) == GLOBAL:
         return ()
     ids = forms.ids_field("workspaces")

@@ -13,7 +13,7 @@ LONGEST_SEARCH = 60
 
 @blueprint.get("/help")
 def index() -> ResponseReturnValue:
-    """`?q=` searches the pages."""
+    """The list of howtos; `?q=` searches them."""
     typed = forms.reject_control_characters("q", request.args.get("q", ""))[:LONGEST_SEARCH].strip()
     return render_template(
         "help/index.html",

@@ -14,7 +14,7 @@ blueprint = Blueprint("search", __name__)
 
 @blueprint.get("/search")
 def page() -> ResponseReturnValue:
-    """`?q=`. The number of one job (`job-12`, `12`) leads to the job if nothing else is called so."""
+    """Searches for `?q=`. The number of a job (`job-12`, `12`) leads to that job if nothing else has this name."""
     query = parse_search_query(forms.reject_control_characters("q", request.args.get("q", "")))
     actor = current_actor()
     results = search(current_cluster(), actor, query)

@@ -15,7 +15,7 @@ blueprint = Blueprint("job_checkpoints", __name__)
 
 @blueprint.get("/jobs/<int:job_id>/checkpoints/<name>")
 def download(job_id: int, name: str) -> Response:
-    """One file of `out/checkpoints`, as an attachment whatever is in it. Raises NotFound."""
+    """Sends one file of `out/checkpoints`, whatever its type, as an attachment. Raises NotFound."""
     view = read_job_view_of_request(job_id)
     if not checkpoints.is_checkpoint_name(name):
         raise NotFound("checkpoint", name[:100])

@@ -15,7 +15,7 @@ blueprint = Blueprint("job_files", __name__)
 
 @blueprint.get("/jobs/<int:job_id>/files/download")
 def download(job_id: int) -> Response:
-    """The file at `?path=` below `out`, as an attachment whatever is in it. Raises NotFound."""
+    """Sends the file at `?path=` below `out`, whatever its type, as an attachment. Raises NotFound."""
     view = read_job_view_of_request(job_id)
     require_files(view.job)
     return send_written_file(view, request.args.get("path", ""))

@@ -1,4 +1,4 @@
-"""Serves a job's log as a whole: as text or as a download. Pieces come from portal/live/log_answers.py."""
+"""Serves a job's whole log as text or as a download. Chunks come from portal/live/log_answers.py."""
 
 from flask import Blueprint
 from werkzeug.wrappers import Response

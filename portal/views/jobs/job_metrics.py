@@ -33,7 +33,7 @@ def metrics(job_id: int) -> Response | str:
 
 
 def metrics_json(view: JobView, axis: CurveAxis) -> Response:
-    """The tag is made of how much was read: a request before there is more is answered with 304.
+    """The ETag names the number of bytes that were read. A request before the file has grown is answered with 304.
 
     `is_whole` false: the file is large and new to us; the next request gets more of it.
     """
@@ -51,7 +51,7 @@ def metrics_json(view: JobView, axis: CurveAxis) -> Response:
 
 
 def metrics_csv(view: JobView) -> Response:
-    """Every row as it was written. Raises Unavailable if too many files are being written already."""
+    """Sends every row of the file. Raises Unavailable if too many exports run already."""
     is_head = request.method == "HEAD"  # Nobody reads its text, so it takes no slot.
     return csv_attachment(
         f"job-{view.job.id}-attempt-{view.number}-metrics.csv",

@@ -74,7 +74,7 @@ def create_job_or_sweep(training_id: int, submission_request: JobRequest | Sweep
 
 @blueprint.post("/trainings/<int:training_id>/jobs/check")
 def check(training_id: int) -> str:
-    """The estimate alone, asked for while the form is filled in; a refusal is an answer here, not an error."""
+    """Renders the estimate alone, while the form is filled in. A refusal is an answer here, not an error."""
     training = visible_training(training_id)
     return render_template(
         "jobs/_estimate.html",
@@ -86,7 +86,7 @@ def check(training_id: int) -> str:
 
 @blueprint.post("/trainings/<int:training_id>/jobs/script")
 def script(training_id: int) -> str:
-    """The choice of the script alone, asked for when another version of the code is chosen."""
+    """Renders the choice of the script alone, after another version of the code was chosen."""
     training = visible_training(training_id)
     return render_template(
         "jobs/_script.html",

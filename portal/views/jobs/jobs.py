@@ -40,8 +40,7 @@ blueprint = Blueprint("jobs", __name__)
 
 @blueprint.get("/jobs")
 def index() -> Response:
-    """Search, order, filters and the place in the list are in the address; one row more than is shown tells of a next
-    page."""
+    """Search, order, filters and place in the list are in the address. One row too many tells of a next page."""
     cluster, actor = current_cluster(), current_actor()
     state = query_params.choice_param("state", STATES)
     chosen = {name: query_params.id_param(name) for name in ("workspace", "training", "user", "sweep")}
@@ -76,7 +75,7 @@ def index() -> Response:
 
 @blueprint.get("/jobs/<int:job_id>")
 def page(job_id: int) -> Response:
-    """`?tab=` is the part shown, `?attempt=` the try whose files are shown (the newest otherwise).
+    """`?tab=` is the shown tab, `?attempt=` the attempt whose files are shown (the newest by default).
 
     htmx asks for one of the fragments that change: the head, the facts, or the tab. A waiting job's
     overview, its way through the queue, is followed by the graphs when it starts.
@@ -110,7 +109,7 @@ def page(job_id: int) -> Response:
 
 @blueprint.get("/jobs/<int:job_id>/duplicate")
 def duplicate(job_id: int) -> Response:
-    """The form of a new job, filled in as this one was; of a notebook the page that starts it."""
+    """Fills in the form of a new job from this one; a notebook leads to the page that starts one."""
     job = job_queries.read_job(current_cluster(), current_actor(), job_id)
     if job.kind is JobKind.NOTEBOOK:
         return redirect(url_for("notebooks.training", training_id=job.training_id), 303)
@@ -134,7 +133,7 @@ def confirm_continue(job_id: int) -> str:
 
 @blueprint.post("/jobs/<int:job_id>/continue")
 def continue_(job_id: int) -> Response:
-    """A new job of the same code, parameters and units, which begins with the newest checkpoint."""
+    """Submits a job with the same code, parameters and units, which begins with the newest checkpoint."""
     try:
         forms.require_known_fields("name")
         job = continuations.continue_job(current_cluster(), current_actor(), job_id, forms.text_field("name"))
@@ -216,7 +215,7 @@ def render_delete_files(job_id: int, problem: str = "") -> str:
 
 
 def render_stop_job(job_id: int, problem: str = "") -> str:
-    """The counts of what ends and what stays, read at this moment."""
+    """Shows what ends and what stays, counted at this moment."""
     cluster, actor = current_cluster(), current_actor()
     job = job_queries.read_job(cluster, actor, job_id)
     return render_template(

@@ -22,7 +22,7 @@ blueprint = Blueprint("runs", __name__)
 
 
 def chosen_ids() -> list[int]:
-    """Each `job` of the address or the form is an id, or several with commas. Raises Refused."""
+    """Reads the ids: each `job` of the address or the form is an id, or several with commas. Raises Refused."""
     texts = ",".join(request.values.getlist("job")).split(",")
     found = []
     for text in filter(None, texts):
@@ -128,7 +128,7 @@ def delete_files() -> Response:
 
 
 def render_chosen(template: str, **values: Mapping[str, object]) -> str:
-    """The current state of each of the jobs, and which of them the person may change."""
+    """Shows the current state of each of the jobs, and which of them the person may change."""
     chosen = chosen_jobs.read_chosen_jobs(current_cluster(), current_actor(), chosen_ids())
     return render_template(
         template, chosen=chosen, ids=",".join(str(each.job.id) for each in chosen), **values

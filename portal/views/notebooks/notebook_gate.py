@@ -22,7 +22,7 @@ blueprint = Blueprint("notebook_gate", __name__)
 
 
 def asked_notebook() -> int:
-    """The job that nginx has read from the path. Raises NotFound for a request that does not come from there."""
+    """Returns the job that nginx has read from the path. Raises NotFound for a request that nginx has not sent."""
     job = request.headers.get("X-Notebook", "")
     if not JOB.fullmatch(job):
         raise NotFound("notebook")

@@ -1,4 +1,4 @@
-"""Notebooks: one's own list, starting one for a training, its page until it opens, and saving its files."""
+"""Pages of notebooks: the person's list, the start for a training, the page until it opens, and saving its files."""
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from flask import Response as FlaskResponse
@@ -90,7 +90,7 @@ def find_living(found: Training) -> int | None:
 
 @blueprint.post("/trainings/<int:training_id>/notebook/save")
 def save(training_id: int) -> Response:
-    """The working copy becomes the newest version. A newer one of somebody else is not replaced unasked."""
+    """The working copy becomes the newest version. A newer version of another person is replaced only on request."""
     try:
         forms.require_known_fields("then", "overwrite")
         overwrite = bool(request.form.get("overwrite"))

@@ -15,7 +15,7 @@ blueprint = Blueprint("links", __name__)
 
 @blueprint.get("/link/<token>")
 def form(token: str) -> ResponseReturnValue:
-    """The address is a secret: it leaves in no Referer, and the request log does not name it."""
+    """The address is a secret: no Referer contains it, and the request log does not name it."""
     try:
         user = passwords.read_password_link(current_cluster(), token)
     except NotFound:

@@ -46,7 +46,7 @@ SCOPES = {"read": ("read",), "write": ("write",), "repair": ("repair",)}
 
 @blueprint.app_template_global("browser_name")
 def browser_words(agent: str) -> str:
-    """`Firefox · Linux` from the browser's User-Agent; its beginning if nothing is recognised."""
+    """Returns `Firefox · Linux` from the browser's User-Agent, or the beginning of an unknown one."""
     browser = next((word for sign, word in BROWSERS if sign in agent), "")
     system = next((word for sign, word in SYSTEMS if sign in agent), "")
     return " · ".join(part for part in (browser, system) if part) or agent[:60] or _("unknown browser")
@@ -60,7 +60,7 @@ def page() -> ResponseReturnValue:
 def render_profile(
     errors: dict[str, str], values: dict[str, str], made: tuple[str, str] | None = None
 ) -> str:
-    """`made` is the name and the text of a token just made, shown here and never again."""
+    """`made` is the name and the text of a new token, which is shown here and never again."""
     cluster, actor = current_cluster(), current_actor()
     this_session = sessions.find_session(cluster, current_user.token)
     if this_session is None:
@@ -125,7 +125,7 @@ def set_notifications() -> ResponseReturnValue:
 
 @blueprint.post("/profile/notifications/test")
 def send_test() -> ResponseReturnValue:
-    """The test goes the way of all messages; what became of it stands on the page."""
+    """Sends a test message in the way of all messages. The page shows its fate."""
     try:
         forms.require_known_fields()
         send_test_messages(current_cluster(), current_actor())
@@ -137,7 +137,7 @@ def send_test() -> ResponseReturnValue:
 
 @blueprint.post("/profile/time-zone")
 def set_time_zone() -> ResponseReturnValue:
-    """The zone in which pages show times; an empty one follows the browser."""
+    """Sets the zone in which pages show times. Without one, pages follow the browser."""
     try:
         forms.require_known_fields("time_zone")
         preferences.set_preferences(

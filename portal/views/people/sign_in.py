@@ -40,7 +40,7 @@ def sign_in() -> ResponseReturnValue:
 def render_sign_in(
     values: dict[str, str], errors: dict[str, str], minutes: int = 0, kept: KeptForm | None = None
 ) -> str:
-    """`minutes`: how long the name or the address has to wait. `kept` is a form that waits for the sign-in."""
+    """`minutes` is how long the name or the address has to wait. `kept` is a form that waits for the sign-in."""
     cluster = current_cluster()
     return render_template(
         "sign_in/page.html",
@@ -55,7 +55,7 @@ def render_sign_in(
 
 @blueprint.post("/sign-in")
 def open_session() -> ResponseReturnValue:
-    """A refused one keeps the name; a throttled one says from when on it may be tried again."""
+    """A refused sign-in keeps the name. A throttled one says when the person may try again."""
     back, kept = local_path(request.form.get("next", "/")), read_kept_form()
     try:
         forms.require_known_fields("name", "password", "next", *kept_field_names())
@@ -87,7 +87,7 @@ def sign_in_as_typed(name: str, password: str) -> str:
 
 
 def keep_session(response: Response, token: str, name: str) -> Response:
-    """The session's cookie, and the one by which this browser is known at the next sign-in."""
+    """Sets the cookie of the session, and the one by which this browser is recognised at the next sign-in."""
     known = known_browsers.issue_browser_token(current_cluster(), name)
     return set_browser_cookie(set_session_cookie(response, token), known)
 
@@ -106,7 +106,7 @@ def sign_in_again() -> ResponseReturnValue:
 
 @blueprint.post("/sign-in/again")
 def reopen_session() -> ResponseReturnValue:
-    """Signs in again and sends no page, because the open one stays."""
+    """Signs in again and sends no page, because the page is still open."""
     try:
         forms.require_known_fields("again_name", "again_password")
         token = sign_in_as_typed(typed_name("again_name"), forms.password_field("again_password"))

@@ -26,7 +26,7 @@ blueprint = Blueprint("users", __name__)
 
 FIELDS = ("name", "full_name", "email", "role", "workspaces")
 SHOWN_LINK = "shown_link"
-"""[user id, token] in the signed cookie of the browser, between making a link and showing it once."""
+"""[user id, token] in the browser's signed cookie, from the creation of a link until it is shown."""
 ROLES = tuple(role.value for role in UserRole)
 PAGE_LENGTH = 50
 STATES = (UserState.ACTIVE.value, UserState.DISABLED.value)
@@ -55,7 +55,7 @@ def index() -> ResponseReturnValue:
 
 
 class UserRow(NamedTuple):
-    """`password_changed` is None while the person has not used the link."""
+    """One user. `password_changed` is None until the person uses the link."""
 
     id: int
     name: str
@@ -85,7 +85,7 @@ def new() -> ResponseReturnValue:
 
 
 def render_new_user(values: Any, errors: dict[str, str], chosen: list[str]) -> str:
-    """`chosen` are the ids of the workspaces that are ticked."""
+    """`chosen` are the ids of the ticked workspaces."""
     return render_template(
         "users/new.html",
         values=values,
@@ -98,7 +98,7 @@ def render_new_user(values: Any, errors: dict[str, str], chosen: list[str]) -> s
 
 @blueprint.post("/users/new")
 def create() -> ResponseReturnValue:
-    """Leads to the page of the link, which is shown there once."""
+    """Creates the user and redirects to the page of the link, which is shown there once."""
     refusals = Refusals()
     read = refusals.check
     try:
@@ -141,15 +141,14 @@ def make_link(user_id: int) -> ResponseReturnValue:
 
 
 def redirect_to_link(user_id: int, secret: str, is_mailed: bool = False) -> ResponseReturnValue:
-    """A page that is asked for by GET may be loaded again: nothing is made twice."""
+    """The link is shown by a page of its own, which may be loaded again without creating another link."""
     session[SHOWN_LINK] = [user_id, secret, is_mailed]
     return redirect(url_for("users.link", user_id=user_id), 303)
 
 
 @blueprint.get("/users/<int:user_id>/link")
 def link(user_id: int) -> ResponseReturnValue:
-    """Shows a new link once, under the address that the administrator's browser has used; afterwards until when it
-    works."""
+    """Shows a new link once, with the host name that the administrator's browser has used; later only its expiry."""
     cluster, actor = current_cluster(), current_actor()
     user = users.read_user(cluster, actor, user_id)
     for_user, secret, is_mailed = session.pop(SHOWN_LINK, None) or (0, "", False)
@@ -181,7 +180,7 @@ def confirm_disable(user_id: int) -> ResponseReturnValue:
 
 
 def render_disable(user_id: int, errors: dict[str, str]) -> str:
-    """The things that disabling the person touches, read at this moment."""
+    """Shows what disabling the person affects, counted at this moment."""
     cluster, actor = current_cluster(), current_actor()
     user = users.read_user(cluster, actor, user_id)
     living = [job for job in queries.list_jobs(cluster, actor, user_id=user_id) if job.ended_at is None]

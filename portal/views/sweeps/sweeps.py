@@ -35,8 +35,7 @@ blueprint = Blueprint("sweeps", __name__)
 
 @blueprint.get("/sweeps/<int:sweep_id>")
 def page(sweep_id: int) -> Response:
-    """The address has the order (`sort`, `order`), the part of the table (`part`), the compared metric (`metric`) and
-    the curves (`show`)."""
+    """Parameters: the order (`sort`, `order`), the table's `part`, the compared `metric`, the curves to `show`."""
     if query_params.choice_param("format", ("html", "csv"), "html") == "csv":
         return sweep_csv(read_view(sweep_id))
     view = read_view(sweep_id)
@@ -80,7 +79,7 @@ def current_sweep_url_with(**changes: object) -> str:
 
 
 def chosen_results(view: SweepView) -> list[SweepJobResult]:
-    """The results that the address names, else the first ones that have metrics."""
+    """The results that the address names, or by default the first ones that have metrics."""
     if "show" in request.args:
         job_ids = [int(text) for text in request.args.getlist("show") if text.isascii() and text.isdigit()]
         by_id = {entry.job_id: entry for entry in view.results}
@@ -89,7 +88,7 @@ def chosen_results(view: SweepView) -> list[SweepJobResult]:
 
 
 def other_results(view: SweepView, lines: Sequence[SweepJobResult]) -> list[SweepJobResult]:
-    """Jobs whose curves are drawn faint behind the chosen ones."""
+    """The jobs whose curves are drawn faint behind the chosen ones."""
     chosen = {entry.job_id for entry in lines}
     return [entry for entry in view.results if entry.results and entry.job_id not in chosen][:FAINT_CURVES]
 
@@ -101,7 +100,7 @@ def drawn_results(view: SweepView) -> list[SweepJobResult]:
 
 
 def toggle_curve(lines: list[SweepJobResult], job_id: int) -> list[int] | str:
-    """The curves after a click on a job: without it, or with it; the first goes where all colours are used."""
+    """The curves after a click on a job, which adds or removes it. If all colours are used, the first curve goes."""
     ids = [entry.job_id for entry in lines]
     if job_id in ids:
         return sorted(one for one in ids if one != job_id) or "none"
@@ -140,7 +139,7 @@ def stop(sweep_id: int) -> Response:
 
 
 def render_stop_sweep(sweep_id: int, problem: str = "") -> str:
-    """The counts of what ends and what stays, read at this moment."""
+    """Shows what ends and what stays, counted at this moment."""
     view = read_sweep_view(current_cluster(), current_actor(), sweep_id)
     may_stop = stops.can_stop_sweep(current_actor(), view.sweep)
     return render_template(

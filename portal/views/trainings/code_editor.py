@@ -18,7 +18,7 @@ blueprint = Blueprint("code_editor", __name__)
 
 @blueprint.get("/trainings/<int:training_id>/code/edit")
 def edit(training_id: int) -> Response:
-    """The file at `?path=` of `?version=`, or of the newest version. A file that no form can show is refused there."""
+    """Shows the file at `?path=` of `?version=`, or of the newest version. A file that a form cannot show is refused."""
     training = read_editable_training(training_id)
     version, path = query_params.id_param("version") or training.code_version, request.args.get("path", "")
     try:
@@ -69,7 +69,7 @@ def render_editor(
     status: int = 200,
     overtaken: int | None = None,
 ) -> Response:
-    """`text` None: there is nothing to edit. `overtaken` is the version with which the person began."""
+    """`text` is None if there is nothing to edit. `overtaken` is the version with which the person began."""
     page = render_template(
         "training_code/edit.html",
         training=training,

@@ -69,7 +69,7 @@ def render_source(training_id: int, errors: dict[str, str], status: int = 200) -
 
 @blueprint.post("/trainings/<int:training_id>/code/git")
 def save(training_id: int) -> Response:
-    """`then=fetch` fetches at once. The page comes back with the public key, which the repository has to be given."""
+    """`then=fetch` fetches at once. The page then shows the public key, which the person adds to the repository."""
     cluster, actor = current_cluster(), current_actor()
     try:
         forms.require_known_fields(*FIELDS)
@@ -84,7 +84,7 @@ def save(training_id: int) -> Response:
 
 
 def read_choice() -> GitSourceChoice:
-    """Raises Refused. A token or key is never shown again, so that its field is empty unless a new one was typed."""
+    """Reads the form. An empty field keeps the token or key, because pages never show it again. Raises Refused."""
     return GitSourceChoice(
         forms.text_field("url"),
         forms.text_field("reference"),
@@ -109,7 +109,7 @@ def fetch(training_id: int) -> Response:
 
 @blueprint.post("/trainings/<int:training_id>/code/git/remove")
 def remove(training_id: int) -> Response:
-    """Forgets the address and its secret. Versions that came from it stay."""
+    """Deletes the address and its secret. Versions that came from it stay."""
     git_sources.remove_source(current_cluster(), current_actor(), training_id)
     flash(_("The git source is removed; its versions stay."), "ok")
     return redirect(url_for("training_code.page", training_id=training_id), 303)

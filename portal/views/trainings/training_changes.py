@@ -112,7 +112,7 @@ def confirm_delete(training_id: int) -> str:
 
 
 def render_delete(training_id: int, errors: dict[str, str]) -> str:
-    """The counts of what goes and what stays. While a job is live there is no button."""
+    """Shows what is deleted and what stays, counted. There is no button while a job is live."""
     cluster, actor = current_cluster(), current_actor()
     training = trainings.read_training(cluster, actor, training_id)
     return render_template(

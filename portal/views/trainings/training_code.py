@@ -21,7 +21,7 @@ blueprint = Blueprint("training_code", __name__)
 
 @blueprint.get("/trainings/<int:training_id>/code")
 def page(training_id: int) -> Response:
-    """`?version=` is the version shown, the newest otherwise, `?path=` a folder or a file of it."""
+    """`?version=` is the shown version (the newest by default), `?path=` a folder or a file of it."""
     return render_code(training_id, {})
 
 
@@ -107,7 +107,7 @@ def go_to_version(training_id: int, version: CodeVersion) -> Response:
 
 @blueprint.get("/trainings/<int:training_id>/code/<int:number>/download")
 def download(training_id: int, number: int) -> Response:
-    """The file at `?path=`, as an attachment whatever is in it. Raises NotFound."""
+    """Sends the file at `?path=`, whatever its type, as an attachment. Raises NotFound."""
     cluster, training = current_cluster(), read_own_code(training_id)
     path = request.args.get("path", "")
     code_versions.read_ready_version(cluster, training, number)
@@ -119,7 +119,7 @@ def download(training_id: int, number: int) -> Response:
 
 @blueprint.get("/trainings/<int:training_id>/code/<int:number>/archive")
 def archive(training_id: int, number: int) -> Response:
-    """The version, or the folder at `?path=`, as a zip archive. Raises NotFound."""
+    """Sends the version, or the folder at `?path=`, as a zip archive. Raises NotFound."""
     cluster, training = current_cluster(), read_own_code(training_id)
     manifest = code_versions.read_manifest(cluster, training, number)
     path = request.args.get("path", "").strip("/")

@@ -87,7 +87,7 @@ def create(workspace_id: int) -> Response:
 
 
 def is_runnable(training: Training) -> bool:
-    """Code in an archive is not, until a task has unpacked it."""
+    """Whether the code can run. Code in an archive cannot until a task has unpacked it."""
     return training.kind is TrainingKind.BUILT_IN or training.code_version > 0
 
 
@@ -112,7 +112,7 @@ def create_from_form(workspace_id: int) -> Training:
 
 
 def objective_field() -> tuple[str, bool] | None:
-    """The metric, empty for none, and whether lower is better; None if the form has no such field. Raises Refused."""
+    """The metric (empty for none) and whether lower is better; None if the form has no such field. Raises Refused."""
     if "objective_metric" not in request.form:
         return None
     order = forms.choice_field("objective_order", (HIGHER, LOWER))
