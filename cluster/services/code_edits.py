@@ -43,7 +43,7 @@ def read_editable_file(cluster: Cluster, training: Training, number: int, path: 
 def save_file(
     cluster: Cluster, actor: Actor, training_id: int, path: str, text: str, base: int
 ) -> CodeVersion:
-    """A new version with this file changed; all others stay as the newest version has them.
+    """Makes a new version with this file changed. All other files stay as they are in the newest version.
 
     Versions that came meanwhile do no harm unless they changed this file. Raises Conflict if they did, Refused on
     `text` if nothing has changed, NotFound and Forbidden.

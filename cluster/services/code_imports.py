@@ -1,4 +1,4 @@
-"""Archives of code: kept until a task unpacks them, and the end of that task."""
+"""Keeps archives of code until a task unpacks them, and records the end of that task."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from cluster.store.trainings import CodeVersion, Training
 def request_import(
     cluster: Cluster, actor: Actor, training_id: int, upload: CodeUpload, newest: int
 ) -> CodeVersion | None:
-    """The archive lies beside other uploads until the task has unpacked it."""
+    """Requests the import of an archive, which lies beside other uploads until the task has unpacked it."""
     received = staged_code.receive_archive(cluster.settings, upload.archive)
     try:
         with cluster.store.write(lock=f"code of training {training_id}") as session:
@@ -40,7 +40,7 @@ def request_import(
 def add_import(
     cluster: Cluster, session: Session, actor: Actor, training: Training, upload: CodeUpload, received: Path
 ) -> CodeVersion:
-    """Row and operation; the archive is renamed to where the task finds it."""
+    """Writes the row and the operation, and gives the archive the name by which the task finds it."""
     now, newest = cluster.clock(), training.code_version
     version = new_version(session, actor, training, CodeSource.ARCHIVE, newest or None, now)
     version.origin = upload.archive_name
@@ -61,7 +61,7 @@ def read_import(cluster: Cluster, operation: Operation) -> tuple[Training, CodeV
 
 
 def finish_import(cluster: Cluster, operation: Operation, staged: staged_code.StagedCode) -> None:
-    """Places the staged files as the version that new jobs run. Stale: Conflict."""
+    """Places the staged files as the version that new jobs run. Raises Conflict if the task is stale."""
     with cluster.store.write(lock=f"code of training {operation.subject_id}") as session:
         lifecycle.finish_operation(session, operation.id, operation.fence, cluster.clock())
         version = session.scalars(select(CodeVersion).where(CodeVersion.operation_id == operation.id)).one()
@@ -73,7 +73,7 @@ def finish_import(cluster: Cluster, operation: Operation, staged: staged_code.St
 
 
 def fail_import(cluster: Cluster, operation: Operation, code: str, data: dict[str, Any]) -> None:
-    """Operation and version say the same reason. Stale: Conflict."""
+    """Records the same reason in operation and version. Raises Conflict if the task is stale."""
     with cluster.store.write() as session:
         lifecycle.fail_operation(session, operation.id, operation.fence, cluster.clock(), code, data)
         version = session.scalars(select(CodeVersion).where(CodeVersion.operation_id == operation.id)).one()

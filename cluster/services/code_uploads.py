@@ -17,13 +17,13 @@ from cluster.settings import Settings
 from cluster.store.trainings import CodeVersion, Training
 
 CodeFiles = Sequence[tuple[str, bytes]]
-"""[(relative path, content), …]; one archive alone is unpacked."""
+"""[(relative path, content), …]. A single archive is unpacked."""
 UPLOADS_TRIED = 10
 """The number of tries of an upload. One that another overtakes begins again with the version that was faster."""
 
 
 def check_code_upload(cluster: Cluster, code: CodeFiles) -> CodeUpload:
-    """Names by the file-name rule (NFC); caches and folders of version control are left out.
+    """Checks names by the file-name rule (NFC). Caches and folders of version control are left out.
 
     Raises Refused on `code`, and Unavailable while the disk is full.
     """
@@ -61,9 +61,7 @@ def is_archive(name: str) -> bool:
 def check_archive(
     cluster: Cluster, actor: Actor, training: Training, name: str, size: int, base: int | None
 ) -> None:
-    """Says before the upload what would refuse it; `size` is in bytes. Raises Refused, Conflict, Unavailable and
-    Forbidden.
-    """
+    """Refuses an upload before it begins; `size` is in bytes. Raises Refused, Conflict, Unavailable and Forbidden."""
     require_training_with_code(cluster, actor, training)
     if not is_archive(name):
         raise Refused("archive", "code.no_archive", name=name)
@@ -94,7 +92,7 @@ def upload_code(
     base: int | None = None,
     source: CodeSource = CodeSource.FILES,
 ) -> CodeVersion:
-    """A new version beside the old ones, which jobs that name them keep. The owner and managers may.
+    """Makes a new version beside the old ones, which jobs still name. The owner and managers may.
 
     It begins with the files of version `base`, the newest if None. Raises Refused on `code`, and Conflict if `base` is
     not the newest any more.

@@ -18,7 +18,7 @@ from cluster.store.trainings import CodeVersion, Training
 def new_version(
     session: Session, actor: Actor, training: Training, source: CodeSource, base: int | None, now: datetime
 ) -> CodeVersion:
-    """The next number. Raises Refused on `code` while an archive is being unpacked."""
+    """Adds a version with the next number. Raises Refused on `code` while an archive is being unpacked."""
     last = session.scalar(
         select(CodeVersion)
         .where(CodeVersion.training_id == training.id)
@@ -44,7 +44,7 @@ def new_version(
 
 
 def place_version(session: Session, training: Training, version: CodeVersion, staged: StagedCode) -> None:
-    """Names the folder by one rename, within the transaction. New jobs run this version from now on."""
+    """Names the staged folder by one rename within the transaction. New jobs run this version from now on."""
     staged.place(training.id, version.number)
     files = sorted(staged.files, key=lambda file: file.path)
     version.state = CodeState.READY

@@ -33,7 +33,7 @@ def read_newest_number(cluster: Cluster, training_id: int) -> int:
 
 
 def list_code_versions(cluster: Cluster, training: Training) -> list[CodeVersion]:
-    """Newest first, without their manifests."""
+    """Lists the versions, newest first, without their manifests."""
     query = (
         select(CodeVersion)
         .where(CodeVersion.training_id == training.id)
@@ -46,7 +46,7 @@ def list_code_versions(cluster: Cluster, training: Training) -> list[CodeVersion
 
 
 def read_ready_version(cluster: Cluster, training: Training, number: int | None = None) -> CodeVersion:
-    """The newest if `number` is None. Raises NotFound, also for one that is not ready."""
+    """Returns the version, the newest one if `number` is None. Raises NotFound, also for one that is not ready."""
     query = (
         select(CodeVersion)
         .where(
@@ -126,7 +126,7 @@ def read_code_content(settings: Settings, training: Training, number: int, path:
 
 @contextmanager
 def open_code_file(settings: Settings, training: Training, number: int, path: str) -> Iterator[BinaryIO]:
-    """No link is followed. Raises NotFound."""
+    """Opens a file of a version and follows no link. Raises NotFound."""
     names = [name for name in path.split("/") if name]
     try:
         if not names:

@@ -95,7 +95,7 @@ def check_upload(
 
 
 def require_free_dataset_name(session: Session, workspace_id: int, name: str) -> None:
-    """A failed dataset keeps its name from nobody. Raises Refused, which suggests a free name."""
+    """Refuses a used name and suggests a free one. A failed dataset does not keep its name from others."""
     taken = set(session.scalars(select(Dataset.name).where(*names_in_use(workspace_id))))
     if name in taken:
         names = (f"{name[:46].rstrip('-')}-{number}" for number in range(2, 1000))
@@ -113,7 +113,7 @@ def check_archive_kind(archive_name: str) -> None:
 
 
 def split_ending(archive_name: str) -> tuple[str, str]:
-    """(name, ending): the ending says how the archive is packed; it is empty if it is none of ours."""
+    """Returns (name, ending). The ending says how the archive is packed; it is empty if it is unknown."""
     lower = archive_name.lower()
     length = max((len(each) for each in ARCHIVE_ENDINGS if lower.endswith(each)), default=0)
     cut = len(archive_name) - length
@@ -154,13 +154,13 @@ def unpack_with_latin_names(cluster: Cluster, actor: Actor, dataset_id: int) -> 
 
 
 def can_unpack_again(actor: Actor, dataset: Dataset) -> bool:
-    """Whether the person may have it unpacked with Latin names, and whether that would help."""
+    """Whether the person may have the upload unpacked with Latin names, and whether that would help."""
     relation = dataset_relation(actor, dataset)
     return failed_at_names(dataset) and is_allowed("dataset.unpack_again", relation)
 
 
 def list_suggested_names(dataset: Dataset) -> list[tuple[str, str]]:
-    """The names of the archive that the rule refuses, each with the one that it suggests."""
+    """Lists the archive's names that the rule refuses, each with the name that it suggests."""
     if not failed_at_names(dataset):
         return []
     data = dataset.error_data or {}
@@ -192,7 +192,7 @@ def register_path(cluster: Cluster, actor: Actor, workspace_id: int, name: str, 
 
 
 def create_sample(cluster: Cluster, actor: Actor, workspace_id: int) -> Dataset:
-    """Real handwritten digits, written once into the workspace. Named `digits`, or the next free."""
+    """Creates a dataset of real handwritten digits, once per workspace, named `digits` or the next free name."""
     with cluster.store.read() as session:
         load_workspace(session, actor, workspace_id)
         taken = set(session.scalars(select(Dataset.name).where(*names_in_use(workspace_id))))
@@ -264,7 +264,7 @@ def give_up_failed_dataset(
 
 
 def give_up_import(session: Session, dataset: Dataset, now: datetime) -> None:
-    """An import that was interrupted waits for a person no more once its dataset is deleted."""
+    """Closes the interrupted import of a deleted dataset, so that it waits for no person any more."""
     importing = session.get(Operation, dataset.operation_id) if dataset.operation_id else None
     if importing is not None and importing.state is OperationState.INTERRUPTED:
         importing.error_code, importing.error_data = "operation.subject_deleted", {}
@@ -295,7 +295,7 @@ def list_datasets(
     before_id: int | None = None,
     limit: int = 500,
 ) -> list[Dataset]:
-    """Newest first, those before `before_id` (keyset); administrators see all."""
+    """Lists datasets, newest first, those before `before_id` (keyset). Administrators see all."""
     query = select(Dataset).where(*shown_datasets(actor, workspace_id))
     if before_id is not None:
         query = query.where(Dataset.id < before_id)
@@ -318,7 +318,7 @@ def shown_datasets(actor: Actor, workspace_id: int | None) -> Iterator[ColumnEle
 
 
 def selectable_datasets(rows: Iterable[Dataset]) -> list[Dataset]:
-    """One that is still being prepared may be chosen: the job waits for it. A failed one may not."""
+    """Lists datasets that a job may choose. It waits for one that is being prepared; a failed one is left out."""
     return [dataset for dataset in rows if dataset.state is not DatasetState.FAILED]
 
 
@@ -343,7 +343,7 @@ def read_dataset(cluster: Cluster, actor: Actor, dataset_id: int) -> Dataset:
 
 
 def list_reading_jobs(cluster: Cluster, actor: Actor, dataset_id: int) -> Sequence[Job]:
-    """The newest jobs that read it, as far as the person may see them."""
+    """Lists the newest jobs that read the dataset and that the person may see."""
     query = select(Job).where(Job.dataset_id == dataset_id, can_see_job(actor)).options(joinedload(Job.user))
     with cluster.store.read() as session:
         return list(session.scalars(query.order_by(Job.id.desc()).limit(50)))
@@ -401,7 +401,7 @@ def finish_import(
     size: int,
     classes: list[tuple[str, int]] | None,
 ) -> None:
-    """`size` in bytes; `classes` as (label, images) of a folder-per-class set. Raises Conflict if it is stale."""
+    """Records the import. `size` is bytes; `classes` are (label, images) of image folders. Raises Conflict if stale."""
     with cluster.store.write() as session:
         operation = finish_operation(session, operation_id, fence, cluster.clock())
         dataset = session.get_one(Dataset, operation.subject_id)
@@ -415,7 +415,7 @@ def finish_import(
 
 
 def fail_import(cluster: Cluster, operation_id: int, fence: int, code: str, data: dict[str, Any]) -> None:
-    """The operation and its dataset tell the same reason. Stale: Conflict."""
+    """Records the same reason in operation and dataset. Raises Conflict if the task is stale."""
     with cluster.store.write() as session:
         operation = fail_operation(session, operation_id, fence, cluster.clock(), code, data)
         dataset = session.get_one(Dataset, operation.subject_id)
@@ -426,7 +426,7 @@ def fail_import(cluster: Cluster, operation_id: int, fence: int, code: str, data
 
 
 def publish_import_end(cluster: Cluster, operation_id: int, dataset_id: int) -> None:
-    """Jobs may be waiting for this dataset: the queue hears of it too."""
+    """Publishes the end to the queue too, because jobs may be waiting for this dataset."""
     cluster.events.publish("operations", operation_id)
     cluster.events.publish("datasets", dataset_id)
     cluster.events.publish("queue", 0)

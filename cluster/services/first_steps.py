@@ -24,7 +24,7 @@ IN_ORDER_OF_INDEX = (Job.training_id, Job.units, Job.id)
 
 @dataclass(frozen=True)
 class InstallationSteps:
-    """`finished_job` is a job that showed that training works; both checks are None until they have passed."""
+    """The steps. `finished_job` is a job that showed that training works; both checks are None until they pass."""
 
     has_people: bool
     has_workspace: bool
@@ -39,7 +39,7 @@ class InstallationSteps:
 
 @dataclass(frozen=True)
 class ResearcherSteps:
-    """The newest dataset and training that the person can use in one workspace; None if there is none."""
+    """The newest dataset and training that the person can use in one workspace; None for each that does not exist."""
 
     workspace_id: int
     dataset_id: int | None
@@ -47,7 +47,7 @@ class ResearcherSteps:
 
 
 def read_installation_steps(cluster: Cluster, actor: Actor) -> InstallationSteps:
-    """The workspace that the installation makes for its own first training is not counted."""
+    """Reads the steps. The workspace of the installation's own first training does not count."""
     others = select(User.id).where(User.id != actor.user_id, User.state != UserState.SERVICE).limit(1)
     managed = select(Workspace.id).join(Workspace.manager).where(User.state != UserState.SERVICE).limit(1)
     with cluster.store.read() as session:

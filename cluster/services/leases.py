@@ -18,7 +18,7 @@ FENCE_OF_HOLDER = (
     .where(Lease.name == bindparam("name"), Lease.holder == bindparam("holder"))
     .with_for_update()
 )
-"""Built once: every transaction of the scheduler begins with it."""
+"""The statement is built once, because every transaction of the scheduler begins with it."""
 
 
 class LeaseLost(Conflict):
@@ -85,7 +85,7 @@ def check_lease(session: Session, held: HeldLease) -> None:
 
 
 def release_lease(cluster: Cluster, held: HeldLease) -> None:
-    """The next holder need not wait; a lease that was lost meanwhile stays as it is."""
+    """Releases the lease, so that the next holder need not wait. A lease that was lost meanwhile stays as it is."""
     with cluster.store.write() as session:
         session.execute(
             update(Lease)

@@ -22,7 +22,7 @@ FOR_SILENT_NODES = ("restart-worker-agent", "reconnect-node", "reboot-node")
 
 @dataclass(frozen=True)
 class NodeProblem:
-    """The problem of one node. `kind` is its gravity (as `notice` calls it); `facts` are pairs of question and answer."""
+    """The problem of one node. `kind` is its gravity (as in `notice`); `facts` are pairs of question and answer."""
 
     kind: str
     title: str

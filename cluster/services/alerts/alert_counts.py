@@ -25,7 +25,7 @@ class AlertSource:
 
 
 class AlertCounts:
-    """The statement for each role. It is built once a second, because it names the time."""
+    """The statement that counts alerts, for each role. It is built once a second, because it names the time."""
 
     def __init__(self, list_sources: Callable[[Cluster, Actor], Iterable[AlertSource]]) -> None:
         self.list_sources = list_sources

@@ -1,4 +1,4 @@
-"""Dismisses alerts about what has failed and is over: a person has seen it and wants to hear no more of it."""
+"""Dismisses alerts about failures that are over: the person has seen them and wants to hear no more of them."""
 
 from typing import Any
 

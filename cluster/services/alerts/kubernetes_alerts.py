@@ -13,7 +13,7 @@ from cluster.services.kubernetes.status import node_closed_reason, read_kubernet
 from cluster.services.nodes.queries import NodeSummary, list_node_states
 
 CLOSED_BY_HAND_CODES = ("kubernetes.closed", "kubernetes.node_missing")
-"""Nothing is broken, but the node gets no jobs until a person opens it."""
+"""Codes of nodes on which nothing is broken, but which get no jobs until a person opens them."""
 MAX_PER_CODE = 3
 """The largest number of disagreements of one kind."""
 URGENCY = {

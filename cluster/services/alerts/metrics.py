@@ -37,7 +37,7 @@ MAX_HELD_COUNTED = 100_000
 STARTED_STATES = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
 OPEN_OPERATIONS = (OperationState.REQUESTED, OperationState.RUNNING, OperationState.INTERRUPTED)
 UNIT_CONDITIONS = ("free", "booked", "broken", "lost", "closed")
-"""`lost`: its node does not answer; `closed`: its node is drained or cannot start anything."""
+"""The conditions of units. `lost`: the node does not answer; `closed`: it is drained or cannot start anything."""
 CONDITION_OF_NODE = {
     NodeState.READY: "free",
     NodeState.UNREACHABLE: "lost",
@@ -47,7 +47,7 @@ CONDITION_OF_NODE = {
 
 @dataclass(frozen=True)
 class ClusterMetrics:
-    """Ages and times are seconds, `inf` if there was none. Sizes are bytes."""
+    """The metrics. Ages and times are seconds, `inf` if there was none. Sizes are bytes."""
 
     version: str
     jobs: Mapping[str, int]

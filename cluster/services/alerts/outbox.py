@@ -57,7 +57,7 @@ def list_due_notifications(
 
 
 def record_delivered(cluster: Cluster, notices: Sequence[Notification]) -> None:
-    """If the process dies before this commit, the same notification is sent again under the same number."""
+    """Records deliveries. If the process dies before the commit, they are sent again under the same number."""
     now = cluster.clock()
     with cluster.store.write() as session:
         for notice in load_waiting_notifications(session, notices):

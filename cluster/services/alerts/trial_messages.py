@@ -23,7 +23,7 @@ def send_test_messages(cluster: Cluster, actor: Actor) -> list[NotificationChann
 
 
 def write_test_messages(cluster: Cluster, actor: Actor) -> list[NotificationChannel]:
-    """One message per channel for which the actor has given an address; the channels. Raises Refused.
+    """Writes one message for each channel for which the actor has given an address. Returns them. Raises Refused.
 
     Tests count among the messages of the hour.
     """

@@ -116,7 +116,7 @@ def to_utc_text(text: str) -> str:
 
 
 def parse_aware_moment(text: object) -> datetime | None:
-    """None for what is no moment with a zone."""
+    """Returns None for text that is not a time with a zone."""
     try:
         found = datetime.fromisoformat(str(text))
     except ValueError:
@@ -125,7 +125,7 @@ def parse_aware_moment(text: object) -> datetime | None:
 
 
 def read_audit_fact(session: Session, name: str) -> Mapping[str, Any]:
-    """Empty if there is none, or none that can be read."""
+    """Returns the fact, or an empty one if it is missing or cannot be read."""
     try:
         value = session.scalar(FACT, {"name": name})
     except (ValueError, RecursionError):

@@ -27,7 +27,7 @@ EPOCH_ACTION = "audit.epoch"
 
 @dataclass(frozen=True)
 class AuditEpoch:
-    """The epoch that the entry `entry` begins. `seal` is the last one before, which ends with the entry `last`.
+    """The epoch that begins with the entry `entry`. `seal` is the last one before it, which ends with `last`.
 
     `superseded_places` are places with seals that were made after the backup and that the restore removed.
     """
@@ -65,7 +65,7 @@ def read_epochs(cluster: Cluster, key: bytes) -> list[AuditEpoch]:
 
 
 def parse_epoch(entry: Mapping[str, Any], is_ours: bool) -> AuditEpoch | None:
-    """None for an entry of that action which no restore has written: every service may add one."""
+    """Returns None if no restore has written the entry: every service may add one with that action."""
     data = entry["data"]
     try:
         return AuditEpoch(
@@ -97,7 +97,7 @@ class OldEpochChecker:
         )
 
     def is_old(self, seal: Seal) -> bool:
-        """Whether the seal cannot be checked by itself, so that its epoch's digest has to be."""
+        """Whether the seal is of an earlier epoch, so that only the digest of that epoch can prove it."""
         return seal.key_id != self.own_key and seal.number <= self.last_vouched_seal
 
     def check(

@@ -38,7 +38,7 @@ LOG_FOLDER = ("log", "access")
 
 @dataclass(frozen=True)
 class AuditLogFile:
-    """`day` is YYYYMMDD in the installation's zone; `size` is in bytes. Today's file still grows."""
+    """The file of one `day`, YYYYMMDD in the installation's zone; `size` is in bytes. Today's file still grows."""
 
     day: str
     size: int
@@ -95,7 +95,7 @@ def local_day(cluster: Cluster, at: datetime) -> str:
 
 
 def to_zone(cluster: Cluster, at: datetime) -> datetime:
-    """The first and the last day of all calendars have no other zone."""
+    """Converts the time. The first and the last day of the calendar stay in UTC, because Python cannot convert them."""
     try:
         return at.astimezone(cluster.settings.zone)
     except OverflowError:
@@ -103,7 +103,7 @@ def to_zone(cluster: Cluster, at: datetime) -> datetime:
 
 
 def audit_log_line(cluster: Cluster, entry: Mapping[str, Any]) -> bytes:
-    """One line of JSON, in which the text of a person cannot begin a line."""
+    """Returns one line of JSON. The text of a person cannot begin another line in it."""
     at = parse_aware_moment(entry["at"])
     values: dict[str, Any] = {
         "id": entry["id"],

@@ -32,7 +32,7 @@ def seals_folder(settings: Settings) -> Path:
 
 
 def record_newest_seal(settings: Settings, seal: AuditSeal) -> None:
-    """A disk that refuses the file holds no sealing up: the file then names an earlier seal."""
+    """Records the seal. A disk that refuses the file does not stop the sealing: the file then names an earlier seal."""
     folder = seals_folder(settings)
     told = {"seal": seal.id, "mac": seal.mac, "at": seal.at.isoformat()}
     try:
@@ -50,7 +50,7 @@ def read_recorded_seals(settings: Settings) -> list[SealAnchor]:
 
 
 def read_seals(file: Path) -> list[SealAnchor]:
-    """A line that is no seal, as a full disk leaves it, is passed over."""
+    """Reads the seals of the file. A line that is no seal, as a full disk leaves it, is skipped."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
@@ -68,7 +68,7 @@ def parse_seal(place: str, line: str) -> SealAnchor | None:
 
 
 def find_lost_seal(cluster: Cluster, anchors: list[SealAnchor]) -> SealViolation | None:
-    """The first of these seals that the database has not, unless a restore explains it. Reads no entry."""
+    """Returns the first of these seals that the database lacks, unless a restore explains it. Reads no entry."""
     wanted = {anchor.number for anchor in anchors}
     with cluster.store.read() as session:
         query = select(AuditSeal.id, AuditSeal.mac).where(AuditSeal.id.in_(wanted))

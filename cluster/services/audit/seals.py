@@ -42,7 +42,7 @@ SETTLED_AFTER = timedelta(seconds=60)
 BATCH = 1000
 LAST_CHECK_FACT = "audit_checked"
 SEALED_COUNT_FACT = "audit_sealed"
-"""The number of entries under all seals, so that nobody has to add them up."""
+"""The number of entries under all seals, so that nobody has to count them."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class SealAnchor:
 
 
 def ignore_seal(seal: AuditSeal) -> None:
-    """The default for callers other than the scheduler, which records no seal outside the database."""
+    """Records nothing. It is the default for all callers except the scheduler, which records seals in a file."""
 
 
 def seal_entries(

@@ -26,9 +26,7 @@ LARGEST_MANIFEST = 256 * 1024
 
 @dataclass(frozen=True)
 class Backup:
-    """`size` is in bytes. `restored_at` is the time of the last successful drill, `problem` the reason of a failed
-    one.
-    """
+    """One backup. `size` is in bytes; `restored_at` is the last good drill, `problem` the reason of a failed one."""
 
     name: str
     made_at: datetime
@@ -41,10 +39,10 @@ class Backup:
     problem: BackupProblem | None = None
     database: str = "sqlite"
     copied_at: datetime | None = None
-    """When the file was copied to another machine. `copy_problem` is the reason of a failed copy."""
+    """The time at which the file was copied to another machine. `copy_problem` is the reason of a failed copy."""
     copy_problem: BackupProblem | None = None
     anchor: tuple[int, str] | None = None
-    """The number and mac of the audit's newest seal when it was made."""
+    """The number and mac of the audit's newest seal at the time of the backup."""
 
     @property
     def total_rows(self) -> int:

@@ -19,7 +19,7 @@ SIDE_FILE_ENDINGS = ("-wal", "-shm", ".json")
 
 @dataclass(frozen=True)
 class PreRestoreCopy:
-    """`size` is in bytes and includes the side files. `kept_until` is None for the newest, which stays."""
+    """One copy. `size` is in bytes, with the side files. `kept_until` is None for the newest copy, which stays."""
 
     path: Path
     at: datetime
@@ -64,7 +64,7 @@ def files_of_copy(path: Path) -> list[Path]:
 
 
 def time_in_name(settings: Settings, path: Path) -> datetime:
-    """When the copy was made, according to its name."""
+    """Returns the time in the copy's name, at which it was made."""
     match = PRE_RESTORE_NAME.fullmatch(path.name)
     assert match is not None
     local = datetime.strptime(match[1], "%Y%m%d-%H%M%S").replace(tzinfo=settings.zone)

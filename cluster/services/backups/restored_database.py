@@ -78,7 +78,7 @@ class RestoreCounts:
 def prepare_restored_database(
     cluster: Cluster, origin: RestoredBackup, anchors: list[SealAnchor], holds: bool = True
 ) -> RestoreCounts:
-    """`holds`: waiting jobs are held, because each may have run since the backup was made."""
+    """Prepares the database. If `holds` is set, waiting jobs are held, because each may have run since the backup."""
     actor, now = service_actor(cluster), cluster.clock()
     epoch = describe_old_epoch(cluster, origin, anchors)
     with cluster.store.write(lock="placement") as session:

@@ -43,7 +43,7 @@ class GitSourceChoice:
 
 
 def secret_purpose(training_id: int) -> str:
-    """The name to which a sealed secret is bound, so that it opens for no other training."""
+    """Returns the name to which a sealed secret is bound, so that it cannot be opened for another training."""
     return f"git source of training {training_id}"
 
 
@@ -126,7 +126,7 @@ def choose_key(choice: GitSourceChoice, may_keep: bool) -> DeployKey | None:
 
 
 def remove_source(cluster: Cluster, actor: Actor, training_id: int) -> None:
-    """Forgets address and secret; versions that were fetched stay. A second wish changes nothing."""
+    """Deletes address and secret; versions that were fetched stay. A second call changes nothing."""
     now = cluster.clock()
     with cluster.store.write(lock=f"code of training {training_id}") as session:
         training = load_training(session, actor, training_id)

@@ -64,7 +64,7 @@ def environment_folder(settings: Settings, environment_id: int) -> Path:
 
 
 def add_environment(cluster: Cluster, actor: Actor, request: EnvironmentRequest) -> Environment:
-    """Records it and requests its build. Raises Refused for every field that is wrong, Forbidden, NotFound."""
+    """Records the environment and requests its build. Raises Refused for each wrong field, Forbidden, NotFound."""
     require_own_builds(cluster)
     description = check_request(request)
     now = cluster.clock()
@@ -120,7 +120,7 @@ def require_own_builds(cluster: Cluster) -> None:
 
 
 def check_request(request: EnvironmentRequest) -> str:
-    """The description without what is around it. Raises Refused for every field that is wrong."""
+    """Returns the stripped description. Raises Refused for every field that is wrong."""
     refusals = Refusals()
     refusals.check(check_environment_name, request.name)
     description = refusals.check(check_text, request.description, "description", LONGEST_DESCRIPTION) or ""
@@ -178,7 +178,7 @@ def require_approved(environment: Environment) -> None:
 
 
 def cancel_build(cluster: Cluster, actor: Actor, environment_id: int) -> None:
-    """The task that builds finds out at its next report, within seconds. Raises Conflict if nothing is being built."""
+    """Cancels a build. Its task notices within seconds, at its next report. Raises Conflict if there is none."""
     now = cluster.clock()
     with cluster.store.write() as session:
         environment = load_own(session, actor, environment_id, "environment.edit")

@@ -1,4 +1,4 @@
-"""Change which workspaces may choose an environment."""
+"""Changes which workspaces may choose an environment."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ LONGEST_DESCRIPTION = 500
 
 
 def load_scope(session: Session, actor: Actor, workspace_ids: Sequence[int]) -> list[Workspace]:
-    """The workspaces that may choose it, all of which the person manages. A global one is an administrator's."""
+    """Returns the workspaces that may choose it; the person manages all of them. Only administrators make it global."""
     if not workspace_ids:
         require_administrator(actor)
     found = [load_workspace(session, actor, workspace_id) for workspace_id in dict.fromkeys(workspace_ids)]
@@ -33,7 +33,7 @@ def load_scope(session: Session, actor: Actor, workspace_ids: Sequence[int]) -> 
 
 
 def load_own(session: Session, actor: Actor, environment_id: int, action: str) -> Environment:
-    """An environment that this person may change. Raises Conflict for one that comes with the installation."""
+    """Returns an environment that this person may change. Raises Conflict for one that comes with the installation."""
     environment = load_environment(session, actor, environment_id)
     if environment.source in (EnvironmentSource.DEFAULT, EnvironmentSource.IMAGE):
         raise Conflict("environment.protected", name=environment.name)
@@ -51,7 +51,7 @@ def require_change(cluster: Cluster, actor: Actor, environment_id: int) -> None:
 
 
 def can_change(actor: Actor, environment: Environment) -> bool:
-    """Administrators, and who manages all of its workspaces."""
+    """Whether the person is an administrator, or the manager of all its workspaces."""
     if actor.is_administrator:
         return True
     managers = {workspace.manager_id for workspace in environment.workspaces}

@@ -30,7 +30,7 @@ DEFAULT_ENVIRONMENT: Select[Environment] = (
         Environment.source == EnvironmentSource.DEFAULT.value,
     )
 )
-"""Built once: every submission and every decision of the scheduler asks for it."""
+"""The statement is built once, because every submission and every decision of the scheduler executes it."""
 
 
 def ensure_default_environment(cluster: Cluster, actor: Actor, digest: str, path: str) -> Environment:

@@ -47,7 +47,7 @@ def job_environment_of(
 
 
 def support_of(environment: Environment) -> GpuSupport:
-    """Whether the environment computes on GPUs: as it was recorded with an image, else according to its contents."""
+    """Returns the GPU support that is recorded with an image, else the one that the environment's contents show."""
     if environment.gpu_support:
         return GpuSupport(environment.gpu_support)
     return gpu_support_of(environment.contents)
@@ -72,5 +72,5 @@ def job_environment_of_images(settings: Settings, session: Session) -> Environme
 def read_no_gpu_reason(
     cluster: Cluster, session: Session, environment: Environment | None
 ) -> NoGpuEnvironment | None:
-    """Why no job can start here although units are GPUs: the environment computes on CPUs only."""
+    """The reason why no job can start although units are GPUs: the environment computes on CPUs only."""
     return no_gpu_reason(read_job_environment(cluster, session, environment))

@@ -1,4 +1,4 @@
-"""Reads in what programs of attempts run: the environments that their jobs have chosen, and images of containers."""
+"""Reads the environments in which programs of attempts run: those that their jobs have chosen, and images."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class StartEnvironment:
     image: str = ""
     """The reference of an image that was chosen."""
     is_chosen: bool = False
-    """Whether jobs name it; else it is the default."""
+    """Whether jobs name the environment; else it is the default one."""
 
 
 def read_start_environments(

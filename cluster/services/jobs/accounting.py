@@ -34,7 +34,7 @@ class MonthlyUsage:
     stopped: int
     booked_seconds: float
     used_seconds: float | None
-    """Counted in the month in which an attempt ended; None if nothing was measured."""
+    """Seconds of the month in which an attempt ended; None if nothing was measured."""
     cpu_seconds: float | None
     max_memory_bytes: int | None
 
@@ -68,12 +68,12 @@ def read_job_usage(cluster: Cluster, actor: Actor, job_id: int) -> JobUsage:
 def read_monthly_usage(
     cluster: Cluster, actor: Actor, month: accounting.CalendarMonth, workspace_id: int | None = None
 ) -> list[MonthlyUsage]:
-    """Administrators see all, managers their workspaces, everybody their own; by workspace and name."""
+    """Reads by workspace and name what the person may see: their own usage, that of managed workspaces, or all."""
     return select_visible_usage(cluster, actor, read_usage_of_everybody(cluster, month), workspace_id)
 
 
 def read_usage_of_everybody(cluster: Cluster, month: accounting.CalendarMonth) -> list[MonthlyUsage]:
-    """Two queries by index, over the whole month: what was held since it began, and what ended in it.
+    """Reads the month by two queries with indexes: what was held since it began, and what ended in it.
 
     What one person may see of it costs the database as much as all of it.
     """

@@ -63,7 +63,7 @@ CLAIM_STARTS = (
     .returning(Attempt.id)
     .execution_options(synchronize_session=False)
 )
-"""Built once: every job passes them."""
+"""The statement is built once, because every job passes it."""
 
 
 def record_starting(
@@ -136,7 +136,7 @@ def record_running(
 
 
 def record_stop_cause(cluster: Cluster, held: HeldLease, attempt_id: int, cause: StopCause) -> bool:
-    """Why the scheduler ends it, written before its end is recorded; the first cause stays."""
+    """Records why the scheduler ends the attempt, before the end itself. The first cause stays."""
     with cluster.store.write() as session:
         check_lease(session, held)
         attempt = load_current_attempt(session, attempt_id)
@@ -157,7 +157,7 @@ class AttemptEnd:
 
 
 def record_end(cluster: Cluster, held: HeldLease, *ends: AttemptEnd) -> list[int]:
-    """The ends of these jobs and the freeing of their units are one transaction; the attempts that had not ended.
+    """Records the ends and frees the units in one transaction. Returns the attempts that had not ended before.
 
     A failed job with tries left waits again instead.
     """
@@ -195,7 +195,7 @@ def end_attempt_and_job(session: Session, attempt: Attempt, end: AttemptEnd, now
 
 
 def record_headline(job: Job, headline: HeadlineMetric | None) -> None:
-    """Keeps the earlier measurements if the record has none."""
+    """Records the headline metric. An empty record keeps the earlier measurements."""
     if headline is not None:
         for column, value in headline_columns(headline).items():
             setattr(job, column, value)
@@ -209,7 +209,7 @@ def end_job(
     outcome: AttemptOutcome,
     data: Mapping[str, Any],
 ) -> None:
-    """`data` are those of the line of history."""
+    """Ends the job; `data` are those of its event."""
     job.state = next_state(job.state, EVENT_OF_END[outcome.state])
     job.ended_at = ended_at
     job.exit_code, job.end_code, job.end_data = outcome.exit_code, outcome.code, outcome.data
@@ -239,7 +239,7 @@ def requeue_job(
     data: Mapping[str, Any],
     resume: ResumePoint | None,
 ) -> None:
-    """The data of the cause stand beside the reason, so that its sentence can name them."""
+    """Adds the data of the cause to the reason, so that its sentence can name them."""
     job.resume_from = resume.key if resume is not None else None
     job.waiting_code, job.waiting_data = reason.code, dict(data) | to_waiting_data(reason)
     add_job_event(session, job, now, job.state, reason.code, job.waiting_data)
@@ -254,8 +254,7 @@ def record_interruption(
     truth: ExitRecord | None = None,
     resume: ResumePoint | None = None,
 ) -> bool:
-    """The attempt ended through no fault of the job. The job waits again, or is stopped if a person has asked for
-    that.
+    """Ends an attempt that failed without the job's fault. The job waits again, or is stopped if a person wanted that.
 
     A job that is interrupted as soon as it begins waits longer each time and fails in the end. Ended attempts are
     fenced: whatever they report later changes nothing.
@@ -317,7 +316,7 @@ def load_current_attempt(session: Session, attempt_id: int) -> Attempt | None:
 
 
 def load_current_attempts(session: Session, attempt_ids: Collection[int]) -> list[Attempt]:
-    """The attempts, locked together with their jobs; without those that have ended or of which a newer one exists.
+    """Locks and returns the attempts with their jobs, without those that have ended or have a newer attempt.
 
     Both are locked, for a row that is only joined would be read as it was before the wait. Jobs and nodes come
     with them in one statement.
@@ -331,7 +330,7 @@ def load_current_attempts(session: Session, attempt_ids: Collection[int]) -> lis
 
 
 def free_units(session: Session, attempts: Sequence[Attempt], now: datetime) -> None:
-    """Called before the attempts are changed: what was changed would be written for it, and once more at the end."""
+    """Frees units before the attempts are changed, because a changed row would be written here and again at the end."""
     session.execute(
         update(Allocation)
         .where(Allocation.attempt_id.in_([attempt.id for attempt in attempts]), Allocation.ended_at.is_(None))
@@ -363,7 +362,7 @@ def choose_end_time(truth: ExitRecord | None, attempt: Attempt, now: datetime) -
 
 
 def record_usage(session: Session, attempt: Attempt, truth: ExitRecord | None) -> None:
-    """Called once, when the attempt has ended. The job keeps sums, the highest peak, the mean over time."""
+    """Adds the attempt's usage to the job, once, at its end: sums, the highest peak, the mean over time."""
     if truth is None:
         return
     attempt.cpu_seconds, attempt.max_memory_bytes = truth.cpu_seconds, truth.max_rss_bytes
@@ -408,7 +407,7 @@ def run_seconds(begin: datetime | None, end: datetime | None) -> float:
 
 
 def mark_sweep_on_failure(session: Session, job: Job, outcome: AttemptOutcome, now: datetime) -> None:
-    """Called in the transaction that records a job's end."""
+    """Marks the sweep of a failed job. It is called in the transaction that records the end."""
     cause = stop_code_of(outcome.state, outcome.code, outcome.data) if job.sweep_id is not None else None
     if cause is not None and job.sweep_id is not None:
         mark_sweep_stopped(session, job.sweep_id, now, cause, {"job_id": job.id})

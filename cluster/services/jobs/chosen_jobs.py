@@ -1,4 +1,4 @@
-"""Jobs that a person chose together: they are read, and stopped in one transaction."""
+"""Reads the jobs that a person chose together, and stops them in one transaction."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ def read_job_tags(cluster: Cluster, job_id: int) -> tuple[str, ...]:
 
 
 def stop_jobs(cluster: Cluster, actor: Actor, job_ids: Collection[int]) -> list[int]:
-    """Requests the stop of all of them or of none; those that have ended stay as they are. Returns the others' ids.
+    """Requests the stop of all or of none; ended jobs stay as they are. Returns the ids of the others.
 
     Raises NotFound, Forbidden, Refused.
     """

@@ -30,7 +30,7 @@ class Continuation:
 
 
 def find_continue_point(cluster: Cluster, job: Job) -> ResumePoint | None:
-    """The job's newest complete checkpoint; if it has left none, the one with which it had begun itself."""
+    """Returns the job's newest complete checkpoint; without one, the checkpoint with which the job itself began."""
     if job.files_unwanted_at is not None:
         return None
     settings = cluster.settings
@@ -60,7 +60,7 @@ def read_continuation(cluster: Cluster, actor: Actor, job_id: int, name: str = "
 
 
 def continued_request(job: Job, point: ResumePoint, name: str) -> JobRequest:
-    """The request of the job itself, which begins with the checkpoint, and with the same version of own code."""
+    """Returns the job's own request with the checkpoint, and with the same version of own code."""
     is_own_code = job.training.kind is not TrainingKind.BUILT_IN
     return replace(
         request_like(job),
@@ -71,7 +71,7 @@ def continued_request(job: Job, point: ResumePoint, name: str) -> JobRequest:
 
 
 def continued_name(name: str) -> str:
-    """`lenet` becomes `lenet-continued`, and stays so when that is continued."""
+    """Returns `lenet-continued` for `lenet`, and the same name for a job that has it already."""
     return name if name.endswith(SUFFIX) else f"{name[: LONGEST_JOB_NAME - len(SUFFIX)].rstrip('-')}{SUFFIX}"
 
 
@@ -82,6 +82,6 @@ def continue_job(
     name: str = "",
     idempotency: tuple[str, str] | None = None,
 ) -> Job:
-    """Submits the new job, with all checks of a submission. Raises what both do."""
+    """Submits the new job with all checks of a submission. Raises what `read_continuation` and `submit_job` raise."""
     found = read_continuation(cluster, actor, job_id, name)
     return submit_job(cluster, actor, found.job.training_id, found.request, idempotency)

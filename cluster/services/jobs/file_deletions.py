@@ -46,7 +46,7 @@ def can_delete_files_now(actor: Actor, job: Job) -> bool:
 
 
 def request_file_deletion(cluster: Cluster, actor: Actor, job_ids: Collection[int]) -> list[Job]:
-    """Asks for the deletion of all files of these jobs: all of them or none. A second wish changes nothing.
+    """Requests the deletion of all files of all these jobs, or of none. A second call changes nothing.
 
     A job's user, the training's owner, the workspace's manager and administrators may. The rows stay, with history and
     numbers. Raises NotFound, Forbidden, and Conflict for a job that has not ended.
@@ -101,7 +101,7 @@ def deletion_data(job: Job | JobRecord) -> dict[str, object]:
 
 
 def list_pending_deletions(cluster: Cluster) -> list[PendingFileDeletion]:
-    """A few of those whose files are still there, the oldest job first."""
+    """Lists a few jobs whose files still wait for their deletion, the oldest first."""
     query = select(Job.id, Job.workspace_id).where(FILES_TO_DELETE).order_by(Job.id).limit(DELETIONS_PER_PASS)
     with cluster.store.read_columns() as connection:
         return [

@@ -1,4 +1,4 @@
-"""Lists live attempts with everything that the scheduler decides by, in two queries however many there are."""
+"""Lists live attempts with all facts that the scheduler needs, in two queries however many there are."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace

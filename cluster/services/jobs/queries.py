@@ -81,7 +81,7 @@ class JobLine(NamedTuple):
     """The job's tags, joined by commas."""
     note: str | None
     progress: float | None
-    """The progress of its newest attempt. The next field is also of that attempt."""
+    """The progress of the job's newest attempt. The next field is also of that attempt."""
     expected_end_at: datetime | None
 
     @property
@@ -127,7 +127,7 @@ def select_job_lines(*more: ColumnElement[Any] | InstrumentedAttribute[Any]) -> 
 
 
 def with_names(query: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
-    """Joined with the person, the workspace and the training that the job belongs to."""
+    """Joins the person, the workspace and the training of the job."""
     return (
         query.join(User, User.id == Job.user_id)
         .join(Workspace, Workspace.id == Job.workspace_id)
@@ -164,7 +164,7 @@ def load_whole_job(session: Session, job_id: int) -> Job:
 
 
 def filter_ids_of_user(session: Session, actor: Actor, ids: Collection[int], user_id: int) -> set[int]:
-    """The jobs of this user among `ids` that the reader may see; of the others the reader learns no owner."""
+    """Returns the jobs of this user among `ids` that the reader may see. The reader learns no owner of the others."""
     query = select(Job.id).where(Job.id.in_(ids), Job.user_id == user_id, can_see_job(actor))
     return set(session.scalars(query))
 
@@ -261,7 +261,7 @@ def list_jobs(
     before_id: int | None = None,
     limit: int = 50,
 ) -> list[JobLine]:
-    """Newest first, one keyset page: those below `before_id`."""
+    """Lists jobs, newest first, one keyset page: those below `before_id`."""
     every = {
         "workspace_id": workspace_id,
         "training_id": training_id,
@@ -295,7 +295,7 @@ class NamedRow(NamedTuple):
 
 
 class JobRecord(NamedTuple):
-    """A job as the lists of REST have it, with the attributes of a `Job`."""
+    """A job as the lists of REST show it, with the attributes of a `Job`."""
 
     id: int
     name: str

@@ -1,4 +1,4 @@
-"""Submits jobs again as they were."""
+"""Submits jobs again with the same request."""
 
 from collections.abc import Collection
 

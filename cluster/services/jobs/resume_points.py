@@ -28,7 +28,7 @@ def find_resume_point(settings: Settings, workspace_id: int, job_id: int, last: 
 def find_named_resume_point(
     settings: Settings, workspace_id: int, job_id: int, key: str | None
 ) -> ResumePoint | None:
-    """The checkpoint of that key, if it is still there and complete."""
+    """Returns the checkpoint with that key if it still exists and is complete."""
     named = parse_resume_key(key or "")
     if named is None:
         return None
@@ -46,7 +46,7 @@ def of_other_job(point: ResumePoint | None, job_id: int) -> ResumePoint | None:
 def list_attempt_checkpoints(
     settings: Settings, workspace_id: int, job_id: int, number: int
 ) -> list[CheckpointFile]:
-    """Written by strangers: `cluster.files` opens nothing but plain files with plain names."""
+    """Lists the checkpoints. Programs write these files, so only plain files with plain names are opened."""
     folder = folders.attempt_folder(settings, workspace_id, job_id, number)
     return list_checkpoints(settings.storage_dir, *folder.relative_to(settings.storage_dir).parts, "out")
 

@@ -27,17 +27,17 @@ from cluster.store.trainings import Training
 from cluster.store.users import User
 
 SEARCHED_JOBS = 50_000
-"""A search looks at the newest ones: no index finds a part of a name."""
+"""The number of newest jobs that a search examines, because no index finds a part of a name."""
 JOB_NUMBER = re.compile(r"(?:job-)?([0-9]{1,9})")
 
 
 class JobOrder(StrEnum):
-    """Each has an index for all jobs and one for those of a workspace."""
+    """The orders of the table. Each has an index for all jobs and one for those of a workspace."""
 
     NEWEST = "newest"
     OLDEST = "oldest"
     BEST = "best"
-    """The best headline metric first; jobs without one are left out."""
+    """Jobs with the best headline metric come first; jobs without one are left out."""
     WORST = "worst"
     ENDED = "ended"
     """The jobs that ended last come first; jobs that have not ended are left out."""
@@ -45,7 +45,7 @@ class JobOrder(StrEnum):
 
 @dataclass(frozen=True)
 class JobFilter:
-    """Empty: every job that the person may see."""
+    """The filter of the table. If it is empty, every job that the person may see fits."""
 
     states: Sequence[JobState] = ()
     of: Mapping[str, int | None] = field(default_factory=dict)
@@ -70,7 +70,7 @@ def list_runs(
     after_id: int | None = None,
     limit: int = 50,
 ) -> list[ListedRun]:
-    """One keyset page: those that come after the job `after_id` in this order."""
+    """Lists one keyset page: the jobs after the job `after_id` in this order."""
     rows = read_rows(cluster, RUN_LINES, actor, wanted, order, after_id, limit)
     return [ListedRun(JobLine(*line), job_parameters(values, command)) for *line, values, command in rows]
 
@@ -177,7 +177,7 @@ def sort_columns(order: JobOrder) -> list[ColumnElement[Any]]:
 
 
 def comes_after(order: JobOrder, after_id: int) -> ColumnElement[bool]:
-    """Whether a row comes after that job. Nothing does if the job is not in this order."""
+    """Whether a row comes after that job. No row does if the job is not in this order."""
     if order is JobOrder.OLDEST:
         return Job.id > after_id
     column: InstrumentedAttribute[Any] = Job.ended_at if order is JobOrder.ENDED else Job.headline_score

@@ -14,13 +14,13 @@ from cluster.store.jobs import Job
 
 @dataclass(frozen=True)
 class StartDelay:
-    """`given_up_at` is None while Kubernetes does not answer: that time does not run then."""
+    """A delayed start. `given_up_at` is None while Kubernetes does not answer, because that time does not count."""
 
     code: str
     data: Mapping[str, Any]
     given_up_at: datetime | None = None
     is_requeued: bool = False
-    """A gang gives its units back and waits again; others have failed then."""
+    """Whether the job waits again, as a gang that gives its units back; any other job has failed then."""
 
 
 def read_start_delay(cluster: Cluster, job: Job) -> StartDelay | None:

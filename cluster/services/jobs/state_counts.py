@@ -30,7 +30,7 @@ def count_live_jobs(cluster: Cluster, actor: Actor) -> dict[str, int]:
 
 
 def select_live_job_counts(reader: Actor) -> Select[Any]:
-    """Columns are named by their state; one that is counted in two searches has two."""
+    """Selects a column for each state, with the state's name. A state that is counted in two searches has two."""
     return select(
         *(
             select(func.count())
@@ -47,12 +47,12 @@ LIVE_JOB_COUNTS = ReaderStatement(select_live_job_counts)
 
 
 def has_state(state: JobState) -> ColumnElement[bool]:
-    """Written out, so that SQLite sees that a partial index has it."""
+    """Writes the states into the statement, so that SQLite sees that a partial index fits."""
     return Job.state == literal_column(f"'{state.value}'")
 
 
 def visible_jobs_in_state(actor: Actor, state: JobState) -> list[Select[Any]]:
-    """Queries for users other than administrators read their own workspaces alone.
+    """Limits the query of a person who is no administrator to the person's workspaces.
 
     The waiting and the held jobs of each workspace have an index; of the other states there are few jobs.
     """

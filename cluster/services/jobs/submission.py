@@ -74,7 +74,7 @@ SUBMISSION_QUERY = (
     .where(Training.id == bindparam("training"))
     .options(joinedload(Training.workspace, innerjoin=True))
 )
-"""Built once, because every submission runs it. It asks whether the submitter is a member, not who all members are."""
+"""The statement is built once, because every submission executes it. It asks for the submitter's membership alone."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def job_from_row(row: dict[str, Any], asked: CheckedSubmission) -> Job:
 
 
 def job_columns(asked: CheckedSubmission, actor: Actor, now: datetime) -> dict[str, Any]:
-    """A new job's row, but for its place in the queue; the jobs of a sweep share all but a few of these."""
+    """Returns the columns of a new job except its place in the queue. A sweep's jobs share all but a few of them."""
     training, checked = asked.training, asked.request
     return {
         "workspace_id": training.workspace_id,
@@ -183,7 +183,7 @@ def job_columns(asked: CheckedSubmission, actor: Actor, now: datetime) -> dict[s
 
 
 def read_idempotent_answer(session: Session, actor: Actor, key: str, body_hash: str) -> int | None:
-    """The id of what the first such request made. Raises Refused where its body was another one."""
+    """Returns the id that the first such request has made. Raises Refused if the body of that one was different."""
     answer = session.get(IdempotentAnswer, (actor.user_id, key))
     if answer is None:
         return None
@@ -316,7 +316,7 @@ def submitter_relation(actor: Actor, training: Training, is_member: bool, is_nam
 
 
 def read_largest_node(session: Session) -> tuple[UnitKind, int | None]:
-    """(kind of units, how many working ones the largest node has); None before any node has reported."""
+    """Returns (kind of units, working units of the largest node); None before any node has reported."""
     row = session.execute(LARGEST_NODE).first()
     return (row[0], row[1]) if row else (UnitKind.GPU, None)
 

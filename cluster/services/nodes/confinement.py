@@ -27,7 +27,7 @@ def parse_confinement_features(value: Mapping[str, Any]) -> dict[str, Mapping[st
 def record_confinement_features(
     cluster: Cluster, held: HeldLease, node: str, powers: Mapping[str, Any] | None
 ) -> bool:
-    """`powers` None: jobs are no processes of this machine. Whether that was news. Raises LeaseLost."""
+    """Records `powers`, None if jobs are no processes here. Returns whether they changed. Raises LeaseLost."""
     value = {} if powers is None else {node: dict(powers)}
     with cluster.store.read() as session:
         fact = session.get(InstallationFact, CONFINEMENT_FACT)

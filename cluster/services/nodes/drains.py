@@ -25,7 +25,7 @@ MAX_SHOWN = 100
 
 @dataclass(frozen=True)
 class JobOnNode:
-    """`job` is None if the reader may not see it; `ends_at` is None if nobody knows."""
+    """A job of the node. `job` is None if the reader may not see it; `ends_at` is None if nobody knows."""
 
     job_id: int
     job: Job | None
@@ -43,11 +43,11 @@ class DrainEffect:
     too_large: Sequence[int]
     """Waiting jobs, at most a hundred, that this node could take and no other one, even when it is empty."""
     largest_elsewhere: int
-    """Working units of the largest other node."""
+    """The number of working units of the largest other node."""
 
 
 def drain_node(cluster: Cluster, actor: Actor, node_id: int, reason: str) -> Node:
-    """Idempotent: a second one only changes the reason. Raises Refused, Forbidden, NotFound."""
+    """Drains the node; a second call only changes the reason. Raises Refused, Forbidden, NotFound."""
     require_administrator(actor)
     now = cluster.clock()
     with cluster.store.write(lock="placement") as session:

@@ -17,7 +17,7 @@ EXECUTOR_OUTAGE_FACT = "executor_outage"
 
 @dataclass(frozen=True)
 class ExecutorOutage:
-    """`code` has a sentence, e.g. `engine.silent`."""
+    """An outage. `code` has a sentence, such as `engine.silent`."""
 
     code: str
     data: Mapping[str, Any]
@@ -37,7 +37,7 @@ def parse_executor_outage(said: Mapping[str, Any]) -> ExecutorOutage:
 def record_executor_outage(
     cluster: Cluster, held: HeldLease, code: str | None, data: Mapping[str, Any]
 ) -> bool:
-    """`code` None: it answers. Whether that was news. Raises LeaseLost."""
+    """Records the outage; None: the executor answers. Returns whether that is a change. Raises LeaseLost."""
     known = read_executor_outage(cluster)
     if (known.code if known else None) == code:
         return False

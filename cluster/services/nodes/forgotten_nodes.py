@@ -15,7 +15,7 @@ from cluster.store.nodes import IS_NODE_KNOWN, Allocation, Node, NodeToken, Unit
 
 
 def forget_node(cluster: Cluster, actor: Actor, node_id: int, is_stopped: bool = False) -> None:
-    """The node leaves every list, and its units count for no term. Past jobs keep their row of it.
+    """Removes the node from every list and from the units of terms. Past jobs keep their row of it.
 
     `is_stopped` says that its agent has just been stopped, so that its last heartbeat does not count.
     Raises Forbidden, NotFound, and Conflict for a node that must not be forgotten now.
@@ -58,7 +58,7 @@ def list_job_ids(session: Session, node_id: int) -> list[int]:
 
 
 def clear_node(node: Node) -> None:
-    """Nothing of what its agent reported or people decided about it counts any more."""
+    """Deletes what the node's agent reported and what people decided about it."""
     node.has_executor, node.heartbeat_at, node.facts, node.fabric = False, None, {}, None
     node.lost_at = node.draining_since = node.drained_by = None
     node.drain_reason = ""

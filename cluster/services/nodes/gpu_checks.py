@@ -35,7 +35,7 @@ class GpuCheck:
 
 
 def has_failed_lately(now: datetime) -> ColumnElement[bool]:
-    """A condition on runs: a check that a later one may have passed since."""
+    """Selects runs of a check that failed and that a later run may have passed since."""
     return (
         RepairRun.name.in_(CHECKS)
         & RepairRun.verdict.in_(BAD_VERDICTS)

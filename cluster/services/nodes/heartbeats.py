@@ -35,7 +35,7 @@ def record_heartbeat(
     units: Sequence[ReportedUnit],
     has_executor: bool = True,
 ) -> Node:
-    """The node and its units as they are now; a unit that is no longer seen is `gone`, never deleted.
+    """Writes the node and its units. A unit that is no longer reported is `gone`, never deleted.
 
     Rings only when something that pages show has changed: a heartbeat alone is no news.
     """
@@ -78,7 +78,7 @@ def units_of_jobs(session: Session, node: Node, seen: Sequence[ReportedUnit]) ->
 
 
 def record_units(node: Node, seen: Sequence[ReportedUnit]) -> bool:
-    """Whether a unit came, went or changed."""
+    """Writes the units, and returns whether one came, went or changed."""
     known = {unit.identity: unit for unit in node.units}
     changed = False
     for one in seen:

@@ -40,7 +40,7 @@ def mark_silent_nodes_lost(cluster: Cluster, held: HeldLease) -> list[int]:
 
 
 def list_recovered_nodes(cluster: Cluster) -> list[int]:
-    """Lost nodes that speak again."""
+    """Lists lost nodes that report again."""
     now = cluster.clock()
     with cluster.store.read() as session:
         lost = session.scalars(select(Node).where(Node.lost_at.is_not(None)))
@@ -48,7 +48,7 @@ def list_recovered_nodes(cluster: Cluster) -> list[int]:
 
 
 def return_to_service(cluster: Cluster, held: HeldLease, node_ids: Sequence[int]) -> None:
-    """Called once the executor has nothing left there that a fence has passed. Raises LeaseLost."""
+    """Returns the node to service, once the executor has nothing left there from fenced attempts. Raises LeaseLost."""
     with cluster.store.write(lock="placement") as session:
         check_lease(session, held)
         session.execute(update(Node).where(Node.id.in_(node_ids)).values(lost_at=None))

@@ -14,7 +14,7 @@ NODE_TOKEN_FORMAT = re.compile(r"gcn_([1-9]\d{0,8})_([\w-]{43})", re.ASCII)
 
 
 def create_node_token(cluster: Cluster, name: str, has_executor: bool) -> str:
-    """The text that is shown this once; the node's earlier token is worth nothing from then on."""
+    """Creates a token and returns its text, which is shown this once. The node's earlier token is void from then on."""
     now, secret, actor = cluster.clock(), new_secret(), service_actor(cluster)
     with cluster.store.write(lock="node tokens") as session:
         earlier = (NodeToken.name == name) & NodeToken.revoked_at.is_(None)
@@ -42,13 +42,13 @@ def read_node_token(cluster: Cluster, text: str) -> NodeToken | None:
 
 
 def is_node_token_valid(cluster: Cluster, text: str, name: str, has_executor: bool) -> bool:
-    """Whether this text still lets that node in, with exactly that right."""
+    """Whether this text is still the node's valid token with exactly that right."""
     token = read_node_token(cluster, text)
     return token is not None and (token.name, token.has_executor) == (name, has_executor)
 
 
 def revoke_node_token(cluster: Cluster, name: str) -> bool:
-    """Whether the node had one; it is worth nothing from then on."""
+    """Revokes the node's token at once. Returns whether there was one."""
     now, actor = cluster.clock(), service_actor(cluster)
     with cluster.store.write(lock="node tokens") as session:
         living = (NodeToken.name == name) & NodeToken.revoked_at.is_(None)

@@ -65,7 +65,7 @@ UNIT_COLUMNS = tuple(getattr(Unit, name) for name in UnitColumns._fields)
 
 @dataclass(frozen=True)
 class UnitView:
-    """`job_id` is who holds it; `job` is None where the reader may not see that job."""
+    """One unit. `job_id` is its holder; `job` is None if the reader may not see that job."""
 
     unit: UnitColumns
     job_id: int | None
@@ -77,7 +77,7 @@ class UnitView:
 
 
 class UnitGroup(NamedTuple):
-    """Units of one node that are alike and that one job holds, or none."""
+    """Units of one node that have the same kind and state and the same holder, or none."""
 
     state: UnitState
     kind: UnitKind
@@ -98,7 +98,7 @@ class NodeSummary:
     node: NodeColumns
     state: NodeState
     kubernetes_problem: Mapping[str, Any] | None
-    """Why Kubernetes starts nothing there although its agent is well, as {code, data}."""
+    """The reason why Kubernetes starts nothing on the node although its agent is well, as {code, data}."""
     confinement_features: Mapping[str, Any] | None
     """The features that confine its jobs (cluster/domain/nodes/confinement.py); None if jobs are not processes of
     this node.
@@ -305,7 +305,7 @@ def find_node_ids(cluster: Cluster, names: Collection[str]) -> dict[str, int]:
 
 
 def count_working_units(cluster: Cluster) -> int:
-    """Working units on nodes with an executor: what terms may hold in sum."""
+    """Counts the working units on nodes with an executor, which limit the sum of terms."""
     query = select(func.count(Unit.id)).join(Node).where(Unit.state == UnitState.OK, Node.has_executor)
     with cluster.store.read() as session:
         return session.scalar(query) or 0

@@ -68,7 +68,7 @@ class NodePage:
     nodes: list[NodeSummary]
     next_after: int | None
     colours: Mapping[int, int]
-    """The colours of the workspaces of the jobs there, as far as the reader may see them, by job."""
+    """The colour of each job's workspace, by job, for the jobs that the reader may see."""
 
 
 def list_node_page(

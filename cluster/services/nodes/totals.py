@@ -1,4 +1,4 @@
-"""Counts nodes by state and units by what is the case with them: one statement each, however many there are."""
+"""Counts nodes by their state and units by their condition: one statement each, however many there are."""
 
 from collections import Counter
 from datetime import datetime
@@ -20,14 +20,14 @@ from cluster.store.workspaces import Workspace
 
 
 class NodeFilter(NamedTuple):
-    """`name` is a part of the node's name; what is left out is not asked for."""
+    """The filter of nodes. `name` is a part of the node's name; an empty field does not filter."""
 
     name: str = ""
     state: NodeState | None = None
 
 
 class NodeTotal(NamedTuple):
-    """`is_kept_out`: Kubernetes starts nothing on these ready nodes."""
+    """Nodes in one state. `is_kept_out`: Kubernetes starts nothing on these ready nodes."""
 
     state: NodeState
     is_kept_out: bool
@@ -53,7 +53,7 @@ class UnitTotal(NamedTuple):
 
 
 class HeldTotal(NamedTuple):
-    """Units that jobs of one workspace hold; `workspace` is None where the reader may not see the jobs."""
+    """Units that jobs of one workspace hold; `workspace` is None if the reader may not see the jobs."""
 
     node_state: NodeState
     is_kept_out: bool
@@ -137,7 +137,7 @@ def total_views(nodes: list[NodeView]) -> ClusterTotals:
 
 
 def count_held(totals: list[HeldTotal]) -> Counter[tuple[NodeState, bool, UnitState]]:
-    """Units by the states of node and unit, whoever holds them."""
+    """Counts units by the states of node and unit, whoever holds them."""
     counted = Counter[tuple[NodeState, bool, UnitState]]()
     for total in totals:
         counted[total[:3]] += total.units

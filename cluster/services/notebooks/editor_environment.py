@@ -1,4 +1,4 @@
-"""The environment that has JupyterLab: which one this version wants, whether it is there, and its build.
+"""The environment that has JupyterLab: its version for this release, its state, and its build.
 
 Cells run in the environment of the job, not in this one.
 """

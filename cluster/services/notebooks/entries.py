@@ -1,4 +1,4 @@
-"""The way of one browser into one notebook: a ticket that works once, then a cookie of the notebook's own address.
+"""Lets a browser into a notebook: by a ticket that works once, then by a cookie of the notebook's own address.
 
 Only the person whose job the notebook is may enter: what runs there runs as that person.
 """
@@ -23,7 +23,7 @@ from cluster.store.users import SignInSession, User
 
 TICKET_LASTS = timedelta(seconds=60)
 ENTRIES_KEPT_FOR = timedelta(days=7)
-"""No portal session is older."""
+"""The longest life of a portal session."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def issue_ticket(cluster: Cluster, actor: Actor, job_id: int, session_token: str
 
 
 def redeem_ticket(cluster: Cluster, job_id: int, ticket: str) -> str | None:
-    """The value of the cookie; None for a ticket that is unknown, used, too old, or of another notebook."""
+    """Returns the value of the cookie; None for a ticket that is unknown, used, too old, or of another notebook."""
     now, cookie = cluster.clock(), credentials.new_secret()
     redeemed = (
         update(NotebookEntry)
@@ -79,7 +79,7 @@ def redeem_ticket(cluster: Cluster, job_id: int, ticket: str) -> str | None:
 
 
 def find_upstream(cluster: Cluster, job_id: int, cookie: str) -> NotebookUpstream | None:
-    """None unless the cookie is this notebook's, its portal session lives, and the notebook runs."""
+    """Returns None unless the cookie is this notebook's, its portal session lives, and the notebook runs."""
     query = entry_query(cluster.clock(), job_id, cookie)
     with cluster.store.read_columns() as connection:
         row = connection.execute(query).one_or_none()
@@ -92,7 +92,7 @@ def find_upstream(cluster: Cluster, job_id: int, cookie: str) -> NotebookUpstrea
 
 
 def entry_query(now: datetime, job_id: int, cookie: str) -> Select[str, str | None, int]:
-    """A person who may not see the training any more does not enter any more either."""
+    """Selects the entry. A person who may not see the training any more cannot enter any more either."""
     person: Any = NotebookEntry.user_id
     return (
         select(Notebook.token, Notebook.address, Job.fence)

@@ -29,7 +29,7 @@ from cluster.store.sql.multi_table_insert import insert_rows
 from cluster.store.trainings import WorkingCopy
 
 GRACE_SECONDS = 10
-"""Jupyter ends its kernels and then itself."""
+"""The time in which Jupyter ends its kernels and then itself."""
 
 
 def start_notebook(
@@ -40,7 +40,7 @@ def start_notebook(
     dataset_id: int | None = None,
     units: int = 1,
 ) -> Job:
-    """The living notebook of the person and the training if there is one, else a new one.
+    """Returns the living notebook of the person and the training if there is one, else a new one.
 
     Raises what `submit_job` raises, and Refused on `notebook` while JupyterLab is not installed.
     """
@@ -103,7 +103,7 @@ def require_editor(cluster: Cluster, session: Session) -> None:
 
 
 def ensure_working_copy(session: Session, asked: CheckedSubmission, actor: Actor) -> int:
-    """The version of the code with which the person's working copy has begun; 0 if it began empty."""
+    """Returns the version of the code with which the person's working copy began; 0 if it began empty."""
     key = (asked.training.id, actor.user_id)
     copy = session.get(WorkingCopy, key)
     if copy is None:

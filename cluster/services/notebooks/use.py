@@ -28,7 +28,7 @@ class NotebookUse:
 
     attempt: int
     used_at: datetime | None
-    """None: it does not say."""
+    """The time of the last use; None if the server does not say."""
     is_busy: bool = False
     address: str | None = None
 
@@ -61,7 +61,7 @@ def record_use(cluster: Cluster, held: HeldLease, uses: Mapping[int, NotebookUse
 
 
 def record_one(session: Session, job: Job, notebook: Notebook, use: NotebookUse, now: datetime) -> bool:
-    """Whether pages show something new."""
+    """Records one answer. Returns whether pages show something new."""
     is_new = notebook.ready_attempt != job.fence
     if is_new:
         notebook.ready_attempt, notebook.address = job.fence, use.address

@@ -42,7 +42,7 @@ class InstalledPackage:
 
 
 def read_working_copy(cluster: Cluster, actor: Actor, training_id: int) -> WorkingCopy | None:
-    """The person's own. None if there was no notebook of this training yet."""
+    """Reads the person's own working copy. None if there was no notebook of this training yet."""
     with cluster.store.read() as session:
         return session.get(WorkingCopy, (training_id, actor.user_id))
 
@@ -107,7 +107,7 @@ def read_files(cluster: Cluster, training: Training, user_id: int) -> list[tuple
 
 
 def walk(folder: int, above: str, seen: list[int]) -> Iterator[tuple[str, bytes]]:
-    """Links and special files are left out. `seen` counts the entries."""
+    """Yields the files without links and special files. `seen` counts the entries."""
     for name in sorted(safe_read.list_first_names(folder, MOST_ENTRIES + 1)):
         path = f"{above}{name}"
         seen[0] += 1

@@ -1,4 +1,4 @@
-"""Sends the link of an invitation by mail. The outbox keeps a nonce, of which the link follows by the secret key."""
+"""Sends the link of an invitation by mail. The outbox keeps a nonce, from which the secret key derives the link."""
 
 from collections.abc import Mapping
 from datetime import datetime

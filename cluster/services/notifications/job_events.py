@@ -20,12 +20,12 @@ SENTENCES = {
 KINDS_OF_PEOPLE = select(NotificationChoice.user_id, NotificationChoice.kinds).where(
     NotificationChoice.user_id.in_(bindparam("ids", expanding=True))
 )
-"""Made once: each end of a job executes it."""
+"""The statement is built once, because each end of a job executes it."""
 Details = list[list[Any]]
 
 
 def write_job_end_events(session: Session, jobs: Sequence[Job], now: datetime) -> None:
-    """Writes nothing for jobs that live and for people who chose nothing. One statement if nobody chose anything."""
+    """Writes events for ended jobs whose people want them. It is one statement if nobody wants any."""
     ended = [job for job in jobs if job.state in SENTENCES]
     kinds = read_kinds(session, {job.user_id for job in ended})
     rows = [row for job in ended if (row := job_end_row(job, kinds.get(job.user_id, frozenset()), now))]
@@ -33,7 +33,7 @@ def write_job_end_events(session: Session, jobs: Sequence[Job], now: datetime) -
 
 
 def write_sweep_event(session: Session, sweep: Sweep, now: datetime) -> None:
-    """Called where waiting jobs of a sweep end without an attempt."""
+    """Writes the event of a sweep whose waiting jobs end without an attempt."""
     if read_kinds(session, {sweep.user_id}).get(sweep.user_id, frozenset()) & JOB_ENDS:
         add_notification_events(session, [sweep_row(sweep.id, sweep.user_id, now)])
 
@@ -99,7 +99,7 @@ def describe_job_end(job: Job) -> dict[str, Any]:
 
 
 def write_idle_notebook_event(session: Session, job: Job, stops_at: datetime, now: datetime) -> None:
-    """Tells the notebook's person that it will be stopped."""
+    """Writes the event that tells the person of the coming stop."""
     if NotificationKind.NOTEBOOK_IDLE not in read_kinds(session, {job.user_id}).get(job.user_id, frozenset()):
         return
     data = {"job": job.id, "training": job.training.name, "stops_at": stops_at.isoformat()}

@@ -72,7 +72,7 @@ def write_messages_of(
     channels: Sequence[NotificationChannel],
     now: datetime,
 ) -> int:
-    """One notification per message and channel. Events that nobody wants any more count as told."""
+    """Adds one notification per message and channel. Events that nobody wants any more count as delivered."""
     receiving = channels_of(choice, channels) if choice is not None else []
     told: list[tuple[NotificationEvent, dict[str, Any]]] = []
     ready = select(NotificationEvent).where(NotificationEvent.user_id == user_id, IS_READY)
@@ -113,7 +113,7 @@ def channels_of(
 def describe_event(
     session: Session, event: NotificationEvent, choice: NotificationChoice
 ) -> dict[str, Any] | None:
-    """{kind, code, data, details, path}; None if the person does not want it any more."""
+    """Returns {kind, code, data, details, path}; None if the person does not want the message any more."""
     kinds = [NotificationKind(kind) for kind in choice.kinds]
     if event.sweep_id is not None:
         return describe_sweep_end(session, event.sweep_id, choice.user, kinds)
@@ -151,7 +151,7 @@ def describe_sweep_end(
 
 
 def read_sent_times(session: Session, user_id: int, now: datetime) -> list[datetime]:
-    """When messages to the person were written within the last hour: those of the busiest channel."""
+    """Returns the times of the last hour's messages to the person over the busiest channel."""
     rows = session.execute(
         select(Notification.channel, Notification.made_at).where(
             Notification.user_id == user_id,
@@ -189,7 +189,7 @@ def delete_old_rows(session: Session, now: datetime) -> None:
 
 
 def drop_waiting_events(session: Session, now: datetime) -> None:
-    """Called after a restore: people have been told of these events since, or they are outdated."""
+    """Drops the events after a restore: people have been told of them since, or they are outdated."""
     session.execute(
         update(NotificationEvent).where(NotificationEvent.planned_at.is_(None)).values(planned_at=now)
     )

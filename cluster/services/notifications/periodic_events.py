@@ -21,7 +21,7 @@ MOST_COUNTED = 1000
 
 
 def find_periodic_events(cluster: Cluster, session: Session) -> list[dict[str, Any]]:
-    """Rows of NotificationEvent; those that are known already are among them."""
+    """Returns rows of NotificationEvent, also those that are recorded already."""
     choices = session.scalars(
         select(NotificationChoice)
         .join(User, User.id == NotificationChoice.user_id)
@@ -34,7 +34,7 @@ def find_periodic_events(cluster: Cluster, session: Session) -> list[dict[str, A
 
 
 def find_long_waits(session: Session, choice: NotificationChoice, now: datetime) -> dict[str, Any] | None:
-    """One event for all jobs that have begun to wait for long since the last one."""
+    """Makes one event for all jobs whose wait has become long since the last event."""
     last = session.scalar(
         select(NotificationEvent)
         .where(
@@ -101,7 +101,7 @@ def is_in_window(user_id: int, window: WaitWindow) -> tuple[ColumnElement[bool],
 
 
 def waiting_since() -> ColumnElement[datetime]:
-    """When the job was submitted, or when its last attempt ended."""
+    """The time at which the job was submitted, or at which its last attempt ended."""
     last_end = select(func.max(Attempt.ended_at)).where(Attempt.job_id == Job.id).scalar_subquery()
     return case((Job.fence == 0, Job.submitted_at), else_=func.coalesce(last_end, Job.submitted_at))
 

@@ -55,6 +55,6 @@ def requeue_stale_operations(cluster: Cluster) -> None:
 
 
 def delay_before_enqueueing(operation: Operation, now: datetime) -> timedelta:
-    """The delay grows with the wait, so that a long queue does not contain many copies of one message."""
+    """Returns a delay that grows with the wait, so that a long queue does not hold many copies of one message."""
     asked_at = operation.retried_at or operation.requested_at
     return min(ENQUEUE_AGAIN_AT_MOST, max(ENQUEUE_AGAIN_AFTER, (now - asked_at) / 2))

@@ -38,7 +38,7 @@ def restart_environment(session: Session, operation: Operation) -> None:
 
 
 def require_unused_name(session: Session, dataset: Dataset) -> None:
-    """A failed dataset has left its name to others. Raises Conflict if one of them has it by now."""
+    """Raises Conflict if another dataset has the name by now. A failed dataset has left its name to others."""
     other = select(Dataset.id).where(
         Dataset.workspace_id == dataset.workspace_id,
         Dataset.name == dataset.name,

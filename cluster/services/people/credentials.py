@@ -57,7 +57,7 @@ def new_secret() -> str:
 
 
 def derived_secret(key: str, nonce: str) -> str:
-    """A secret that who knows the installation's key can make again of a nonce; the nonce alone says nothing of it."""
+    """Derives a secret from a nonce and the installation's key. The nonce alone does not reveal it."""
     digest = hmac.new(key.encode(), b"link\0" + nonce.encode(), hashlib.sha256).digest()
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
@@ -69,7 +69,7 @@ def new_readable_secret() -> str:
 
 
 def parse_readable_secret(text: str) -> str:
-    """The secret as it was printed, from what was typed: small letters, missing hyphens, O for 0."""
+    """Returns the secret as it was printed, from typed text: small letters, missing hyphens, O for 0."""
     kept = [c for c in text.upper().translate(LOOKALIKES) if c in LETTERS][: GROUPS * GROUP_LENGTH + 1]
     whole = "".join(kept)
     return "-".join(whole[start : start + GROUP_LENGTH] for start in range(0, len(whole), GROUP_LENGTH))

@@ -53,7 +53,7 @@ def needs_first_administrator(cluster: Cluster) -> bool:
 def create_first_administrator(
     cluster: Cluster, secret: str, name: str, password: str, address: str, request_id: str = ""
 ) -> User:
-    """Raises Refused `first.secret_wrong` if it is wrong, used or expired, and for a bad name and password."""
+    """Creates the first administrator. Raises Refused for a wrong, used or expired secret, a bad name or password."""
     now, refusals = cluster.clock(), Refusals()
     secret_hash = credentials.secret_digest(credentials.parse_readable_secret(secret))
     with cluster.store.read() as session:

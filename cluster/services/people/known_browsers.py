@@ -16,7 +16,7 @@ LONGEST_TOKEN = 200
 
 
 def issue_browser_token(cluster: Cluster, name: str) -> str:
-    """Called after a sign-in. `<seconds>.<random>.<digest>`; empty if the user is gone meanwhile."""
+    """Returns `<seconds>.<random>.<digest>` after a sign-in; empty if the user was deleted meanwhile."""
     with cluster.store.read() as session:
         user = find_user(session, name)
     if user is None or user.password_hash is None:
@@ -41,5 +41,5 @@ def sign(cluster: Cluster, user: User, issued: str) -> str:
 
 
 def browser_place(token: str) -> str:
-    """The name under which failed tries in this browser are counted, in place of their address."""
+    """Returns the name under which failed tries in this browser are counted, instead of their address."""
     return f"browser:{secret_digest(token)[:48]}"

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from datetime import timedelta
 
 HASHES_PER_PROCESS = 2
-"""Four in an installation: each takes 19 MiB and a processor."""
+"""The processes hash four at a time in all: each takes 19 MiB and a processor."""
 HASHING = threading.BoundedSemaphore(HASHES_PER_PROCESS)
 MOST_HELD_BACK = 32
-"""Tries that wait in a process; each holds a thread."""
+"""The most tries that wait in a process; each holds a thread."""
 
 
 class SlowLane:

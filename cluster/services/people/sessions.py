@@ -33,7 +33,7 @@ ROWS_KEPT_FOR = sign_in_throttle.ADDRESS_KNOWN_FOR
 
 @dataclass(frozen=True)
 class SignedInPerson:
-    """Whom a living session belongs to; `language` is None where the person has chosen none."""
+    """The person of a living session; `language` is None if the person has chosen none."""
 
     user_id: int
     name: str
@@ -143,7 +143,7 @@ class SessionPerson:
 
 
 def authenticate_session(cluster: Cluster, token: str) -> SessionPerson | None:
-    """The person behind the cookie; None once the session has ended. Notes the time once a minute.
+    """Returns the person of the cookie; None once the session has ended. Notes the time once a minute.
 
     Asked by every request, so that an ended session, a changed role or a disabled person counts at once.
     """
@@ -228,7 +228,7 @@ SESSION_PERSON = (
         User.state == UserState.ACTIVE,
     )
 )
-"""Made once: making a statement costs more than executing it."""
+"""The statement is built once, because building it takes longer than executing it."""
 
 
 def sign_out(cluster: Cluster, token: str) -> None:

@@ -63,7 +63,7 @@ def record_failed_sign_in(
 def read_failures_of_name(
     session: Session, name: str, digest: str, address: str, place: str, now: datetime, is_known_browser: bool
 ) -> list[datetime]:
-    """The times of recent failures with this name; in a known browser or at a known address those from there alone.
+    """Returns the times of recent failures with this name; in a known browser or at a known address only those there.
 
     A known address is shared, so what known browsers have failed there does not count for others.
     """

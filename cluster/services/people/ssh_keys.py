@@ -1,4 +1,4 @@
-"""People's public SSH keys: added, listed and removed by the person, and worth nothing while the person is disabled."""
+"""People's public SSH keys. The person adds, lists and removes them; they are void while the person is disabled."""
 
 from datetime import datetime
 
@@ -20,14 +20,14 @@ MAX_KEYS = 20
 
 
 def is_live_key(now: datetime) -> ColumnElement[bool]:
-    """Whether a key opens anything: it was not removed, and neither was the token that added it."""
+    """Selects keys that are valid: neither the key nor the token that added it was removed."""
     return SshKey.removed_at.is_(None) & (SshKey.token_id.is_(None) | SshKey.token.has(is_live_token(now)))
 
 
 def add_ssh_key(
     cluster: Cluster, actor: Actor, name: str, text: str, refusals: Refusals | None = None
 ) -> SshKey:
-    """Adds a public key of the actor. One that an API token adds ends with the token, so that no token outlives itself.
+    """Adds a public key of the actor. A key that an API token adds ends with the token, so that no access outlives it.
 
     Raises Refused for every field that is wrong.
     """
@@ -92,7 +92,7 @@ def release_dead_key(session: Session, actor: Actor, fingerprint: str, now: date
 
 
 def list_ssh_keys(cluster: Cluster, actor: Actor) -> list[SshKey]:
-    """The actor's own keys that open something, the newest first, with their tokens loaded."""
+    """Lists the actor's own valid keys, the newest first, with their tokens loaded."""
     query = (
         select(SshKey)
         .where(SshKey.user_id == actor.user_id, is_live_key(cluster.clock()))

@@ -64,7 +64,7 @@ def create_user(
     complete: Callable[[Session, User], None] = lambda session, user: None,
     secret: str = "",
 ) -> tuple[User, str]:
-    """The user, and the secret of a link (72 h) with which they choose their password.
+    """Returns the user, and the secret of a link (72 h) with which they choose their password.
 
     Raises Refused for every field that is wrong; `refusals` are those of the form. `complete` adds to the transaction.
     `secret` is the one that the link has; a new one if it is empty.
@@ -122,7 +122,7 @@ def parse_role(role: UserRole | str) -> UserRole:
 
 
 def disable_user(cluster: Cluster, actor: Actor, user_id: int) -> User:
-    """Ends sessions, tokens and links at once. Raises Refused for the last active administrator."""
+    """Disables the user; sessions, tokens and links end at once. Raises Refused for the last active administrator."""
     require_person(actor)
     require_administrator(actor)
     now = cluster.clock()
@@ -192,7 +192,7 @@ def list_users(cluster: Cluster, actor: Actor) -> list[User]:
 def list_users_in_part(
     cluster: Cluster, actor: Actor, text: str, state: UserState | None, after: int | None, limit: int
 ) -> list[User]:
-    """People with the text in their account's name or full name, by name; those after the user `after` (keyset)."""
+    """Lists by name people with the text in their account's or full name; those after the user `after` (keyset)."""
     require_administrator(actor)
     people = select(User).where(User.state != UserState.SERVICE).order_by(User.name).limit(limit)
     if text:
@@ -208,7 +208,7 @@ def list_users_in_part(
 
 
 def count_users(cluster: Cluster, actor: Actor) -> dict[UserRole, int]:
-    """People by role, disabled ones too."""
+    """Counts people by role, including disabled ones."""
     require_administrator(actor)
     query = select(User.role, func.count()).where(User.state != UserState.SERVICE).group_by(User.role)
     with cluster.store.read() as session:
@@ -216,7 +216,7 @@ def count_users(cluster: Cluster, actor: Actor) -> dict[UserRole, int]:
 
 
 def read_user(cluster: Cluster, actor: Actor, user_id: int) -> User:
-    """The actor's own user, or any user for administrators. Raises NotFound."""
+    """Returns the actor's own user, or any user for administrators. Raises NotFound."""
     if not actor.is_administrator and actor.user_id != user_id:
         raise NotFound("user", user_id)
     with cluster.store.read() as session:

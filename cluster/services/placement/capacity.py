@@ -80,7 +80,7 @@ RUNNING = (
     .group_by(JOBS.c.id, Attempt.id, Unit.node_id)
     .order_by(Attempt.id, Unit.node_id)
 )  # fmt: skip
-"""Built once: every decision of the scheduler runs them."""
+"""The statements are built once, because every decision of the scheduler executes them."""
 
 
 @dataclass
@@ -93,7 +93,7 @@ class WorkingUnits:
 
 
 def read_node_units(session: Session, now: datetime) -> list[NodeUnits]:
-    """Columns alone: there are thousands of units, and the facts of a node are long."""
+    """Reads columns alone: there are thousands of units, and the facts of a node are long."""
     working: dict[int, WorkingUnits] = defaultdict(WorkingUnits)
     for node_id, unit_id, kind, island, allocation_id in session.execute(UNITS).all():
         there = working[node_id]
@@ -156,7 +156,7 @@ def read_running_on_nodes(session: Session, now: datetime) -> list[RunningOnNode
 def read_runs_and_durations(
     session: Session, now: datetime
 ) -> tuple[list[RunningOnNode], dict[JobKind, DurationRange | None]]:
-    """The same, and the durations of all kinds that run; None for a kind of which no run has finished."""
+    """Returns the runs, and the durations of the kinds that run; None for a kind of which no run has finished."""
     rows = session.execute(RUNNING).all()
     one_of_each = {(row.training_id, row.units): row.id for row in rows}
     spans = dict.fromkeys(one_of_each) | read_durations(session, one_of_each.values())
@@ -225,7 +225,7 @@ class PlacementContext:
 
 
 def count_free_units(nodes: Collection[NodeUnits]) -> int:
-    """Free units of nodes that take jobs."""
+    """Counts the free units of nodes that take jobs."""
     return sum(len(node.free) for node in nodes if node.takes_jobs)
 
 

@@ -13,15 +13,15 @@ from cluster.domain.queue.start_estimate import EstimateSource
 from cluster.services.placement.queue_heads import FINISHED_STATE, JOBS, Query, dialect_of, is_among
 
 RUNS_PER_KIND = 5
-"""Finished jobs that are looked at per training and size."""
+"""The number of finished jobs that are read per training and size."""
 
 JobKind = tuple[int, int]
-"""Training and units."""
+"""The jobs of one training with the same number of units."""
 
 
 @dataclass(frozen=True)
 class DurationRange:
-    """Seconds that the newest finished jobs of a kind ran, or that a running one will have run at its end."""
+    """The shortest and longest run of the newest finished jobs of a kind, or of a running one at its end; seconds."""
 
     shortest: float
     usual: float

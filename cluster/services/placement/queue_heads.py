@@ -24,7 +24,7 @@ from cluster.store.jobs import Job
 from cluster.store.workspaces import Workspace
 
 WAITING_STATE: ColumnElement[JobState] = literal_column("'waiting'")
-"""A literal in the statement: neither database uses the partial indexes for a parameter."""
+"""The state is a literal in the statement, because neither database uses the partial indexes for a parameter."""
 FINISHED_STATE: ColumnElement[JobState] = literal_column("'finished'")
 JOBS = Job.__table__
 WORKSPACES = Workspace.__table__

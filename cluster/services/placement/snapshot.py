@@ -42,9 +42,9 @@ from cluster.services.placement.start_blockers import (
 )
 
 MAX_HEADS = 2000
-"""Jobs that one look reads from the fronts of all lines; what is behind them has its turn at the next look."""
+"""The number of jobs that one pass reads from the fronts of all lines; later ones have their turn in the next pass."""
 MAX_UNITS_PER_PASS = 256
-"""Units that one look gives out: longer would keep everybody who submits waiting for the lock."""
+"""The number of units that one pass gives out, so that people who submit do not wait long for the lock."""
 MAX_SHAPES = 500
 JOBS_PER_SHAPE = 8
 
@@ -71,7 +71,7 @@ class PlacementSnapshot(scheduling_pass.PlacementInput):
 def read_placement_snapshot(
     cluster: Cluster, session: Session, line: int | None = None, first: int = 0, at_least: int = 1
 ) -> PlacementSnapshot:
-    """The fronts of all lines, `at_least` so many jobs of each; of workspace `line` the first `first`.
+    """Reads the fronts of all lines, at least `at_least` jobs of each, and the first `first` of workspace `line`.
 
     As many of each line as could start at once within its quota, and one more to say why it waits. Where units
     stay free although lines are longer than what was read, the first of every shape in them are looked at too:
@@ -120,7 +120,7 @@ def workspaces_with_room(ground: PlacementContext) -> list[int]:
 
 
 def workspaces_with_promise(ground: PlacementContext) -> list[int]:
-    """Workspaces whose quota is used up and that have a run with a known expected end."""
+    """Returns the workspaces whose quota is used up and that have a run with a known expected end."""
     ending = {run.workspace_id for run in ground.running if run.ends_at is not None}
     return [place for place, quota in ground.quotas.items() if quota.used >= quota.limit and place in ending]
 
@@ -166,7 +166,7 @@ def choose_depths(ground: PlacementContext, at_least: int) -> dict[int, int]:
 
 
 def read_heads_to_depth(session: Session, depths: Mapping[int, int]) -> list[QueuedJobRow]:
-    """Two searches at most: all lines as deep as the shortest, and the others as deep as the longest."""
+    """Reads the heads by two searches at most: all lines as deep as the shortest, the others as deep as the longest."""
     least, most = min(depths.values(), default=0), max(depths.values(), default=0)
     longer = [place for place, depth in depths.items() if depth > least]
     if len(longer) == len(depths) or not longer:
@@ -190,7 +190,7 @@ def build_snapshot(
     durations: Mapping[JobKind, DurationRange | None] | None = None,
     sweep_limits: Mapping[int, int] | None = None,
 ) -> PlacementSnapshot:
-    """`durations` and `sweep_limits` are of jobs and sweeps that are only thought of."""
+    """Builds the snapshot. `durations` and `sweep_limits` are of jobs and sweeps that do not exist yet."""
     places = {job.workspace_id for job in jobs}
     datasets = {job.dataset_id for job in jobs if job.dataset_id is not None}
     chosen = {job.environment_id for job in jobs if job.environment_id is not None}
@@ -225,7 +225,7 @@ def build_job_to_place(
     limited: Mapping[int, WaitingReason],
     spans: Mapping[JobKind, DurationRange | None],
 ) -> JobToPlace:
-    """A retry backoff counts before any other blocker, because only it ends at a known time."""
+    """Adds the blocker of the job. A retry backoff comes before any other, because only it ends at a known time."""
     expected = expected_duration(spans.get((job.training_id, job.units)), job.time_limit_seconds)
     limit = job.time_limit_seconds
     differ = expected.source is EstimateSource.HISTORY and expected.least != expected.most
@@ -249,7 +249,7 @@ def build_job_to_place(
 
 
 def workspaces_with_more(board: PlacementSnapshot, depths: Mapping[int, int]) -> list[int]:
-    """Workspaces with units left in their quota, of whose line there is more than the board shows."""
+    """Returns the workspaces that have units left in their quota, and more jobs than the snapshot has read."""
     if not board.free:
         return []
     shown = Counter(job.workspace_id for job in board.jobs.values())

@@ -52,7 +52,7 @@ class HasSweep(Protocol):
 
 @dataclass(frozen=True)
 class StartBlockers:
-    """Reasons by the id of what they hang on; a job has the first that applies."""
+    """The reasons that block jobs, by the id of their cause. A job has the first one that applies."""
 
     workspaces: dict[int, WaitingReason]
     """Workspace id → the reason of its term, or of its limit of storage."""
@@ -103,7 +103,7 @@ def environment_blocker(
 
 
 def disk_reason(session: Session) -> WaitingReason | None:
-    """Nothing starts while a disk has less free than is kept for the database."""
+    """Returns why nothing starts: a disk has less free space than is kept for the database."""
     shortage = load_disk_shortage(session)
     return shortage.reason if shortage is not None else None
 
@@ -143,7 +143,7 @@ def dataset_reason(session: Session, dataset: Dataset | None) -> WaitingReason |
 
 
 def environment_reason(session: Session, environment: Environment | None) -> WaitingReason | None:
-    """Jobs that choose none run in the default environment."""
+    """Returns the reason of the default environment, in which jobs run that choose none."""
     if environment is None:
         return EnvironmentNotReady("default")
     if environment.state is EnvironmentState.READY:
@@ -158,7 +158,7 @@ def environment_reason(session: Session, environment: Environment | None) -> Wai
 
 
 def read_interruptions_in_a_row(session: Session, job_id: int) -> int:
-    """Counts how many of its last attempts were interrupted as soon as they began, up to the number that matters."""
+    """Counts how many of the job's last attempts were interrupted at their beginning, up to the number that matters."""
     query = (
         select(Attempt.end_code, Attempt.created_at, Attempt.ended_at)
         .where(Attempt.job_id == job_id, Attempt.ended_at.is_not(None))
@@ -180,7 +180,7 @@ def read_backoffs(session: Session, jobs: Iterable[QueuedJobRow], now: datetime)
 
 
 def read_sweep_slots(session: Session, sweep_ids: Collection[int]) -> dict[int, tuple[int, int]]:
-    """{sweep: (most at once, how many more may start now)} of those that have a limit."""
+    """Returns {sweep: (most at once, how many more may start now)} for sweeps with a limit."""
     if not sweep_ids:
         return {}
     known = select(Sweep.id, Sweep.most_at_once).where(Sweep.id.in_(sweep_ids))

@@ -18,7 +18,7 @@ blueprint = Blueprint("code_editor", __name__)
 
 @blueprint.get("/trainings/<int:training_id>/code/edit")
 def edit(training_id: int) -> Response:
-    """Shows the file at `?path=` of `?version=`, or of the newest version. A file that a form cannot show is refused."""
+    """Shows the file at `?path=` of `?version=` (the newest by default). A file that a form cannot show is refused."""
     training = read_editable_training(training_id)
     version, path = query_params.id_param("version") or training.code_version, request.args.get("path", "")
     try:
