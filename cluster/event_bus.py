@@ -46,7 +46,7 @@ class RedisEventBus:
     def __init__(self, connection: redis.Redis) -> None:
         self.connection = connection
         self.origin = uuid.uuid4().hex[:12]
-        """Stands on every event, so that nobody is woken by what they did themselves."""
+        """The name on every event of this process, so that nobody is woken by their own event."""
 
     def publish(self, topic: str, row_id: int) -> None:
         self.publish_all((topic, row_id))
@@ -109,7 +109,7 @@ class EventBatch:
 
     events: tuple[BusEvent, ...] = ()
     has_gap: bool = False
-    """Events may have been lost before this batch: the reader began, or Redis was away."""
+    """Events may have been lost before this batch, because the reader began or Redis was away."""
 
 
 def follow_events(connection: redis.Redis, after: str | None = None) -> Iterator[EventBatch]:
@@ -150,7 +150,7 @@ def position_to_resume(position: str | None, newest: str) -> str:
 
 
 def event_order(event_id: str) -> tuple[int, ...]:
-    """Redis' ids are `<milliseconds>-<number>`."""
+    """Returns the numbers of an id of Redis, `<milliseconds>-<number>`."""
     return tuple(int(part) for part in event_id.split("-"))
 
 

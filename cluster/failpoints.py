@@ -54,7 +54,7 @@ def external_call(call: str) -> Iterator[None]:
 
 
 def wrap_calls(thing: Thing, name: str, besides: frozenset[str] = frozenset()) -> Thing:
-    """The thing itself; while a listener is set, one whose every method is a call to the outside.
+    """Returns the thing itself; while a listener is set, a proxy whose every method is a call to the outside.
 
     `besides` are methods that only read: a kill before them and one after them have the same effect.
     """
@@ -80,7 +80,7 @@ class _FailpointProxy:
 
 
 def name_of_writing_verb() -> str:
-    """`jobs.attempts.record_end` for the function whose `with store.write()` this is; empty without a listener."""
+    """Returns `jobs.attempts.record_end` for the function with this `with store.write()`; empty without a listener."""
     if listener is None:
         return ""
     # From here: the store's write(), contextlib's __enter__, and the verb itself.

@@ -10,7 +10,7 @@ from sqlalchemy.orm import configure_mappers
 
 
 def freeze_startup_objects() -> None:
-    """Called once a service is ready to work: what is there now is never walked again.
+    """Excludes all present objects from garbage collection. A service calls it once it is ready to work.
 
     A service may begin with the collector disabled, because it imports modules faster so.
     """

@@ -15,7 +15,7 @@ if not HAS_RICH:
 
 
 def configure_logging(level: int = logging.INFO, file: TextIO | None = None) -> None:
-    """Lines go to stderr, which the process manager writes to a file, or to `file`."""
+    """Writes lines to `file`, or to stderr, which the process manager writes to a file."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,

@@ -6,7 +6,7 @@ from urllib.parse import unquote, urlsplit
 
 REDACTED = "(secret)"
 SHORTEST_SECRET = 8
-"""Shorter values would blacken words that only look alike."""
+"""Characters. Shorter values would redact words that only look alike."""
 PUBLIC_SETTINGS = frozenset(
     f"GROUNDCREW_{name}"
     for name in (
@@ -18,7 +18,7 @@ PUBLIC_SETTINGS = frozenset(
         *("WEBHOOK_HOSTS", "CLUSTER_NETWORKS", "GIT_HOSTS", "PACKAGE_FOLDER"),
     )
 )
-"""Settings whose value may be seen; a new one is hidden until it is named here."""
+"""Settings whose value may be shown. A new setting is hidden until it is named here."""
 SECRET_PATTERNS = (
     re.compile(r"gcn?_\d{1,9}_[\w-]{20,}", re.ASCII),
     re.compile(r"(?<=://)[^/\s@\"']*:[^/\s@\"']+(?=@)"),
@@ -33,12 +33,12 @@ SECRET_PATTERNS = (
 
 
 def redact_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """Names of all; a value only where it may be seen."""
+    """Returns the names of all settings, and the values of those that may be shown."""
     return {name: value if name in PUBLIC_SETTINGS else REDACTED for name, value in sorted(settings.items())}
 
 
 def list_secrets(settings: Mapping[str, str]) -> list[str]:
-    """Values that may not be seen, and passwords within addresses; the longest first."""
+    """Returns the values that may not be shown, and passwords within addresses, the longest first."""
     found = {value for name, value in settings.items() if name not in PUBLIC_SETTINGS}
     for value in settings.values():
         password = urlsplit(value).password if "://" in value else None

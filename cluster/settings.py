@@ -67,7 +67,7 @@ class NotificationSettings(TypedDict):
 
 
 def read_notification_settings(reader: SettingsReader) -> NotificationSettings:
-    """Mail needs a sender, and a webhook its secret."""
+    """Reads the settings of mails, which need a sender, and of webhooks, which need a secret."""
     mail_url = reader.address("MAIL_URL", MAIL_SCHEMES)
     webhook_url = reader.address("WEBHOOK_URL", ("http", "https"))
     return {
@@ -117,7 +117,7 @@ def read_network_settings(reader: SettingsReader, host: str) -> NetworkSettings:
 
 
 class NotebookSettings(TypedDict):
-    """How notebooks are reached, and how long an idle one runs."""
+    """The address of notebooks, and the time for which an idle one runs."""
 
     notebook_address: str
     notebook_idle_minutes: int
@@ -167,14 +167,14 @@ class Settings:
     unicode_file_names: bool = False
     upload_limit_bytes: int = 20 * 1024**3
     disk_reserve_bytes: int | None = None
-    """Kept free of each disk for the database and the logs; None: 1 GiB or 1 %, at most a tenth."""
+    """The bytes of each disk that stay free for the database and the logs; None: 1 GiB or 1 %, at most a tenth."""
     cpu_slots: int = 2
     memory_overcommit: int = 100
     """The percent of its units' share of a node's memory that a job may ask for."""
     job_processes: int = 4096
     """Processes and threads that a job may have at a time, for each of its units."""
     node_grace_seconds: int = 300
-    """Silent for so long a node is given up and its jobs start elsewhere."""
+    """The time for which a node may be silent before its jobs start elsewhere."""
     dataset_roots: tuple[Path, ...] = (Path("/data"), Path("/mnt"), Path("/srv"))
     """Folders beneath which a path may be registered as a dataset."""
     is_behind_proxy: bool = False
@@ -188,11 +188,11 @@ class Settings:
     ansible_programs: Path | None = None
     """The folder of `ansible-playbook`, whose environment is not this one; None: made when it is first needed."""
     service_user: str = ""
-    """Whom the services without root run as: owner of the storage, reader of what jobs write."""
+    """The user of the services without root, who owns the storage and reads what jobs write."""
     ansible_dir: Path | None = None
     """The folder with the catalogue of repairs and its playbooks; None if this installation offers no repairs."""
     repair_broker: Path | None = None
-    """Socket behind which each repair is a unit with the keys of the hosts; None: this machine alone."""
+    """The socket of the repair broker, which alone has the keys of the hosts; None: this machine alone."""
     master_node: str = ""
     """The name by which the master reports as a node; empty: the first that reported."""
     backups_dir: Path | None = None
@@ -200,11 +200,11 @@ class Settings:
     owner_database_url: str = field(default="", repr=False)
     """The database by the role that owns its tables; empty: one role does everything, as with SQLite."""
     audit_key: str = field(default="", repr=False)
-    """Seals the audit; known to the services that seal and check. Empty: the secret key does."""
+    """The key of the audit's seals, for the services that seal and check. Empty: the secret key does."""
     metrics_token: str = field(default="", repr=False)
-    """Clients with this token may read /metrics. Without a token only this machine may."""
+    """The token with which clients may read /metrics. Without a token only this machine may."""
     backup_at: time | None = None
-    """When the nightly backup is made, by the installation's own clock; None: none is."""
+    """The time of the nightly backup, by the installation's own clock; None: there is none."""
     backup_copy: str = ""
     """The target to which rsync copies verified backups: `user@host:/folder`, or a folder of another disk. Empty: no
     copies.
@@ -219,9 +219,9 @@ class Settings:
     """The mail server: `smtp://`, `smtp+starttls://` or `smtps://`, with name and password; empty: no mail."""
     mail_from: str = ""
     webhook_url: str = field(default="", repr=False)
-    """Called for each thing that needs a person; its path may be a secret. Empty: none is."""
+    """The address that is called for each alert. Its path may be a secret. Empty: none is called."""
     webhook_secret: str = field(default="", repr=False)
-    """Signs each call."""
+    """The secret that signs each call."""
     webhook_hosts: tuple[str, ...] = ()
     """Hosts whose webhooks people may name in their profiles, each with or without a port; empty: nobody may."""
     cluster_networks: tuple[IpNetwork, ...] = tuple(map(ip_network, CLUSTER_NETWORKS.split(",")))
@@ -231,7 +231,7 @@ class Settings:
     """How browsers reach notebooks: a name of their own, `*.` and a name, or `:` and a port. Empty: below localhost
     where the portal is there, else the port after the portal's."""
     notebook_idle_minutes: int = 120
-    """A notebook that was not used for so long is stopped; 0: none is."""
+    """The idle minutes after which a notebook is stopped; 0: none is."""
     nginx_group: str = ""
     """The group of nginx, which may connect to the sockets of notebooks. Empty: that of `make up`."""
     git_hosts: tuple[str, ...] = ()
@@ -241,7 +241,7 @@ class Settings:
     package_folder: Path | None = None
     """A folder with wheels that are offered beside the index."""
     credential_key: str = field(default="", repr=False)
-    """Seals tokens and keys of git sources; known to portal and task workers. Empty: the secret key does."""
+    """The key of tokens and keys of git sources, for portal and task workers. Empty: the secret key does."""
     ssh_port: int = 2222
     """The port of the SSH door to running jobs; 0: there is none."""
     ssh_address: str = "127.0.0.1"
@@ -274,7 +274,7 @@ class Settings:
 
     @property
     def notebook_sockets(self) -> Path:
-        """A folder for each running notebook, which only the notebook and nginx may enter."""
+        """The folder in which each running notebook has a folder that only the notebook and nginx may enter."""
         return self.state_dir / "notebooks"
 
     @property
@@ -301,7 +301,7 @@ class Settings:
 
     @property
     def storage_dir(self) -> Path:
-        """Datasets, code, logs and checkpoints, by id."""
+        """The folder of datasets, code, logs and checkpoints, by id."""
         return self.state_dir / "storage"
 
     @property

@@ -1,7 +1,7 @@
 """Decides whether another try of an operation that failed or was given up could end differently."""
 
 DEPENDS_ON_MACHINE = frozenset({"archive.too_much_memory"})
-"""Refusals of an archive that another moment or another setting may lift."""
+"""Codes of refused archives that may be accepted at another moment or with another setting."""
 
 
 def retry_obstacle(error_code: str | None, *, is_subject_deleted: bool) -> str | None:

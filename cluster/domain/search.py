@@ -8,7 +8,7 @@ from cluster.domain.names import romanise_hangul
 LONGEST_QUERY = 60
 LARGEST_NUMBER = 2**31 - 1
 LAST_CHARACTER = "~"
-"""Comes after every character of a name."""
+"""A character that comes after every character of a name."""
 JOB_NUMBER = re.compile(r"(?:job-|#)?([0-9]{1,10})")
 
 

@@ -160,7 +160,7 @@ class EnvironmentState(StrEnum):
 
 
 class EnvironmentSource(StrEnum):
-    """How an environment came to be."""
+    """The kinds of origin of an environment."""
 
     DEFAULT = "default"
     """The environment is built from the description that comes with this version."""

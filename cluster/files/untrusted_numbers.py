@@ -11,7 +11,7 @@ LATEST_WRITTEN = datetime(2100, 1, 1, tzinfo=UTC).timestamp()
 
 
 def written_at(status: os.stat_result) -> datetime:
-    """When a file was last written, between 1980 and 2100. Who owns it may set any time, also one of no calendar."""
+    """The time of the file's last write, between 1980 and 2100, because its owner may set any time."""
     return datetime.fromtimestamp(min(max(status.st_mtime, EARLIEST_WRITTEN), LATEST_WRITTEN), UTC)
 
 

@@ -96,7 +96,7 @@ class NotificationChoice(BaseRow):
     webhook_url: Mapped[str] = mapped_column(String(500), default="")
     """The address of the webhook, whose path may be a secret. Empty: no webhook is called."""
     webhook_secret: Mapped[str] = mapped_column(String(64), default="")
-    """Signs the calls. Made with each new URL."""
+    """The secret that signs the calls. A new one is made with each new URL."""
     user: Mapped[User] = relationship()
 
 
@@ -132,7 +132,7 @@ class NotificationEvent(BaseRow):
     held_at: Mapped[datetime | None]
     """The time from which the event waits, because the person had got ten messages within the hour."""
     planned_at: Mapped[datetime | None]
-    """When messages were made of it, or nobody wanted it any more."""
+    """The time at which messages were made of it, or at which nobody wanted it any more."""
 
 
 def add_notification_events(session: Session, rows: list[dict[str, Any]]) -> None:

@@ -37,7 +37,7 @@ class UtcDateTime(TypeDecorator[datetime]):
         return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], datetime | None]:
-        """One call per value: a look at the queue reads a thousand times."""
+        """Returns a function with one call per value, because a pass over the queue reads a thousand times."""
         parse = self.impl_instance.dialect_impl(dialect).result_processor(dialect, coltype)
         if parse is None:
             return as_utc

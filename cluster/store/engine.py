@@ -28,7 +28,7 @@ SESSION_SETTINGS = "SET jit = off; SET max_parallel_workers_per_gather = 0; SET 
 """Statements are short and many at once, and what pages read lies in memory: compiling a statement or sharing it with
 other processes costs more than it saves, and an index is the better way to some thousand rows."""
 PREPARED_AFTER = 1
-"""Executions of a statement on a connection. The driver's own five are half a minute of a busy portal."""
+"""Executions of a statement on a connection. The driver's default of five takes a busy portal half a minute."""
 
 
 class Store:
@@ -99,7 +99,7 @@ class Store:
 
     @contextmanager
     def write(self, lock: str | None = None, is_long: bool = False) -> Iterator[Session]:
-        """Ends once it is durable. `is_long`: it takes so long that nobody else should wait with the answer for it."""
+        """A transaction that is durable at its end. `is_long`: nobody else should wait with the answer for it."""
         writer = failpoints.name_of_writing_verb()
         with self._writers.share(is_long) if self._writers else self._writing.begin() as session:
             if lock and not self.is_sqlite:

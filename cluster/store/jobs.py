@@ -276,7 +276,7 @@ class Job(BaseRow):
     storage_bytes: Mapped[int | None] = mapped_column(BigInteger)
     """The bytes that the files of its ended attempts take on the disk, as their shims counted them."""
     files_unwanted_at: Mapped[datetime | None]
-    """When the deletion of its files was requested. The scheduler deletes them."""
+    """The time at which the deletion of its files was requested. The scheduler deletes them."""
     files_unwanted_by: Mapped[str | None] = mapped_column(String(64))
     """The name of the person who requested it."""
     files_deleted_at: Mapped[datetime | None]
@@ -388,7 +388,7 @@ class Attempt(BaseRow):
     unit_seconds_used: Mapped[float | None]
     storage_bytes: Mapped[int | None] = mapped_column(BigInteger)
     stop_cause_code: Mapped[str | None] = mapped_column(String(60))
-    """Why the scheduler ends it although nobody asked for it."""
+    """The reason why the scheduler ends it although nobody asked for it."""
     stop_cause_data: Mapped[dict[str, Any] | None]
     job: Mapped[Job] = relationship(back_populates="attempts")
     node: Mapped[Node] = relationship()
@@ -446,19 +446,19 @@ class JobEvent(BaseRow):
 
 
 class Notebook(BaseRow):
-    """JupyterLab of one job: how it is reached and when it was used."""
+    """The JupyterLab of one job: its address and its use."""
 
     __tablename__ = "notebooks"
 
     job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id"), primary_key=True)
     token: Mapped[str] = mapped_column(String(64))
-    """nginx sends it to Jupyter. No browser ever gets it from us."""
+    """The token that nginx sends to Jupyter. No browser ever gets it from us."""
     address: Mapped[str | None] = mapped_column(String(200))
     """Host and port of a notebook on another node. None: it listens on a socket of this machine."""
     ready_attempt: Mapped[int | None]
     """The number of the newest attempt whose Jupyter has answered."""
     used_at: Mapped[datetime | None]
-    """When a kernel last worked, a terminal last wrote, or a file was last saved."""
+    """The time at which a kernel last worked, a terminal last wrote, or a file was last saved."""
     is_busy: Mapped[bool] = mapped_column(default=False)
     """A kernel worked when the server was last asked."""
     warned_at: Mapped[datetime | None]

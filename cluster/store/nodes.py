@@ -45,7 +45,7 @@ class Node(BaseRow):
     the facts of all nodes.
     """
     certificate_ends_at: Mapped[datetime | None]
-    """When the first certificate in `facts` ends."""
+    """The time at which the first certificate in `facts` ends."""
     fabric: Mapped[str | None] = mapped_column(String(64))
     """Nodes with the same value reach each other over one InfiniBand fabric."""
     simulated: Mapped[bool] = mapped_column(default=False, server_default=false())

@@ -62,7 +62,7 @@ class RepairRun(BaseRow):
     """The name of the console's file for a run without the database, which is imported once."""
     requested_at: Mapped[datetime]
     started_at: Mapped[datetime | None]
-    """When the playbook began. The verification ignores what is older."""
+    """The time at which the playbook began. The verification ignores what is older."""
     ended_at: Mapped[datetime | None]
     cancel_requested_at: Mapped[datetime | None]
     is_forced: Mapped[bool] = mapped_column(default=False)

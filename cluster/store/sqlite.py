@@ -27,8 +27,8 @@ def sqlite_file(url: str) -> Path | None:
 
 
 def open_sqlite(url: str, patience: int | None = None) -> Engine:
-    """WAL, durable commits, foreign keys. No connection is kept before `keep_connections`, so that none is used
-    across a fork.
+    """Opens SQLite with WAL, durable commits and foreign keys. It keeps no connection before `keep_connections`, so
+    that none is used across a fork.
     """
     busy_ms = BUSY_TIMEOUT_MS if patience is None else 1000 * patience
     engine = create_engine(

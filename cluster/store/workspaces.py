@@ -28,7 +28,7 @@ class Workspace(BaseRow):
     ends_on: Mapped[date]
     """The last day, inclusive, in the installation's time zone."""
     ended_at: Mapped[datetime | None]
-    """When a person or the first training ended it before its last day."""
+    """The time at which a person or the first training ended it before its last day."""
     units: Mapped[int]
     """The quota: how many units are held for the term."""
     manager_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
@@ -40,7 +40,7 @@ class Workspace(BaseRow):
     last_turn_attempt_id: Mapped[int] = mapped_column(default=0, server_default="0")
     """The id of that attempt, which orders two turns of the same moment."""
     storage_limit_bytes: Mapped[int | None] = mapped_column(BigInteger)
-    """None means that only the disk limits what it stores."""
+    """The limit of stored bytes. None: only the disk limits them."""
     storage_used_bytes: Mapped[int | None] = mapped_column(BigInteger)
     """The last measurement, plus what uploads have added since. None before the first measurement."""
     storage_measured_at: Mapped[datetime | None]

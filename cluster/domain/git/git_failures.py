@@ -43,7 +43,7 @@ CAUSES = (
     # Nothing else is said by git when the limit of file sizes has ended the program that writes the pack.
     ("git.too_large", r"index-pack (output|failed)"),
 )
-"""Code and what git, curl or ssh says then, in lower case; the first that fits counts."""
+"""Each code, and words of git, curl or ssh in lower case. The first code whose words occur counts."""
 OUTSIDE = ("git.unreachable", "git.too_slow")
 TOLD_BY_SERVER = "remote:"
 """Git's mark of a line whose rest the server has chosen."""

@@ -41,7 +41,7 @@ class GitTarget:
         return f"{self.host}:{self.port}" in hosts or (is_usual_port and self.host in hosts)
 
     def is_same_repository(self, other: "GitTarget") -> bool:
-        """True also if only one of the addresses ends in .git or in a slash."""
+        """Whether both are the same, also if only one of the addresses ends in .git or in a slash."""
         first, second = (each.url.rstrip("/").removesuffix(".git") for each in (self, other))
         return (self.host, self.port) == (other.host, other.port) and first == second
 

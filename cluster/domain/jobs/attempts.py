@@ -86,9 +86,9 @@ class AttemptFacts:
     lost_before: int = 0
     """The number of earlier attempts of the job whose shim disappeared."""
     cause: StopCause | None = None
-    """Why the attempt is ended although nobody asked for it."""
+    """The reason why the attempt is ended although nobody asked for it."""
     disk_full_cause: StopCause | None = None
-    """Why the attempt ends if its own record says that the disk was full."""
+    """The reason why the attempt ends if its own record says that the disk was full."""
     has_no_room: bool = False
     """The attempt's start failed because the disk was full."""
 

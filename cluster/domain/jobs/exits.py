@@ -31,7 +31,7 @@ SIGNALS = {
     25: "SIGXFSZ",
     31: "SIGSYS",
 }
-"""Linux numbers of signal(7) that end a program and that people know."""
+"""The Linux numbers of signals (signal(7)) that end a program and whose names people know."""
 
 
 CODE_OF_SIGNAL = {

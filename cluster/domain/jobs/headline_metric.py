@@ -26,7 +26,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class HeadlineMetric:
-    """`value` is the best one so far if `is_best`, else the last one."""
+    """The metric and its value, which is the best one so far if `is_best`, else the last one."""
 
     metric: str
     value: float
@@ -115,7 +115,7 @@ def parse_objective(found: Any) -> Objective | None:
 
 
 def has_headline_changed(known: HeadlineMetric | None, found: HeadlineMetric | None) -> bool:
-    """Whether lists would show something else: they show four digits."""
+    """Whether lists, which show four digits, would show something else."""
     if known is None or found is None:
         return known is not found
     names = (known.metric, known.is_best, known.lower_is_better)

@@ -53,7 +53,7 @@ class JobUnixIds:
         return self.check_gid(self.gid_base + workspace_id)
 
     def for_fetch(self, workspace_id: int) -> UnixIds:
-        """A workspace's programs that touch none of its files. Raises Refused if the id is outside of the range."""
+        """The ids of programs of a workspace that touch none of its files. Raises Refused if the id is out of range."""
         number = LARGEST_ROW_ID - workspace_id
         return UnixIds(self.uid_of(number), self.gid_of(number))
 
@@ -64,7 +64,7 @@ class JobUnixIds:
 
     @property
     def first_door_id(self) -> int:
-        """Behind the range, with SERVICE_IDS - 1 more."""
+        """The first of SERVICE_IDS ids behind the range, which belong to the SSH door."""
         return self.uid_base + IDS_PER_BASE
 
     def check_uid(self, uid: int) -> int:

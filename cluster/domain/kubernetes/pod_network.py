@@ -47,7 +47,7 @@ def lease_name(node: str) -> str:
 
 
 def renewed_leases(leases: Iterable[ApiObject]) -> dict[str, datetime]:
-    """When the watcher of each node last renewed its lease, by the node's name."""
+    """Node → the time at which its watcher last renewed its lease."""
     return {
         lease["metadata"]["name"].removeprefix(LEASE_PREFIX): parse_api_time(lease["spec"]["renewTime"])
         for lease in leases

@@ -229,7 +229,7 @@ def parse_kubernetes_status(told: Mapping[str, Any]) -> KubernetesStatus:
 
 
 def parse_list_of(kind: type[Part], told: Iterable[Mapping[str, Any]] | None) -> Iterator[Part]:
-    """Skips entries that lack a required field."""
+    """Parses the entries, without those that lack a required field."""
     names = {each.name for each in fields(kind)}
     needed = {each.name for each in fields(kind) if each.default is each.default_factory is MISSING}
     for each in told or ():

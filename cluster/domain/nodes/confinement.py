@@ -21,7 +21,7 @@ CGROUP_STOPS = ("cgroup-v1", "cgroup-v2")
 
 @dataclass(frozen=True)
 class ConfinementGap:
-    """`code` has a sentence and a hint: what is not enforced, and what would help."""
+    """One restriction that is not enforced. `code` has a sentence and a hint that says what would help."""
 
     code: str
     data: Mapping[str, Any] = field(default_factory=dict)

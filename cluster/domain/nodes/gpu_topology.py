@@ -25,7 +25,7 @@ def find_gpu_islands(
 
 
 def _groups(identities: Sequence[str], pairs: Iterable[LinkedPair]) -> list[list[str]]:
-    """Connected ones together, those without any connection left out."""
+    """Groups of connected GPUs, without those that have no connection."""
     leader = {identity: identity for identity in identities}
     for one, other in pairs:
         old, new = leader[other], leader[one]

@@ -47,7 +47,7 @@ class NodeSignals:
 
 
 def node_state_of(node: HasNodeSignals, now: datetime) -> NodeState:
-    """One state, the gravest first. A lost node stays lost until what still runs there has been ended."""
+    """Returns one state, the gravest first. A lost node stays lost until everything that runs there has been ended."""
     if node.lost_at is not None:
         return NodeState.LOST
     if is_silent(node, now):
@@ -99,7 +99,7 @@ def worst_fate(fates: Iterable[NodeFate]) -> NodeFate:
 
 
 def is_node_gone(fate: NodeFate) -> bool:
-    """Nothing that was placed there before counts as running any more, even if nobody could look."""
+    """Whether nothing that was placed there before counts as running any more, even if nobody could ask."""
     return fate in (NodeFate.LOST, NodeFate.REBOOTED)
 
 

@@ -33,7 +33,7 @@ class NotebookAddress:
     host: str
     """The name that follows `nb-<job>.`, the one name of all, or the portal's host."""
     port: int | None
-    """None: the port that the scheme implies."""
+    """The port; None: the one that the scheme implies."""
 
     def origin(self, job: int) -> str:
         each = self.separation is NotebookSeparation.OWN_NAME_EACH

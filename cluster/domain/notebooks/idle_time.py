@@ -29,7 +29,7 @@ IdleDecision = InUse | Announce | StopIdle
 
 
 def warning_time(idle_limit: timedelta) -> timedelta:
-    """How long before the stop it is announced: at most half of the whole time."""
+    """Returns how long before the stop a person is told: at most half of the whole time."""
     return min(LONGEST_WARNING, idle_limit / 2)
 
 

@@ -44,7 +44,7 @@ def check_choices(
 
 
 def check_webhook_url(url: str, allowed_hosts: Collection[str]) -> str:
-    """An empty one stays empty. Raises Refused for a host that the administrator has not allowed."""
+    """Returns the checked URL; an empty one stays empty. Raises Refused for a host that is not allowed."""
     if not url:
         return ""
     target = parse_webhook_target(url)

@@ -82,7 +82,7 @@ def relation_to_training(
     visibility: Visibility,
     named_member_ids: Collection[int],
 ) -> Relation:
-    """A person who left the workspace has no access to any of its trainings, their own included."""
+    """Returns the relation. A person who left the workspace has none to its trainings, their own included."""
     there = relation_to_workspace(actor, manager_id, workspace_member_ids)
     if there is not Relation.MEMBER:
         return there

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 WINDOW = timedelta(minutes=15)
-"""Older tries do not count. It is also the longest delay."""
+"""The time after which tries no longer count. It is also the longest delay."""
 FREE_FAILURES_BY_NAME = 5
 FREE_FAILURES_BY_ADDRESS = 30
 """Many people of one laboratory share an address, and each of them may mistype a password."""

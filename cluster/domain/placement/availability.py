@@ -8,7 +8,7 @@ from math import inf
 from cluster.domain.placement.types import RunningOnNode
 
 UNKNOWN_END = 1e12
-"""Stands for the moment of an end which nobody knows: after every known one (seconds since 1970)."""
+"""The moment of an end that nobody knows, after every known one (seconds since 1970)."""
 
 NO_JOB = 0
 """The job id of units that are in use although no run holds them."""
@@ -33,7 +33,7 @@ class PlacementClock:
 
 @dataclass
 class UnitAvailability:
-    """Moments are seconds since 1970."""
+    """The availability of one node or quota. Moments are seconds since 1970."""
 
     clock: PlacementClock
     free: int
@@ -45,7 +45,7 @@ class UnitAvailability:
     cached_earliest: dict[int, float] = field(default_factory=dict)
 
     def most_units_for(self, limit: float | None) -> int:
-        """The most units that a job which starts now can have, promises kept.
+        """The most units that a job may have if it starts now and delays no reservation.
 
         Without a limit it never gives them back. Beside a promise whose moment is unknown no limit is short
         enough: that moment may be the next.
@@ -60,7 +60,7 @@ class UnitAvailability:
         return self.free >= units and (not self.reservations or self.most_units_for(limit) >= units)
 
     def levels(self) -> list[tuple[float, int]]:
-        """(moment, free from then on until the next), the first one now."""
+        """(moment, free units from then until the next moment), the first one now."""
         if not self.cached_levels:
             changes = {self.clock.now: 0}
             for end, run in self.ends:

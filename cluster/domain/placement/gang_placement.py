@@ -30,7 +30,7 @@ def choose_nodes(offers: Sequence[NodeOffer], units: int, spread: bool) -> list[
 
 
 def _rank(offer: NodeOffer, units: int) -> tuple[bool, int, int]:
-    """One island before several; then the fullest node, so that large holes stay for large jobs."""
+    """Returns the rank of a node: one island before several, then the fullest, so that large jobs find room."""
     return units > 1 and not has_island(offer, units), len(offer.free), offer.node.node_id
 
 

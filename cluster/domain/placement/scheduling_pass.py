@@ -37,7 +37,7 @@ from cluster.domain.queue.reasons import (
 from cluster.domain.queue.start_estimate import UNKNOWN_START, StartEstimate
 
 JobShape = tuple[int, float | None]
-"""Units and limit: what decides whether a job fits."""
+"""Units and time limit, which decide whether a job fits."""
 
 
 class SchedulingPass:
@@ -45,7 +45,7 @@ class SchedulingPass:
     it."""
 
     def __init__(self, table: FreeCapacity, suggests_to: int | None = None) -> None:
-        """`suggests_to` is a workspace of which also the jobs behind others learn what would let them start now."""
+        """`suggests_to` is a workspace whose jobs behind others also learn what would let them start now."""
         self.capacity = table
         self.suggests_to = suggests_to
         table.clear_reservations()

@@ -103,20 +103,20 @@ def simulated_jobs(board: PlacementInput, workspace_id: int, first: int) -> list
 
 
 SimulatedStarts = dict[int, tuple[datetime, EstimateSource | None]]
-"""(start, where it comes from) by job; who is missing waits for an end that nobody knows."""
+"""(start, its source) by job. A job that is missing waits for an end that nobody knows."""
 
 
 def simulate_starts(
     board: PlacementInput, workspace_id: int, pace: DurationCase
 ) -> Generator[None, None, SimulatedStarts]:
-    """Pauses after each end."""
+    """Runs the simulation, and pauses after each end."""
     simulation = ForecastSimulation(board, workspace_id, pace)
     yield from simulation.steps()
     return simulation.found
 
 
 class ForecastSimulation:
-    """Time goes from one end to the next; placement looks again where the workspace's quota has room."""
+    """Moves time from one end to the next, and runs placement again if the workspace's quota has room."""
 
     def __init__(self, board: PlacementInput, workspace_id: int, pace: DurationCase) -> None:
         self.workspace_id = workspace_id
@@ -171,7 +171,7 @@ class ForecastSimulation:
         self.table.advance_to(self.now, over)
 
     def estimate_source(self) -> EstimateSource | None:
-        """Ends by time limits alone are the latest ones; as soon as history has a part it is a guess."""
+        """Returns the source. Ends by time limits alone are the latest ones; with past durations they are a guess."""
         for source in (EstimateSource.HISTORY, EstimateSource.PROGRESS, EstimateSource.TIME_LIMITS):
             if source in self.sources_waited_for:
                 return source

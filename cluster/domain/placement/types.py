@@ -25,9 +25,9 @@ class JobToPlace:
     workspace_id: int
     units: int
     priority: int = 0
-    """Higher goes first within the workspace."""
+    """The priority. A higher one goes first within the workspace."""
     position: int = 0
-    """Lower goes first among equal priorities."""
+    """The position. A lower one goes first among equal priorities."""
     blocked_by: WaitingReason | None = None
     seconds: float | None = None
     """The seconds for which it is expected to hold its units, from its time limit or from earlier runs. None:
@@ -76,7 +76,7 @@ class NodeUnits:
 
 @dataclass(frozen=True)
 class WorkspaceQuota:
-    """Units that a workspace may hold during its term, and what its living attempts hold now."""
+    """The units that a workspace may hold during its term, and those that its live attempts hold now."""
 
     limit: int
     used: int

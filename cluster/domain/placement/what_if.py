@@ -9,7 +9,7 @@ from cluster.domain.queue.start_estimate import StartEstimate
 
 
 def suggest_changes(capacity: FreeCapacity, job: JobToPlace) -> StartEstimate:
-    """An estimate with nothing but what would help: each of the two changes is enough on its own.
+    """Returns an estimate that holds suggestions alone. Each of the two changes is enough on its own.
 
     `job` did not start, and none of its workspace is in its way: what `capacity` has left is what it could have.
     """

@@ -1,4 +1,4 @@
-"""Why a job waits, what is known of its start and what would let it start sooner, as code and data.
+"""The explanation why a job waits, when it may start and what would let it start sooner, as code and data.
 
 Lists, form, dry run, sweep preview, `why`, queue and job page all show this one value of a waiting job: the scheduler
 writes it, or the placement computes it on request. `cluster.words.waiting_text` makes the sentence from it alone.

@@ -32,7 +32,7 @@ class QueueOverview:
     reasons_of_heads: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """Heads that units alone keep, by the code of their reason, in the order of their turns."""
     workspaces: Mapping[int, WaitingExplanation] = field(default_factory=dict)
-    """Workspace id → what keeps all of its jobs, such as a term that has not begun."""
+    """Workspace id → the reason that keeps all of its jobs, such as a term that has not begun."""
     datasets: Mapping[int, WaitingExplanation] = field(default_factory=dict)
     """Datasets that are not ready and for which jobs wait."""
     everybody: WaitingExplanation | None = None
@@ -58,7 +58,7 @@ class QueueOverview:
 
 
 def overview_to_data(overview: QueueOverview) -> dict[str, Any]:
-    """Keys of JSON are text."""
+    """Converts the overview to JSON, in which keys are text."""
     return {
         "order": list(overview.order),
         "fronts": {str(key): job_id for key, job_id in overview.fronts.items()},

@@ -164,7 +164,7 @@ class DatasetFailed:
 
 @dataclass(frozen=True)
 class DiskBelowReserve:
-    """Less is free of a disk than is kept for the database; sizes are bytes.
+    """The disk has less free space than is kept for the database; sizes are bytes.
 
     `fillers` are the jobs whose files are the largest: (job id, bytes).
     """
@@ -187,7 +187,7 @@ class OnlyNodesUnreachable:
 
 @dataclass(frozen=True)
 class OnlyNodesLost:
-    """Silent for longer than the grace time; what ran there waits again."""
+    """The nodes were silent for longer than the grace time; what ran there waits again."""
 
     code: ClassVar[str] = "waiting.node_lost"
     node: str
@@ -239,7 +239,7 @@ class AttemptInterrupted:
 
 @dataclass(frozen=True)
 class RetryBackoff:
-    """Interrupted as soon as it began, `in_a_row` times, for no fault of its own; `pause` in seconds."""
+    """The job was interrupted at its beginning, `in_a_row` times, for no fault of its own; `pause` in seconds."""
 
     code: ClassVar[str] = "waiting.tried_later"
     cause: str
@@ -252,7 +252,7 @@ class RetryBackoff:
 
 @dataclass(frozen=True)
 class JobOnHold:
-    """Somebody who may has held it; it stands in nobody's way until it is let go."""
+    """A person with the right to do so has held the job. It delays no other job until it is released."""
 
     code: ClassVar[str] = "waiting.on_hold"
     by: str

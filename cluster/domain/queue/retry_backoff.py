@@ -15,7 +15,7 @@ MAX_INTERRUPTIONS_IN_A_ROW = 20
 
 
 def count_interruptions_in_a_row(ends: Iterable[tuple[str | None, timedelta]]) -> int:
-    """(end code, how long it lasted) of a job's attempts, the newest first."""
+    """Counts them from (end code, duration) of a job's attempts, the newest first."""
     return sum(1 for _ in takewhile(lambda end: is_interrupted_early(*end), ends))
 
 

@@ -38,13 +38,13 @@ class StartEstimate:
     helps_seconds: int | None = None
     """The time limit in seconds with which it would start now, because it would end before the reserved moment."""
     is_more_ahead: bool = False
-    """There are more than `ahead`."""
+    """There are more jobs than `ahead`."""
     kind: UnitKind | None = None
     """The kind of `helps_units`."""
 
 
 MAX_AHEAD_COUNTED = 1000
-"""Counted exactly up to here: further on the number helps nobody and costs a look at every row."""
+"""The largest exact count. A larger one would help nobody and cost reading every row."""
 
 
 UNKNOWN_START = StartEstimate()

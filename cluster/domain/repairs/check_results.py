@@ -42,7 +42,7 @@ class CheckFacts:
     hosts: Mapping[str, Mapping[str, Any] | None] | None = None
     """The facts of each host, with times by the master's clock. None for a host that could not be reached."""
     heartbeats: Mapping[str, datetime | None] | None = None
-    """When each of the hosts last reported."""
+    """The time of each host's last report."""
     now: datetime | None = None
     environment_problem: str = ""
     """The defect of the default training environment. Empty if it can be used."""

@@ -31,7 +31,7 @@ class RepairVerdict(StrEnum):
     BROKEN = "broken"
     """The repair could not run: no Ansible, a changed playbook, or a process that disappeared."""
     DRY_RUN = "looked_ahead"
-    """Nothing was changed, so nothing was verified. Its tasks say what they would change."""
+    """Nothing was changed, so nothing was verified. The tasks say what they would change."""
 
 
 @dataclass

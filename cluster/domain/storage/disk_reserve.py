@@ -57,7 +57,7 @@ class DiskWriter:
 
 @dataclass(frozen=True)
 class StopCause:
-    """Why an attempt is ended although nobody asked for it. It is a code with words and data."""
+    """The reason why an attempt is ended although nobody asked for it. It is a code with words and data."""
 
     code: str
     data: Mapping[str, Any] = field(default_factory=dict)

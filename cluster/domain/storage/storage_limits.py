@@ -1,4 +1,4 @@
-"""The limit of what a workspace may store, and what is refused and waits above it."""
+"""The limit of the files that a workspace may store, and what is refused and waits above it."""
 
 from dataclasses import dataclass
 from datetime import datetime

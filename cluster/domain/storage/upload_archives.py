@@ -99,7 +99,7 @@ class ArchiveChecker:
             raise _refused("archive.size_lies", entry)
 
     def note_bad_names(self, entry: ArchiveEntry, refusal: Refused) -> bool:
-        """Whether the refusal of the entry is about names only; `finish` then tells all of them at once."""
+        """Notes a refusal that is about names only; `finish` tells all of them at once. Returns whether it is one."""
         if not is_name_refusal(refusal.code):
             return False
         for part in normalised_path(entry, self.limits.depth).split("/"):

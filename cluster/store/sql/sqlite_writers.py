@@ -26,7 +26,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.orm import Session
 
 GROUP_SECONDS = 0.02
-"""A transaction this old is handed on no more: writers of other processes wait for it."""
+"""The age at which a transaction is handed on no more, because writers of other processes wait for it."""
 POLL_SECONDS = 0.001
 
 
@@ -39,7 +39,7 @@ class WriteGroup:
     answered: threading.Event = field(default_factory=threading.Event)
     """Set once it is committed, or has failed."""
     has_changes: bool = False
-    """Somebody has written something that waits for the commit."""
+    """A writer has written something that waits for the commit."""
     error: BaseException | None = None
 
     @property
@@ -61,7 +61,7 @@ class Turn:
 
 
 class WriterSession(Session):
-    """Stands in the line from its first statement on."""
+    """A session that joins the line of writers at its first statement."""
 
     def __init__(self, join: Callable[[], Turn], **options: Any) -> None:
         super().__init__(**options)
@@ -175,7 +175,7 @@ class SqliteWriters:
             return True
 
     def _end(self, group: WriteGroup, error: BaseException | None = None) -> None:
-        """Commits; with an `error` of which nothing of the group is left, everybody in it gets that."""
+        """Commits. If an `error` has undone the whole group, everybody in it gets that error."""
         try:
             if error is None and group.has_changes:
                 group.connection.commit()
@@ -257,7 +257,7 @@ def first_cause(error: BaseException) -> BaseException:
 
 
 def copy_of(error: BaseException) -> BaseException:
-    """One for each thread that raises it: a traceback belongs to one."""
+    """Returns a copy for each thread that raises it, because a traceback belongs to one thread."""
     if isinstance(error, DBAPIError) and error.orig is not None:
         return type(error)(error.statement, error.params, error.orig)
     return OperationalError("COMMIT", None, error)

@@ -1,1 +1,1 @@
-"""Why jobs fail: the lines of a log that tell the cause, and what is known of them."""
+"""Finds why jobs fail: the lines of a log that tell the cause, and the known explanations of such lines."""

@@ -14,7 +14,7 @@ MOST_TAILS = 12
 ENDED_FROM_OUTSIDE = frozenset(
     {"exit.timed_out", "exit.disk_filled", "exit.restored", "exit.interrupted_each_time", "exit.not_started"}
 )
-"""Ends whose cause stands in no log of the program. Its last lines would mislead."""
+"""Ends whose cause is in no log of the program. Its last lines would mislead."""
 CONSEQUENCES = (
     "ChildFailedError",
     "Horovod detected that one or more processes exited",

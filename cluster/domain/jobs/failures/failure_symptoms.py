@@ -125,7 +125,7 @@ SYMPTOMS: tuple[FailureSymptom, ...] = (
     symptom(FILE_MISSING, "No such file or directory", "FileNotFoundError"),
     symptom(NOT_PERMITTED, "Permission denied", "PermissionError", "Operation not permitted"),
 )
-"""The first entry that a line matches counts, so that what is special comes before what is general."""
+"""The first entry that matches a line counts, so that special entries stand before general ones."""
 
 
 def match_failure_symptom(lines: Iterable[str]) -> FailureSymptomMatch | None:
