@@ -10,17 +10,10 @@ from portal import api, app_configuration, recent_values, views
 from portal.i18n import messages, reader, sentence_times, shown_moments, translate
 from portal.job_files import export_slots, metrics_cache
 from portal.layout import page_layout, theme
-from portal.presenters import (
-    access_log,
-    kubernetes_health,
-    node_problems,
-    runbook,
-    unit_words,
-    waiting_rows,
-    waiting_texts,
-    workspace_page,
-)
+from portal.presenters import access_log, runbook, unit_words, workspace_page
 from portal.presenters.jobs import job_rows, job_texts
+from portal.presenters.nodes import kubernetes_health, node_problems
+from portal.presenters.queue import waiting_rows, waiting_texts
 from portal.presenters.repairs import repair_texts
 from portal.presenters.sweeps import sweep_rows
 from portal.rendering import answer_marks, facts, kept_html, template_environment

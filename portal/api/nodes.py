@@ -12,8 +12,8 @@ from portal.api.blueprint import ApiBlueprint
 from portal.api.schemas import DrainBody, KubernetesAnswer, NodeAnswer, NodeList, OneNodeAnswer
 from portal.i18n.messages import localized_hint, localized_sentence
 from portal.i18n.translate import request_language
-from portal.presenters.kubernetes_health import HealthLine, cluster_health, node_health
-from portal.presenters.node_problems import problem_of_node
+from portal.presenters.nodes.kubernetes_health import HealthLine, cluster_health, node_health
+from portal.presenters.nodes.node_problems import problem_of_node
 from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("nodes", "Nodes with their units.")

@@ -9,8 +9,8 @@ from cluster.domain.states import JobState
 from cluster.services.context import Cluster
 from cluster.services.notebooks.notebook_rows import NotebookState
 from portal.i18n.translate import _
-from portal.presenters import queue_page
-from portal.presenters.queue_page import QueueRow
+from portal.presenters.queue import queue_page
+from portal.presenters.queue.queue_page import QueueRow
 
 WAITING, STARTING, ANSWERING = 0.05, 0.35, 0.7
 """The part of the bar that is filled in each step."""

@@ -12,8 +12,8 @@ from cluster.services.workspaces.queries import read_units_in_use_of
 from cluster.store.trainings import Training
 from cluster.store.workspaces import Workspace
 from portal.i18n.translate import _
-from portal.presenters.unit_bars import largest_free_block, workspace_bars
-from portal.presenters.waiting_texts import read_explanations
+from portal.presenters.nodes.unit_bars import largest_free_block, workspace_bars
+from portal.presenters.queue.waiting_texts import read_explanations
 from portal.presenters.workspace_page import state_now
 from portal.web.request_context import current_actor, current_cluster
 

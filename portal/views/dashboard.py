@@ -11,14 +11,18 @@ from cluster.services.workspaces import queries as workspace_queries
 from portal.i18n.translate import now
 from portal.presenters.alerts import read_alert_panel
 from portal.presenters.guidance.first_steps import list_first_steps, newest_active_job
-from portal.presenters.unit_bars import (
+from portal.presenters.nodes.unit_bars import (
     MOST_NODES_DRAWN,
     count_units_by_status,
     node_bars,
     totals_by_node_state,
     workspace_legend,
 )
-from portal.presenters.waiting_texts import read_explanations, read_recent_queue_summary, summarise_queue
+from portal.presenters.queue.waiting_texts import (
+    read_explanations,
+    read_recent_queue_summary,
+    summarise_queue,
+)
 from portal.presenters.workspace_page import active_workspaces, ending_workspaces
 from portal.recent_values import EVERYBODY, recent_values
 from portal.web.request_context import (

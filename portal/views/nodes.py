@@ -12,8 +12,8 @@ from cluster.domain.states import NodeState
 from cluster.services.nodes import drains, forgotten_nodes, gpu_checks, queries, summaries, totals
 from portal.i18n.translate import _, localized_number
 from portal.presenters.alerts import executor_alert_lines
-from portal.presenters.node_list import count_states, list_node_rows, node_look, units_in_words
-from portal.presenters.node_map import draw_node_map
+from portal.presenters.nodes.node_list import count_states, list_node_rows, node_look, units_in_words
+from portal.presenters.nodes.node_map import draw_node_map
 from portal.web import forms
 from portal.web.query_params import choice_param, current_url_with, id_param
 from portal.web.request_context import current_actor, current_cluster, is_fragment_request

@@ -23,8 +23,8 @@ from portal.i18n.translate import (
     now,
     request_language,
 )
+from portal.presenters.queue.waiting_texts import localized_waiting_text, read_explanations
 from portal.presenters.unit_words import localized_unit_word
-from portal.presenters.waiting_texts import localized_waiting_text, read_explanations
 from portal.web.request_context import current_actor
 
 SHOWN_PARAMETERS = 4

@@ -14,8 +14,8 @@ from portal.i18n.messages import localized_sentence, localized_word
 from portal.i18n.translate import _, localized_duration, now, request_language
 from portal.presenters.jobs.job_page import units_on_nodes
 from portal.presenters.jobs.job_rows import divergence_text
+from portal.presenters.queue.waiting_texts import localized_waiting_text, read_explanations, waiting_reason
 from portal.presenters.unit_words import installation_unit_kind
-from portal.presenters.waiting_texts import localized_waiting_text, read_explanations, waiting_reason
 
 
 def init_app(app: Flask) -> None:

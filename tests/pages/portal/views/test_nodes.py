@@ -15,7 +15,7 @@ from cluster.services.nodes.confinement import record_confinement_features
 from cluster.services.nodes.executor_outage import record_executor_outage
 from cluster.store.nodes import Node
 from cluster.store.repairs import RepairRun
-from portal.presenters.node_list import PROBLEMS_DRAWN
+from portal.presenters.nodes.node_list import PROBLEMS_DRAWN
 from tests.builders import a_node
 from tests.pages.portal.filled_portal import House
 from tests.pages.portal.pages_lab import Lab

@@ -13,8 +13,8 @@ from cluster.services.nodes.summaries import NodePage
 from cluster.services.nodes.totals import NodeTotal
 from portal.i18n.shown_moments import ShownMoment, shown_age
 from portal.i18n.translate import MISSING, _, localized_size, request_language
-from portal.presenters.node_problems import NodeProblem, problem_of_node
-from portal.presenters.unit_bars import UnitBar, flat_bars
+from portal.presenters.nodes.node_problems import NodeProblem, problem_of_node
+from portal.presenters.nodes.unit_bars import UnitBar, flat_bars
 from portal.presenters.unit_words import localized_unit_word
 
 PROBLEMS_DRAWN = 5

@@ -5,7 +5,7 @@ from flask import Flask
 
 from cluster.domain.queue.explanations import WaitingExplanation
 from cluster.services.queue.reason_counts import ReasonCount
-from portal.presenters.waiting_texts import (
+from portal.presenters.queue.waiting_texts import (
     localized_waiting_text,
     reason_count_text,
     waiting_reason,

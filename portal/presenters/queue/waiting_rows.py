@@ -10,9 +10,9 @@ from cluster.domain.queue.reasons import JobOnHold
 from cluster.services.jobs.queries import JobLine
 from portal.i18n.sentence_times import with_times
 from portal.i18n.translate import _, localized_duration, now, template_gettext, time_of_clock
-from portal.presenters.queue_page import QueueRow
+from portal.presenters.queue.queue_page import QueueRow
+from portal.presenters.queue.waiting_texts import localized_waiting_text
 from portal.presenters.unit_words import localized_unit_word
-from portal.presenters.waiting_texts import localized_waiting_text
 from portal.web import query_params
 from portal.web.request_context import current_actor
 

@@ -12,8 +12,8 @@ from cluster.domain.queue.start_estimate import StartEstimate
 from cluster.domain.states import UnitKind
 from cluster.services.jobs.queries import JobLine
 from portal.i18n.translate import now
-from portal.presenters.queue_page import QueueRow
-from portal.presenters.waiting_rows import ExpectedStart, QueueLinks, expected_start, shown_waiting_job
+from portal.presenters.queue.queue_page import QueueRow
+from portal.presenters.queue.waiting_rows import ExpectedStart, QueueLinks, expected_start, shown_waiting_job
 
 QUOTA = QuotaInUse.code
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from portal.presenters.unit_bars import UnitBar, bars_of_count
+from portal.presenters.nodes.unit_bars import UnitBar, bars_of_count
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from cluster.domain.states import NodeState
 from cluster.services.nodes.totals import NodeUse
-from portal.presenters.node_map import cell_kind, use_level
+from portal.presenters.nodes.node_map import cell_kind, use_level
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from cluster.domain.states import NodeState, UnitKind, UnitState
 from cluster.services.nodes.queries import NodeColumns, NodeSummary, UnitGroup
 from cluster.services.nodes.totals import NodeTotal
-from portal.presenters.node_list import count_states, node_look, units_in_words
+from portal.presenters.nodes.node_list import count_states, node_look, units_in_words
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
 

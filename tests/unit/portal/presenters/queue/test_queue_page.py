@@ -10,8 +10,8 @@ from cluster.domain.queue.explanations import WaitingExplanation
 from cluster.domain.states import NodeState, UnitKind
 from cluster.services.queue.queries import QueueFilters
 from cluster.services.queue.running_jobs import RunningJob
-from portal.presenters import queue_page
-from portal.presenters.queue_page import QueueRow
+from portal.presenters.queue import queue_page
+from portal.presenters.queue.queue_page import QueueRow
 
 NOW = datetime(2026, 11, 20, 5, 6, tzinfo=UTC)
 

@@ -1,0 +1,1 @@
+"""Values of the queue's page, and of waiting jobs wherever they are shown."""
