@@ -10,9 +10,9 @@ from cluster.domain.jobs.results import MetricResults
 from cluster.files import checkpoints
 from cluster.files.checkpoints import CheckpointFile
 from portal.job_files.folders import control_path_parts, out_path_parts
-from portal.job_files.log_chunks import LogFile, list_attempt_logs
-from portal.job_files.metrics import JobMetrics
-from portal.job_files.metrics_cache import MetricsCache
+from portal.job_files.logs.log_chunks import LogFile, list_attempt_logs
+from portal.job_files.metrics.job_metrics import JobMetrics
+from portal.job_files.metrics.metrics_cache import MetricsCache
 from portal.job_files.start_plan import StartPlanFile, read_start_plan_file
 from portal.job_files.usage import AttemptUsage, read_attempt_results, read_attempt_usage
 from portal.shared_objects import shared_object

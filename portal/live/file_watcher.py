@@ -25,7 +25,7 @@ from cluster.files.safe_read import (
     open_folder_beneath,
 )
 from portal.job_files.folders import METRICS_FILE
-from portal.job_files.log_chunks import list_attempt_logs
+from portal.job_files.logs.log_chunks import list_attempt_logs
 
 log = structlog.get_logger()
 

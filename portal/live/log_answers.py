@@ -6,10 +6,10 @@ from pathlib import Path
 from cluster.domain.errors import NotFound, Refused
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from cluster.services.jobs.queries import JobAttempt
-from portal.job_files import log_chunks
 from portal.job_files.folders import control_path_parts, out_path_parts
-from portal.job_files.line_counter import LineCounter
-from portal.job_files.log_times import LogTimesCache
+from portal.job_files.logs import log_chunks
+from portal.job_files.logs.line_counter import LineCounter
+from portal.job_files.logs.log_times import LogTimesCache
 from portal.live.requests import Answer, Request
 
 MAX_OFFSET_DIGITS = 15

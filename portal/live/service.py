@@ -23,8 +23,8 @@ from cluster.portal_paths import HEALTH, STREAM, session_cookie_name
 from cluster.services.context import Cluster
 from cluster.services.people.sessions import SignedInPerson
 from cluster.store.base import LARGEST_ID
-from portal.job_files.line_counter import LineCounter
-from portal.job_files.log_times import LogTimesCache
+from portal.job_files.logs.line_counter import LineCounter
+from portal.job_files.logs.log_times import LogTimesCache
 from portal.live.client_limits import ClientLimits, TooManyRequests
 from portal.live.event_hub import EventHub, read_missed_events
 from portal.live.event_stream import StreamEnd, Tab, WatchedJob

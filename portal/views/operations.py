@@ -8,7 +8,7 @@ from cluster.domain.states import OperationKind, OperationState
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from cluster.services.operations import queries, retries
 from cluster.store.base import LARGEST_ID
-from portal.job_files.log_chunks import read_log_chunk
+from portal.job_files.logs.log_chunks import read_log_chunk
 from portal.presenters.operation_steps import OPEN_STATES, operation_steps
 from portal.web.file_responses import send_file_so_far
 from portal.web.request_context import current_actor, current_cluster, is_fragment_request

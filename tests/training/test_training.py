@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from cluster.files.checkpoints import list_checkpoints
-from portal.job_files.metrics_cache import MetricsCache
+from portal.job_files.metrics.metrics_cache import MetricsCache
 from tests.training.conftest import RunTraining, TrainingRun
 from worker.adapters.sample_digits import DIGIT_IMAGES, write_sample_digits
 

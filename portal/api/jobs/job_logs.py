@@ -9,11 +9,11 @@ from marshmallow import fields, validate
 from portal.api.jobs.job_files import read_view_with_files
 from portal.api.jobs.jobs import blueprint
 from portal.api.schemas import IS_ID, RequestSchema, ResponseSchema
-from portal.job_files.log_chunks import LogFile
-from portal.job_files.log_times import read_log_times
-from portal.job_files.merged_log import read_merged_log
-from portal.job_files.merged_log_search import MergedMatch, search_merged_logs
-from portal.job_files.metrics_cache import MetricsCache
+from portal.job_files.logs.log_chunks import LogFile
+from portal.job_files.logs.log_times import read_log_times
+from portal.job_files.logs.merged_log import read_merged_log
+from portal.job_files.logs.merged_log_search import MergedMatch, search_merged_logs
+from portal.job_files.metrics.metrics_cache import MetricsCache
 from portal.presenters.jobs.job_page import JobView
 from portal.shared_objects import shared_object
 

@@ -30,7 +30,7 @@ from portal.api.schemas import (
     MoveBody,
 )
 from portal.job_files.folders import out_path_parts
-from portal.job_files.log_chunks import read_log_chunk
+from portal.job_files.logs.log_chunks import read_log_chunk
 from portal.web.idempotency import read_idempotency_key
 from portal.web.request_context import current_actor, current_cluster
 

@@ -17,7 +17,7 @@ from cluster.files.untrusted_numbers import whole_or_none
 from portal.i18n.messages import localized_hint
 from portal.i18n.translate import _
 from portal.job_files.attempt_files import AttemptFiles
-from portal.job_files.log_chunks import LAUNCHER_LOG, log_file_name, read_log_chunk
+from portal.job_files.logs.log_chunks import LAUNCHER_LOG, log_file_name, read_log_chunk
 
 TAIL_BYTES = 16 * 1024
 

@@ -12,8 +12,8 @@ from cluster.domain.sweeps.comparison import PREFERRED_METRICS
 from cluster.services.context import Cluster
 from cluster.store.jobs import Job
 from portal.job_files.attempt_files import AttemptFiles
-from portal.job_files.metric_curves import MAX_COMPARED_JOBS
-from portal.job_files.metrics import JobMetrics
+from portal.job_files.metrics.job_metrics import JobMetrics
+from portal.job_files.metrics.metric_curves import MAX_COMPARED_JOBS
 from portal.presenters.training_code import VersionComparison, compare_code
 
 MAX_JOBS = 20

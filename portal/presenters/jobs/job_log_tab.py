@@ -10,9 +10,9 @@ from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from portal.i18n.messages import localized_sentence
 from portal.i18n.reader_zone import request_zone
 from portal.i18n.translate import _
-from portal.job_files import log_search
-from portal.job_files.log_chunks import KINDS, LAUNCHER_LOG, log_file_name
-from portal.job_files.metrics_cache import MetricsCache
+from portal.job_files.logs import log_search
+from portal.job_files.logs.log_chunks import KINDS, LAUNCHER_LOG, log_file_name
+from portal.job_files.metrics.metrics_cache import MetricsCache
 from portal.presenters.jobs.failed_attempt import rank_words
 from portal.presenters.jobs.job_page import JobView
 from portal.presenters.jobs.merged_log_view import (

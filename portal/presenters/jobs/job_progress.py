@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from portal.job_files.metrics import JobMetrics
+from portal.job_files.metrics.job_metrics import JobMetrics
 
 ACCURACY = "accuracy/validation"
 LOSS = "loss/validation"

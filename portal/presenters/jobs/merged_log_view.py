@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from flask import request
 
-from portal.job_files.log_chunks import LogFile
-from portal.job_files.log_times import AttemptLogTimes, read_log_times
-from portal.job_files.merged_log import MergedLine, read_merged_log
-from portal.job_files.merged_log_search import MergedMatch, search_merged_logs
-from portal.job_files.metrics_cache import MetricsCache
+from portal.job_files.logs.log_chunks import LogFile
+from portal.job_files.logs.log_times import AttemptLogTimes, read_log_times
+from portal.job_files.logs.merged_log import MergedLine, read_merged_log
+from portal.job_files.logs.merged_log_search import MergedMatch, search_merged_logs
+from portal.job_files.metrics.metrics_cache import MetricsCache
 from portal.presenters.jobs.job_page import JobView
 from portal.presenters.jobs.shown_log_lines import ShownLogLine, lines_of_level, read_level, shown_log_line
 from portal.shared_objects import shared_object

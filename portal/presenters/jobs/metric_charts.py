@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from cluster.domain.jobs.metric_names import split_metric_name
 from portal.i18n.translate import _
-from portal.job_files.metrics import MetricSeries
+from portal.job_files.metrics.job_metrics import MetricSeries
 
 COLOURS = {"train": 1, "validation": 2, "test": 3, "": 4}
 FIRST = ("loss", "accuracy", "learning_rate", "images_per_second")

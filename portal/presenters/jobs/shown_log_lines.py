@@ -8,10 +8,10 @@ from typing import BinaryIO
 from cluster.domain.jobs.failures.log_text import is_error_line
 from portal.i18n.translate import localized_datetime
 from portal.job_files.attempt_files import AttemptFiles
-from portal.job_files.log_chunks import LAUNCHER_LOG, LogFile, read_log_chunk
-from portal.job_files.log_search import ERROR, SEARCHED_OF_A_LINE, WARNING
-from portal.job_files.log_times import read_log_times
-from portal.job_files.merged_log import MergedLine, timed_lines
+from portal.job_files.logs.log_chunks import LAUNCHER_LOG, LogFile, read_log_chunk
+from portal.job_files.logs.log_search import ERROR, SEARCHED_OF_A_LINE, WARNING
+from portal.job_files.logs.log_times import read_log_times
+from portal.job_files.logs.merged_log import MergedLine, timed_lines
 from portal.web import query_params
 
 SHOWN_LEVELS = {"": ("", "warning", "error"), "warnings": ("warning", "error"), "errors": ("error",)}

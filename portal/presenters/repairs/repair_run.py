@@ -9,7 +9,7 @@ from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from cluster.services.repairs import repair_runs
 from cluster.services.repairs.catalogue import list_offered_repairs
 from cluster.store.repairs import RepairRun
-from portal.job_files.log_chunks import read_log_chunk
+from portal.job_files.logs.log_chunks import read_log_chunk
 from portal.presenters.repairs.repair_texts import localized_text
 from portal.web.request_context import current_cluster
 

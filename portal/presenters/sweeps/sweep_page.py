@@ -22,7 +22,7 @@ from cluster.services.sweeps import queries
 from cluster.store.jobs import Sweep
 from portal.csv_text import CsvCell
 from portal.job_files.attempt_files import AttemptFiles
-from portal.job_files.metrics import JobMetrics
+from portal.job_files.metrics.job_metrics import JobMetrics
 
 MAX_LIVE_JOBS = 200
 """The number of running jobs that are asked for their newest metrics; the rest show them when they have ended."""

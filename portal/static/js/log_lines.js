@@ -1,7 +1,7 @@
 // What a line of a log shows: its last state, its level, its colours. Text only: nothing in a log is ever markup.
 
 const LONGEST_SHOWN = 4_000;
-const SEARCHED = 4_096; // characters from a line's beginning, as portal/job_files/log_search.py does
+const SEARCHED = 4_096; // characters from a line's beginning, as portal/job_files/logs/log_search.py does
 const ERROR = /\b(ERROR|FATAL|CRITICAL|Traceback|[A-Z]\w{0,60}(Error|Exception):)|\berror:/;
 const WARNING = /\bWARN(ING)?\b|\bwarning:|\b[A-Z]\w{0,60}Warning:/;
 const COLOURS = ["", "red", "green", "yellow", "blue", "magenta", "cyan", ""];

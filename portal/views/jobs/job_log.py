@@ -7,8 +7,8 @@ from cluster.domain.errors import NotFound, Refused
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from cluster.services.jobs import queries
 from cluster.services.jobs.file_deletions import read_attempt_with_files
-from portal.job_files import log_chunks
 from portal.job_files.folders import out_path_parts
+from portal.job_files.logs import log_chunks
 from portal.presenters.jobs.job_log_tab import read_rank, read_stream_kind
 from portal.presenters.jobs.job_page import JobView, read_job_view
 from portal.web import query_params

@@ -3,10 +3,10 @@
 from flask import Blueprint, jsonify, render_template, request
 from werkzeug.wrappers import Response
 
-from portal.job_files.metric_curves import AXES, job_curves
-from portal.job_files.metrics import CurveAxis
-from portal.job_files.metrics_csv import open_csv_export
-from portal.job_files.metrics_table import metrics_in_lines
+from portal.job_files.metrics.job_metrics import CurveAxis
+from portal.job_files.metrics.metric_curves import AXES, job_curves
+from portal.job_files.metrics.metrics_csv import open_csv_export
+from portal.job_files.metrics.metrics_table import metrics_in_lines
 from portal.presenters.jobs.job_page import JobView
 from portal.presenters.jobs.metric_charts import describe_charts
 from portal.views.jobs.job_log import read_job_view_of_request

@@ -10,8 +10,8 @@ from cluster.domain.jobs.annotations import parse_tags
 from cluster.services.images.environment_list import read_ran_in
 from cluster.services.jobs import chosen_jobs, file_deletions, reruns, saved_views, tags_and_notes
 from portal.i18n.translate import _, ngettext
-from portal.job_files.metric_curves import AXES, sweep_curves
-from portal.job_files.metrics import CurveAxis
+from portal.job_files.metrics.job_metrics import CurveAxis
+from portal.job_files.metrics.metric_curves import AXES, sweep_curves
 from portal.presenters.jobs.job_comparison import MAX_JOBS, JobComparison
 from portal.web import forms, query_params
 from portal.web.request_context import current_actor, current_cluster

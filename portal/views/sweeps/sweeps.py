@@ -11,8 +11,8 @@ from cluster.domain.sweeps.findings import list_findings
 from cluster.services.sweeps import stops
 from portal.i18n.messages import localized_sentence
 from portal.i18n.translate import ngettext
-from portal.job_files.metric_curves import AXES, MAX_COMPARED_JOBS, sweep_curves
-from portal.job_files.metrics import CurveAxis
+from portal.job_files.metrics.job_metrics import CurveAxis
+from portal.job_files.metrics.metric_curves import AXES, MAX_COMPARED_JOBS, sweep_curves
 from portal.presenters.sweeps.best_checkpoints import list_best_checkpoints
 from portal.presenters.sweeps.parallel_coordinates import describe_coordinates
 from portal.presenters.sweeps.sweep_page import (

@@ -26,7 +26,7 @@ def test_the_patterns_of_the_product_are_found() -> None:
     places = {pattern.where for pattern in regular_expressions.all_patterns()}
     assert len(places) > 60
     assert {
-        "portal/job_files/log_search.py:WARNING",
+        "portal/job_files/logs/log_search.py:WARNING",
         "worker/inside/shim_result.py:OOM_KILL_LINE",
         "cluster/domain/kubernetes/kueue_messages.py:UNFIT",
     } <= places

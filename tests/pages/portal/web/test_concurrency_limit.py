@@ -10,7 +10,7 @@ from werkzeug.exceptions import TooManyRequests
 from cluster.services.context import Cluster
 from cluster.services.people import sessions
 from portal import create_app
-from portal.job_files.export_slots import EXPORT_SLOTS
+from portal.job_files.metrics.export_slots import EXPORT_SLOTS
 from portal.shared_objects import shared_object
 from portal.web import concurrency_limit
 from portal.web.concurrency_limit import CONCURRENT_REQUESTS, MAX_OPEN_REQUESTS, THREADS, ConcurrencyLimiter

@@ -3,7 +3,7 @@
 import pytest
 
 from cluster.domain.jobs.metric_names import split_metric_name
-from portal.job_files.metrics import MetricSeries
+from portal.job_files.metrics.job_metrics import MetricSeries
 from portal.presenters.jobs.metric_charts import group_metrics
 
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from portal.job_files import metrics_cache
-from portal.job_files.metrics import JobMetrics
-from portal.job_files.metrics_cache import MetricsCache
+from portal.job_files.metrics.job_metrics import JobMetrics, metrics_cache
+from portal.job_files.metrics.metrics_cache import MetricsCache
 from tests.pages.portal.pages_lab import Lab, metric_row
 from tests.pages.portal.views.jobs.test_jobs import write_metrics
 
@@ -75,7 +74,7 @@ def test_whatever_a_program_logs_gets_a_graph(lab: Lab) -> None:
 
 
 def test_names_beyond_the_limit_are_counted(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("portal.job_files.metrics.MAX_METRICS", 2)
+    monkeypatch.setattr("portal.job_files.metrics.job_metrics.MAX_METRICS", 2)
     job = lab.a_running_job()
     (lab.out(job) / "metrics.jsonl").write_text(
         metric_row(1, 1, 1, a=1.0, b=2.0, c=3.0) + metric_row(2, 1, 1, a=1.0, c=3.0, d=4.0)

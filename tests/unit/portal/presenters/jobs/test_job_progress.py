@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from portal.job_files.metrics import JobMetrics
+from portal.job_files.metrics.job_metrics import JobMetrics
 from portal.presenters.jobs.job_progress import BestMetric, EpochProgress, best_metric, epoch_progress
 
 NOW = datetime(2026, 11, 20, 5, 6, tzinfo=UTC)

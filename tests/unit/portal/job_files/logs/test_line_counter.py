@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from portal.job_files import line_counter
-from portal.job_files.line_counter import BLOCK_BYTES, COUNTED_BYTES, MARK_BYTES, LineCounter
+from portal.job_files.logs import line_counter
+from portal.job_files.logs.line_counter import BLOCK_BYTES, COUNTED_BYTES, MARK_BYTES, LineCounter
 
 
 def count(counter: LineCounter, path: Path, end: int) -> int | None:

@@ -3,10 +3,10 @@
 import time
 from pathlib import Path
 
-from portal.job_files import log_search
-from portal.job_files.log_chunks import LogFile
-from portal.job_files.log_times import parse_log_times
-from portal.job_files.merged_log_search import MergedSearchResult, search_merged_logs
+from portal.job_files.logs import log_search
+from portal.job_files.logs.log_chunks import LogFile
+from portal.job_files.logs.log_times import parse_log_times
+from portal.job_files.logs.merged_log_search import MergedSearchResult, search_merged_logs
 from portal.job_files.time_slicing import TimeSlicer
 
 FILES = {

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import get_args
 
-from portal.job_files.downsampling import CurvePoints, downsample
-from portal.job_files.metrics import CurveAxis, JobMetrics
+from portal.job_files.metrics.downsampling import CurvePoints, downsample
+from portal.job_files.metrics.job_metrics import CurveAxis, JobMetrics
 
 AXES: tuple[CurveAxis, ...] = get_args(CurveAxis)
 RANGES_OF_A_JOB = 250

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
-from portal.job_files import log_search
-from portal.job_files.log_chunks import LogFile
-from portal.job_files.log_times import AttemptLogTimes
-from portal.job_files.merged_log import MOST_FILES
+from portal.job_files.logs import log_search
+from portal.job_files.logs.log_chunks import LogFile
+from portal.job_files.logs.log_times import AttemptLogTimes
+from portal.job_files.logs.merged_log import MOST_FILES
 from portal.job_files.time_slicing import TimeSlicer
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from portal.job_files import metrics_cache
-from portal.job_files.metrics import MAX_METRICS, MAX_POINTS, JobMetrics
-from portal.job_files.metrics_cache import MetricsCache
-from portal.job_files.metrics_rows import LONGEST_LINE
-from portal.job_files.metrics_table import MAX_LINES
+from portal.job_files.metrics.job_metrics import MAX_METRICS, MAX_POINTS, JobMetrics, metrics_cache
+from portal.job_files.metrics.metrics_cache import MetricsCache
+from portal.job_files.metrics.metrics_rows import LONGEST_LINE
+from portal.job_files.metrics.metrics_table import MAX_LINES
 
 
 def row(step: int, epoch: float | None = None, time: float = 0.0, **scalars: float) -> str:

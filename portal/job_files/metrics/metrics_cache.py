@@ -12,7 +12,7 @@ from flask import Flask
 
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from portal.job_files.folders import METRICS_FILE
-from portal.job_files.metrics import JobMetrics
+from portal.job_files.metrics.job_metrics import JobMetrics
 from portal.job_files.time_slicing import TimeSlicer
 from portal.shared_objects import share_object
 

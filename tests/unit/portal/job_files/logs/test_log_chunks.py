@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath, read_small_file
-from portal.job_files.log_chunks import CHUNK_BYTES, list_attempt_logs, read_log_chunk
+from portal.job_files.logs.log_chunks import CHUNK_BYTES, list_attempt_logs, read_log_chunk
 
 
 def written(folder: Path, data: bytes, name: str = "rank-0.stdout") -> Path:

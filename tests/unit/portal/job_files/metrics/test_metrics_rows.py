@@ -5,7 +5,12 @@ from io import BytesIO
 
 import pytest
 
-from portal.job_files.metrics_rows import LONGEST_LINE, MetricsLineReader, is_metric_name, parse_metrics_row
+from portal.job_files.metrics.metrics_rows import (
+    LONGEST_LINE,
+    MetricsLineReader,
+    is_metric_name,
+    parse_metrics_row,
+)
 
 
 def test_a_row_has_a_step_and_named_numbers() -> None:

@@ -8,8 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO, Literal
 
-from portal.job_files.metrics_rows import LARGEST_FILE, MetricsLineReader, MetricsRow, parse_metrics_row
-from portal.job_files.metrics_table import MetricsTable
+from portal.job_files.metrics.metrics_rows import (
+    LARGEST_FILE,
+    MetricsLineReader,
+    MetricsRow,
+    parse_metrics_row,
+)
+from portal.job_files.metrics.metrics_table import MetricsTable
 
 MAX_METRICS = 200
 MAX_LEFT_OUT = 1_000

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from cluster.domain.jobs.failures.log_text import plain_line
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
-from portal.job_files.log_chunks import LogFile, read_fully, read_log_chunk
-from portal.job_files.log_times import AttemptLogTimes, FileTimes
+from portal.job_files.logs.log_chunks import LogFile, read_fully, read_log_chunk
+from portal.job_files.logs.log_times import AttemptLogTimes, FileTimes
 
 WINDOW_BYTES = 128 * 1024
 """The bytes of all files together that one page shows."""

@@ -3,7 +3,7 @@
 import pytest
 
 from cluster.domain.errors import Unavailable
-from portal.job_files.export_slots import CsvExportSlots
+from portal.job_files.metrics.export_slots import CsvExportSlots
 
 
 def test_a_person_has_two_slots_and_all_together_sixteen() -> None:

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from portal.job_files.metric_curves import job_curves, ranges_per_curve, sweep_curves
-from portal.job_files.metrics import CurveAxis, JobMetrics
+from portal.job_files.metrics.job_metrics import CurveAxis, JobMetrics
+from portal.job_files.metrics.metric_curves import job_curves, ranges_per_curve, sweep_curves
 
 
 def metrics_of(*rows: tuple[int, float, float]) -> JobMetrics:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cluster.files.safe_read import open_file_beneath
-from portal.job_files.log_search import find_first_problem, search_log
+from portal.job_files.logs.log_search import find_first_problem, search_log
 
 
 def written(folder: Path, data: bytes, name: str = "rank-0.stdout") -> Path:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from portal.job_files.metrics_rows import MetricsRow
+from portal.job_files.metrics.metrics_rows import MetricsRow
 
 MAX_LINES = 200
 

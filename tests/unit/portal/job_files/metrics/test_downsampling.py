@@ -1,6 +1,6 @@
 """A curve of many points is drawn with few, and no spike is lost."""
 
-from portal.job_files.downsampling import downsample
+from portal.job_files.metrics.downsampling import downsample
 
 
 def test_each_stretch_keeps_its_first_lowest_highest_and_last() -> None:

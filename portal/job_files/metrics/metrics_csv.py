@@ -13,11 +13,16 @@ from cluster.files.safe_read import (
 )
 from portal.csv_text import CsvCell, csv_line
 from portal.job_files.attempt_files import AttemptFiles
-from portal.job_files.export_slots import CsvExportSlot, CsvExportSlots
 from portal.job_files.folders import METRICS_FILE
-from portal.job_files.metrics import MAX_METRICS
-from portal.job_files.metrics_cache import MetricsCache
-from portal.job_files.metrics_rows import LARGEST_FILE, MetricsLineReader, MetricsRow, parse_metrics_row
+from portal.job_files.metrics.export_slots import CsvExportSlot, CsvExportSlots
+from portal.job_files.metrics.job_metrics import MAX_METRICS
+from portal.job_files.metrics.metrics_cache import MetricsCache
+from portal.job_files.metrics.metrics_rows import (
+    LARGEST_FILE,
+    MetricsLineReader,
+    MetricsRow,
+    parse_metrics_row,
+)
 from portal.job_files.time_slicing import TimeSlicer
 from portal.shared_objects import shared_object
 

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from portal.job_files.metrics import MAX_METRICS, MAX_POINTS, JobMetrics
+from portal.job_files.metrics.job_metrics import MAX_METRICS, MAX_POINTS, JobMetrics
 
 
 def metrics_of(*rows: dict[str, object]) -> JobMetrics:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from portal.job_files.metrics_cache import MetricsCache
-from portal.job_files.metrics_table import MetricsTable, MetricsTableLine, metrics_in_lines
+from portal.job_files.metrics.metrics_cache import MetricsCache
+from portal.job_files.metrics.metrics_table import MetricsTable, MetricsTableLine, metrics_in_lines
 
 
 def row(step: int, epoch: float | None = None, time: float = 0.0, **scalars: float) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from portal.job_files.log_times import parse_log_times
+from portal.job_files.logs.log_times import parse_log_times
 
 NAME = "rank-0.stdout"
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from portal.job_files.log_chunks import LogFile
-from portal.job_files.log_times import AttemptLogTimes, parse_log_times
-from portal.job_files.merged_log import MergedLog, read_merged_log
+from portal.job_files.logs.log_chunks import LogFile
+from portal.job_files.logs.log_times import AttemptLogTimes, parse_log_times
+from portal.job_files.logs.merged_log import MergedLog, read_merged_log
 
 OUT, ERR = "rank-0.stdout", "rank-0.stderr"
 

@@ -1,0 +1,1 @@
+"""Logs of attempts: chunks, times, several logs merged into one, and searches in them."""
