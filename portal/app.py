@@ -8,7 +8,7 @@ from flask import Blueprint, Flask
 from cluster.services.context import Cluster
 from portal import api, app_configuration, recent_values, views
 from portal.i18n import messages, reader, sentence_times, shown_moments, translate
-from portal.job_files.metrics.job_metrics import export_slots, metrics_cache
+from portal.job_files.metrics import export_slots, metrics_cache
 from portal.layout import page_layout, theme
 from portal.presenters import access_log, runbook, unit_words, workspace_page
 from portal.presenters.jobs import job_rows, job_texts

@@ -14,7 +14,7 @@ from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.orm import Session, sessionmaker
 
 from cluster import failpoints
-from cluster.store.sqlite import keep_connections, open_sqlite, open_writers, use_write_ahead_log
+from cluster.store.sql.sqlite import keep_connections, open_sqlite, open_writers, use_write_ahead_log
 
 KEPT_VALUES = "kept_values"
 """The key in a session's `info` for values read over the connection that this thread keeps until it writes."""

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from cluster.domain.errors import GroundcrewError
 from cluster.settings import Settings
 from cluster.store.sql.roles import grant_statements
-from cluster.store.sqlite import copy_sqlite, open_sqlite, sqlite_file
+from cluster.store.sql.sqlite import copy_sqlite, open_sqlite, sqlite_file
 
 if TYPE_CHECKING:
     # The import takes long, and most services only need the path of the database's file from this module.

@@ -11,7 +11,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from cluster.domain.errors import Conflict, Forbidden, Gone, GroundcrewError, NotFound, Refused, Unavailable
 from cluster.services.storage import disk_space
-from cluster.store.disk_full import DISK_FULL_ERRNOS, is_disk_full
+from cluster.store.sql.disk_full import DISK_FULL_ERRNOS, is_disk_full
 from portal import after_sign_in
 from portal.i18n.messages import localized_error, localized_hint, localized_sentence, localized_title
 from portal.web.csrf import CsrfTokenInvalid

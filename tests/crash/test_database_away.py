@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from sqlalchemy import event
 
-import cluster.store.sqlite
+import cluster.store.sql.sqlite
 from tests.crash.installation import Ground
 from tests.crash.invariants.checker import violations
 from tests.crash.invariants.event_bus_check import plain
@@ -35,7 +35,7 @@ def busy(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Somebody else writes and does not end: on PostgreSQL with a statement timeout."""
     url = ground.cluster.store.url
     if ground.is_sqlite:
-        monkeypatch.setattr(cluster.store.sqlite, "BUSY_TIMEOUT_MS", 100)
+        monkeypatch.setattr(cluster.store.sql.sqlite, "BUSY_TIMEOUT_MS", 100)
         with closing(sqlite3.connect(url.database or "", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             yield

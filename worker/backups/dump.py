@@ -19,7 +19,7 @@ from cluster.failpoints import external_call
 from cluster.files.atomic import write_atomically
 from cluster.services.backups.manifests import manifest_path
 from cluster.settings import Settings
-from cluster.store.sqlite import sqlite_file
+from cluster.store.sql.sqlite import sqlite_file
 from worker.backups.encryption import delete_unfinished_copies
 from worker.backups.errors import BackupBroken, disk_full_as_unavailable, raise_if_disk_full
 from worker.backups.protocols import BackupDatabase

@@ -12,7 +12,7 @@ from typing import IO, Any
 from cluster.failpoints import external_call
 from cluster.settings import Settings
 from cluster.store.engine import Store
-from cluster.store.sqlite import sqlite_file
+from cluster.store.sql.sqlite import sqlite_file
 from worker.backups.database_contents import read_summary
 from worker.backups.errors import BackupBroken, raise_if_disk_full
 from worker.backups.protocols import DatabaseDump

@@ -15,7 +15,7 @@ from cluster.domain.states import UserRole, UserState
 from cluster.services.context import Cluster
 from cluster.services.people.credentials import is_same_digest, new_secret, secret_digest
 from cluster.store.audit import add_audit_entry
-from cluster.store.disk_full import ignoring_disk_full
+from cluster.store.sql.disk_full import ignoring_disk_full
 from cluster.store.users import ApiToken, User, load_user
 
 SCOPES = ("read", "write", "repair")

@@ -21,7 +21,7 @@ from cluster.services.people.credentials import (
     secret_digest,
 )
 from cluster.store.audit import add_audit_entry
-from cluster.store.disk_full import ignoring_disk_full
+from cluster.store.sql.disk_full import ignoring_disk_full
 from cluster.store.users import SignInSession, User, end_sign_in_sessions, find_user, load_user
 
 IDLE_LIMIT = timedelta(hours=12)

@@ -28,9 +28,9 @@ from cluster.failpoints import external_call
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
 from cluster.settings import Settings
-from cluster.store.disk_full import database_folder
 from cluster.store.facts import InstallationFact, read_fact
 from cluster.store.jobs import Job
+from cluster.store.sql.disk_full import database_folder
 
 DISK_SHORTAGE_FACT = "disk_shortage"
 BALLAST = "ballast"

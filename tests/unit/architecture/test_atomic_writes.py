@@ -27,7 +27,7 @@ ALLOWED = {
     "cluster/files/safe_files.py": "renames below open folders; the shim has a copy of it",
     "cluster/services/datasets.py": MOVE,
     "cluster/services/storage/staged_code.py": MOVE,
-    "cluster/store/sqlite.py": "SQLite writes the copy itself, and the store knows no files",
+    "cluster/store/sql/sqlite.py": "SQLite writes the copy itself, and the store knows no files",
     "worker/backups/dump.py": "the text takes its name once its manifest stands",
     "worker/backups/etcd.py": "the snapshot takes its name once its manifest stands",
     "worker/backups/sqlite.py": MOVE,

@@ -11,7 +11,7 @@ from sqlalchemy import create_engine, text
 from cluster.domain.errors import GroundcrewError
 from cluster.store import migrate
 from cluster.store.migrations.draft import draft, next_revision
-from cluster.store.sqlite import sqlite_file
+from cluster.store.sql.sqlite import sqlite_file
 from tests.conftest import settings_for
 from tests.simultaneous_calls import at_once
 from tests.store.schema_description import describe_declared_schema, describe_schema

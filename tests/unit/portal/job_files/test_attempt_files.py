@@ -7,7 +7,7 @@ import pytest
 from flask import Flask
 
 from portal.job_files.attempt_files import AttemptFiles
-from portal.job_files.metrics.job_metrics import metrics_cache
+from portal.job_files.metrics import metrics_cache
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from portal.job_files.metrics.job_metrics import JobMetrics, metrics_cache
+from portal.job_files.metrics import metrics_cache
+from portal.job_files.metrics.job_metrics import JobMetrics
 from portal.job_files.metrics.metrics_cache import MetricsCache
 from tests.pages.portal.pages_lab import Lab, metric_row
 from tests.pages.portal.views.jobs.test_jobs import write_metrics

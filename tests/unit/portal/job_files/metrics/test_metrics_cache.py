@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from portal.job_files.metrics.job_metrics import MAX_METRICS, MAX_POINTS, JobMetrics, metrics_cache
+from portal.job_files.metrics import metrics_cache
+from portal.job_files.metrics.job_metrics import MAX_METRICS, MAX_POINTS, JobMetrics
 from portal.job_files.metrics.metrics_cache import MetricsCache
 from portal.job_files.metrics.metrics_rows import LONGEST_LINE
 from portal.job_files.metrics.metrics_table import MAX_LINES

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from portal.job_files.metrics import metrics_csv
 from portal.job_files.metrics.export_slots import CsvExportSlots
-from portal.job_files.metrics.job_metrics import metrics_csv
 from portal.job_files.metrics.metrics_csv import CsvExport
 from portal.job_files.metrics.metrics_rows import MetricsLineReader
 from portal.job_files.time_slicing import TimeSlicer

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from cluster.store.sqlite import copy_sqlite, open_sqlite, sqlite_file, use_write_ahead_log
+from cluster.store.sql.sqlite import copy_sqlite, open_sqlite, sqlite_file, use_write_ahead_log
 
 
 def test_the_file_of_an_address() -> None:

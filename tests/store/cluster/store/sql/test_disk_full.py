@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from cluster.store import disk_full
-from cluster.store.disk_full import database_folder, has_no_room, ignoring_disk_full, is_disk_full
 from cluster.store.engine import Store
+from cluster.store.sql import disk_full
+from cluster.store.sql.disk_full import database_folder, has_no_room, ignoring_disk_full, is_disk_full
 
 SQLITE = "sqlite:////srv/groundcrew/database/groundcrew.db"
 POSTGRESQL = "postgresql+psycopg://groundcrew@/groundcrew?host=/run/postgresql"
