@@ -47,8 +47,9 @@ def list_modules() -> Iterator[tuple[str, Path]]:
 
 
 def modules_below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
-    for file in sorted(folder.glob("*.py")):
-        yield f"{name}/{file.name}", file
+    for file in sorted(folder.rglob("*.py")):
+        if file.relative_to(folder).parts[0] != "build":
+            yield f"{name}/{file.relative_to(folder).as_posix()}", file
 
 
 def write_member(archive: zipfile.ZipFile, name: str, content: bytes) -> None:

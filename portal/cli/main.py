@@ -31,7 +31,7 @@ COMMANDS = {
     "sweep": ("sweeps", "sweep"),
     "training": ("trainings", "training"),
 }
-"""Maps a name to module and attribute, so that only the module of the typed command is loaded."""
+"""Maps a name to a module of `commands` and its attribute, so that only the module of the typed command is loaded."""
 
 
 class LazyGroup(click.Group):
@@ -42,7 +42,7 @@ class LazyGroup(click.Group):
         if name not in COMMANDS:
             return super().get_command(context, name)
         module, attribute = COMMANDS[name]
-        command: click.Command = getattr(import_module(f".{module}", __package__), attribute)
+        command: click.Command = getattr(import_module(f".commands.{module}", __package__), attribute)
         return command
 
 
@@ -144,8 +144,8 @@ def describe_storage(row: dict[str, Any]) -> str:
 @click.pass_obj
 def limit_storage(client: RestClient, name: str, size: str) -> None:
     """Limit what a workspace may store: 500GiB, 2TiB, or none. For administrators."""
-    from . import submission
-    from .trainings import find_workspace
+    from .commands import submission
+    from .commands.trainings import find_workspace
 
     body = {"limit_bytes": None if size == "none" else submission.parse_size(size)}
     client.post(f"/workspaces/{find_workspace(client, name)}/storage-limit", body)

@@ -17,7 +17,8 @@ from cluster.domain.jobs.memory import parse_size
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
 from cluster.words.english import SENTENCES, WORDS
-from portal.cli import messages, output, submission
+from portal.cli import messages, output
+from portal.cli.commands import submission
 from portal.i18n import messages as page_messages
 from portal.i18n import translate
 from portal.presenters.jobs.job_form import parse_duration

@@ -17,5 +17,7 @@ def test_it_holds_the_command_and_no_compiled_library() -> None:
     content = build_command_file().content
     assert content.startswith(b"#!/usr/bin/env python3\n")
     names = zipfile.ZipFile(io.BytesIO(content)).namelist()
-    assert {"__main__.py", "groundcrew_cli/jobs.py", "click/core.py", "yaml/__init__.py"} <= set(names)
+    assert {"__main__.py", "groundcrew_cli/commands/jobs.py", "click/core.py", "yaml/__init__.py"} <= set(
+        names
+    )
     assert all(name.endswith(".py") for name in names)

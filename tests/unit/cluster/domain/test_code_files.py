@@ -15,7 +15,7 @@ from cluster.domain.code_files import (
     plan_code_change,
 )
 from cluster.domain.errors import Refused
-from portal.cli import code as command
+from portal.cli.commands import code as command
 
 
 @pytest.mark.parametrize(

@@ -16,14 +16,15 @@ from portal.cli.version import VERSION
 ROOT = Path(__file__).parents[4]
 NEEDED = (
     "client",
+    "commands",
+    "commands.job_files",
+    "commands.jobs",
+    "commands.submission",
     "config",
     "http_request",
-    "job_files",
-    "jobs",
     "main",
     "messages",
     "output",
-    "submission",
     "version",
 )
 LOADED = """

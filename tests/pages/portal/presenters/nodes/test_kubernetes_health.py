@@ -14,7 +14,7 @@ from cluster.services.leases import acquire_lease
 from cluster.store.nodes import Node
 from tests.pages.portal.filled_portal import House
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[5]
 STRANGER = {"pod": "default/trainer", "units": 2, "kind": "gpu"}
 
 

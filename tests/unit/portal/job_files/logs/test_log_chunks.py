@@ -154,7 +154,7 @@ def test_a_small_file_that_is_large_is_not_read(tmp_path: Path) -> None:
 LETTERS = "AaZz_09 .-:\t\x1b\r\u00e9\ud55c"
 
 
-PAGE_SCRIPT = Path(__file__).parents[4] / "portal" / "static" / "js" / "log_lines.js"
+PAGE_SCRIPT = Path(__file__).parents[5] / "portal" / "static" / "js" / "log_lines.js"
 EACH_LETTER = """
 const { level, shown } = await import(process.argv[2]);
 const found = JSON.parse(process.argv[3]).map((letter) => {

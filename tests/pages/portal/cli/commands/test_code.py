@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cluster.domain.states import TrainingKind
-from portal.cli.code import check_path
+from portal.cli.commands.code import check_path
 from tests.builders import a_training
 from tests.pages.portal.command_lab import Run
 from tests.pages.portal.rest_lab import Lab

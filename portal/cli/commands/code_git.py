@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from .client import EXIT_FAILED, EXIT_USAGE, RestClient, exit_with
-from .messages import message
-from .output import output_option, show_facts
+from ..client import EXIT_FAILED, EXIT_USAGE, RestClient, exit_with
+from ..messages import message
+from ..output import output_option, show_facts
 from .submission import find_training
 
 OPEN_STATES = ("requested", "running")

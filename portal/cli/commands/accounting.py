@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from .client import RestClient
-from .messages import message, state_name
-from .output import (
+from ..client import RestClient
+from ..messages import message, state_name
+from ..output import (
     FORMATS,
     Table,
     local_datetime,

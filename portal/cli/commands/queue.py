@@ -4,9 +4,9 @@ from typing import Any
 
 import click
 
-from .client import RestClient
-from .messages import message
-from .output import Table, local_datetime, output_option, readable_percent, show_table
+from ..client import RestClient
+from ..messages import message
+from ..output import Table, local_datetime, output_option, readable_percent, show_table
 
 MORE_WAIT = "More jobs wait behind these: --limit, --workspace or --mine show others."
 MORE_RUN = "More jobs run than these: --limit, --workspace or --mine show others."

@@ -13,7 +13,7 @@ import pytest
 from cluster.domain.states import DesiredState, JobState
 from cluster.services.ssh.door_state import SshDoorState, record_door_state
 from cluster.store.jobs import Job
-from portal.cli import ssh
+from portal.cli.commands import ssh
 from tests.pages.portal.command_lab import Run
 from tests.pages.portal.rest_lab import Lab
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from .client import EXIT_FAILED, RestClient, exit_with
-from .messages import message
-from .output import (
+from ..client import EXIT_FAILED, RestClient, exit_with
+from ..messages import message
+from ..output import (
     FORMATS,
     Table,
     local_datetime,

@@ -4,9 +4,9 @@ from typing import Any
 
 import click
 
-from .client import RestClient
-from .messages import message, state_name
-from .output import (
+from ..client import RestClient
+from ..messages import message, state_name
+from ..output import (
     Table,
     choose_format,
     local_datetime,

@@ -130,7 +130,7 @@ def test_whoever_follows_a_waiting_job_reads_what_it_waits_for(
         if len(polls) == 2:
             end(lab, job_id, JobState.FINISHED, "exit.finished")
 
-    monkeypatch.setattr("portal.cli.jobs.time", SimpleNamespace(sleep=end_at_the_second_poll))
+    monkeypatch.setattr("portal.cli.commands.jobs.time", SimpleNamespace(sleep=end_at_the_second_poll))
     followed = run("job", "logs", "-f", str(job_id))
     assert followed.stderr.splitlines() == [reason] and followed.stdout == "" and len(polls) == 2
 
@@ -148,7 +148,7 @@ def test_waiting_for_a_job_returns_its_result(lab: Lab, run: Run, monkeypatch: p
 
     # The command's own clock only: the server's threads sleep in this process too.
     monkeypatch.setattr(
-        "portal.cli.jobs.time", SimpleNamespace(sleep=end_the_newest, monotonic=time.monotonic)
+        "portal.cli.commands.jobs.time", SimpleNamespace(sleep=end_the_newest, monotonic=time.monotonic)
     )
     submit_and_wait = ("job", "submit", "-t", "digits-lenet", "-d", "digits", "--wait")
     run(*submit_and_wait)

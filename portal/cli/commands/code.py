@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
-from .client import EXIT_CONFLICT, EXIT_FAILED, EXIT_NOT_FOUND, RestClient, exit_with
+from ..client import EXIT_CONFLICT, EXIT_FAILED, EXIT_NOT_FOUND, RestClient, exit_with
+from ..messages import message
+from ..output import Table, local_datetime, output_option, readable_size, show_table
 from .code_git import git
-from .messages import message
-from .output import Table, local_datetime, output_option, readable_size, show_table
 from .submission import find_training
 
 IGNORED_NAMES = frozenset(

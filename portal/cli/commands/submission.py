@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
-from .client import EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
-from .messages import message
+from ..client import EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
+from ..messages import message
 
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 SIZE_UNITS = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}

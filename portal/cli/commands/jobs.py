@@ -8,10 +8,18 @@ from typing import Any
 
 import click
 
-from .client import EXIT_FAILED, EXIT_TIMED_OUT, RestClient, exit_unless_confirmed
+from ..client import EXIT_FAILED, EXIT_TIMED_OUT, RestClient, exit_unless_confirmed
+from ..messages import message
+from ..output import (
+    Table,
+    local_datetime,
+    output_option,
+    readable_size,
+    show_document,
+    show_facts,
+    show_table,
+)
 from .job_files import files, metrics, pull
-from .messages import message
-from .output import Table, local_datetime, output_option, readable_size, show_document, show_facts, show_table
 from .submission import (
     do_each,
     id_argument,

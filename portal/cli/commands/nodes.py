@@ -4,9 +4,9 @@ from typing import Any
 
 import click
 
-from .client import EXIT_AUTH, EXIT_NOT_FOUND, RestClient, exit_unless_confirmed, exit_with
-from .messages import message
-from .output import Table, local_datetime, output_option, show_facts, show_table
+from ..client import EXIT_AUTH, EXIT_NOT_FOUND, RestClient, exit_unless_confirmed, exit_with
+from ..messages import message
+from ..output import Table, local_datetime, output_option, show_facts, show_table
 
 
 @click.group()

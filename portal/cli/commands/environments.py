@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from .client import RestClient, exit_unless_confirmed
-from .messages import message
-from .output import Table, local_datetime, output_option, readable_size, show_facts, show_table
+from ..client import RestClient, exit_unless_confirmed
+from ..messages import message
+from ..output import Table, local_datetime, output_option, readable_size, show_facts, show_table
 from .submission import find_environment
 from .trainings import find_workspace
 

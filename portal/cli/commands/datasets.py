@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from .client import EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_unless_confirmed, exit_with
-from .messages import message
-from .output import Table, output_option, readable_number, readable_size, show_table
+from ..client import EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_unless_confirmed, exit_with
+from ..messages import message
+from ..output import Table, output_option, readable_number, readable_size, show_table
 from .trainings import find_workspace
 
 

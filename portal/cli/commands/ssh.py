@@ -15,9 +15,9 @@ from typing import Any, NoReturn
 
 import click
 
-from .client import EXIT_CONFLICT, EXIT_FAILED, EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
-from .messages import message
-from .output import Table, local_datetime, output_option, show_table
+from ..client import EXIT_CONFLICT, EXIT_FAILED, EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_with
+from ..messages import message
+from ..output import Table, local_datetime, output_option, show_table
 from .submission import find_training, parse_size_option, parse_time_limit, submit_request
 
 FOUND_NAMES = ("id_ed25519.pub", "id_ecdsa.pub", "id_rsa.pub")

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from .client import EXIT_NOT_FOUND, RestClient, exit_unless_confirmed, exit_with
+from ..client import EXIT_NOT_FOUND, RestClient, exit_unless_confirmed, exit_with
+from ..messages import message
+from ..output import Table, output_option, readable_size, show_table
 from .code import list_local_files
-from .messages import message
-from .output import Table, output_option, readable_size, show_table
 from .submission import find_environment, find_training, parse_duration
 
 training_argument = click.argument("name", metavar="[WORKSPACE/]NAME")
