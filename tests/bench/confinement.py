@@ -28,8 +28,8 @@ from cluster.domain.jobs.attempts import ObservedState
 from cluster.domain.states import Launcher, UnitKind
 from tests.bench.machine import NotIdle, busy_share, check_idle, describe
 from tests.start_plans import a_start_plan
+from worker.adapters.datasets.sample_digits import write_sample_digits
 from worker.adapters.job_runtime import install_runtime
-from worker.adapters.sample_digits import write_sample_digits
 from worker.bootstrap.paths import find_installation_paths
 from worker.environments.manifest import read_environment_variables
 from worker.executors.contract import SandboxSpec, StartPlan

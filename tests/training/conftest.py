@@ -13,8 +13,8 @@ import pytest
 from cluster.domain.built_in_models import BUILT_IN_MODELS, VariableValue, check_variables
 from cluster.domain.jobs import launch
 from cluster.domain.states import Launcher, UnitKind
+from worker.adapters.datasets.sample_digits import write_sample_digits
 from worker.adapters.job_runtime import install_runtime
-from worker.adapters.sample_digits import write_sample_digits
 from worker.bootstrap.paths import find_installation_paths
 from worker.environments.build import build_environment
 from worker.environments.description import read_environment_description

@@ -16,7 +16,7 @@ from PIL import Image
 from cluster.files.checkpoints import list_checkpoints
 from portal.job_files.metrics.metrics_cache import MetricsCache
 from tests.training.conftest import RunTraining, TrainingRun
-from worker.adapters.sample_digits import DIGIT_IMAGES, write_sample_digits
+from worker.adapters.datasets.sample_digits import DIGIT_IMAGES, write_sample_digits
 
 CANONICAL = {
     "loss/train",

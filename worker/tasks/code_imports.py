@@ -27,7 +27,7 @@ from cluster.services.storage.staged_code import staged_code
 from cluster.settings import Settings
 from cluster.store.operations import Operation
 from cluster.store.trainings import CodeVersion, Training
-from worker.adapters.upload_archives import unpack_upload_archive
+from worker.adapters.datasets.upload_archives import unpack_upload_archive
 from worker.tasks.step_progress import StepProgress
 
 LIMITS = ArchiveLimits(total_bytes=10 * LARGEST_CODE_BYTES, files=20_000, ratio_from=LARGEST_CODE_BYTES)

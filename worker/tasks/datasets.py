@@ -26,9 +26,9 @@ from cluster.services.storage.workspace_storage import read_workspace_storage
 from cluster.settings import Settings
 from cluster.store.datasets import Dataset
 from cluster.store.operations import Operation
-from worker.adapters.dataset_scan import scan_dataset
-from worker.adapters.sample_digits import write_sample_digits
-from worker.adapters.upload_archives import unpack_upload_archive
+from worker.adapters.datasets.dataset_scan import scan_dataset
+from worker.adapters.datasets.sample_digits import write_sample_digits
+from worker.adapters.datasets.upload_archives import unpack_upload_archive
 from worker.tasks.step_progress import StepProgress
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from cluster.domain.errors import Refused
 from cluster.domain.storage.upload_archives import ArchiveChecker, ArchiveLimits
-from worker.adapters.upload_archives import unpack_upload_archive
+from worker.adapters.datasets.upload_archives import unpack_upload_archive
 
 
 def a_tar(path: Path, mode: str, *members: tuple[tarfile.TarInfo, bytes]) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from worker.adapters.sample_digits import DIGIT_IMAGES, SampleDigitsFailed, write_sample_digits
+from worker.adapters.datasets.sample_digits import DIGIT_IMAGES, SampleDigitsFailed, write_sample_digits
 
 PROGRAM = """#!/bin/sh
 folder=$4

@@ -8,7 +8,7 @@ from pathlib import Path
 from cluster.domain.errors import Unavailable
 from cluster.files import safe_files
 
-PROGRAM = Path(__file__).resolve().parents[1] / "models" / "sample_digits.py"
+PROGRAM = Path(__file__).resolve().parents[2] / "models" / "sample_digits.py"
 DIGIT_IMAGES = 1797
 
 

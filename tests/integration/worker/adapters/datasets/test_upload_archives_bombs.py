@@ -16,9 +16,9 @@ from typing import IO
 import pytest
 
 from cluster.domain.errors import Refused
-from worker.adapters import upload_archives
+from worker.adapters.datasets import upload_archives
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[5]
 MIB = 1024 * 1024
 MOST_BYTES = 48 * MIB
 """By which an unpacking process may grow; what the archives ask for begins at 64 MiB."""
@@ -27,7 +27,7 @@ import json, resource, sys
 from pathlib import Path
 from cluster.domain.storage.upload_archives import ArchiveChecker
 from cluster.domain.errors import Refused
-from worker.adapters.upload_archives import unpack_upload_archive
+from worker.adapters.datasets.upload_archives import unpack_upload_archive
 archive, target, *memory = sys.argv[1:]
 options = {"memory": int(memory[0])} if memory else {}
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

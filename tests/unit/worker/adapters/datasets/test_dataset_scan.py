@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from worker.adapters.dataset_scan import (
+from worker.adapters.datasets.dataset_scan import (
     DatasetContents,
     count_images,
     find_classes,

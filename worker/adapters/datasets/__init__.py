@@ -1,0 +1,1 @@
+"""Datasets: unpacking an uploaded archive, scanning a folder, writing the sample digits."""
