@@ -7,7 +7,7 @@ FIRST_TRAINING_FACT = "first_training"
 
 
 def read_first_training(cluster: Cluster) -> int | None:
-    """The job that finished it; None before."""
+    """Returns the job of the first training that succeeded; None before."""
     with cluster.store.read() as session:
         fact = session.get(InstallationFact, FIRST_TRAINING_FACT)
     return int(fact.value["job"]) if fact else None

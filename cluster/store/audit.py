@@ -98,7 +98,7 @@ def audit_entry_columns(
     outcome: str = "done",
     object_kind: str = "",
 ) -> dict[str, Any]:
-    """The columns of an entry. Without another the kind of the object is the first word of the action."""
+    """The columns of an entry. The kind of the object is the first word of the action unless another one is given."""
     return {
         "at": at,
         "actor_id": actor.user_id or None,

@@ -9,11 +9,11 @@ from pathlib import Path
 PKI_FOLDER = Path("/etc/kubernetes/pki")
 PATIENCE = 10.0
 _known: dict[tuple[str, int, int], str] = {}
-"""Dates by path, time and size of the file, because an agent asks every few seconds."""
+"""The dates that were read, by path, time and size of the file, because an agent asks every few seconds."""
 
 
 def read_expiry_dates(folder: Path = PKI_FOLDER) -> dict[str, str]:
-    """ISO moments with their zone, by name, as apiserver or etcd-server. Empty if there is no control plane.
+    """Returns certificate name → end, an ISO time with its zone, e.g. of apiserver. Empty without a control plane.
 
     Files that cannot be read are left out: keys can be read by root only, certificates by everybody.
     """

@@ -15,7 +15,7 @@ BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 INFINIBAND = Path("/sys/class/infiniband")
 NETWORK = Path("/sys/class/net")
 INTERFACE_PURPOSES = Path("/etc/groundcrew/agent/interfaces.json")
-"""Written by the role `agent`."""
+"""The file that the role `agent` writes."""
 
 
 def read_host_name() -> str:

@@ -68,10 +68,10 @@ def measure_workspaces(measurement: Measurement, storage: Path, numbers: list[in
 
 
 def measure_folder(folder: Path) -> int:
-    """The bytes that it takes on its disk, 0 if there is none. Follows no link, and counts a file with several names
-    once.
+    """Returns the bytes that the folder takes on its disk, 0 if it does not exist. Follows no link, and counts a file
+    with several names once.
 
-    What disappears meanwhile, and what this user may not read, counts nothing.
+    Files that disappear meanwhile or that this user may not read do not count.
     """
     counted: set[tuple[int, int]] = set()
     total = 0

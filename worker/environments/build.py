@@ -99,7 +99,7 @@ def _build_new(
 
 
 def _check(build: installation.EnvironmentBuild, cache: Path) -> bool:
-    """Whether the wheel folder is complete. Raises ToolsMissing or NoDiskSpace if the missing
+    """Whether the wheel folder is complete. Raises ToolsMissing or NoSpaceForBuild if the missing
     parts cannot be made.
     """
     disk = build.description.disk

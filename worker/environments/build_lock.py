@@ -1,4 +1,4 @@
-"""Allow one build per cache at a time, and turn a disk that fills up during a build into NoDiskSpace."""
+"""Allow one build per cache at a time, and turn a disk that fills up during a build into NoSpaceForBuild."""
 
 import errno
 import fcntl
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from worker.environments.build_steps import BuildStep, ProgressCallback
 from worker.environments.command_runner import TICK_SECONDS, end_leftover_processes
-from worker.environments.errors import NoDiskSpace
+from worker.environments.errors import NoSpaceForBuild
 
 LOCK = ".training.lock"
 
@@ -36,10 +36,10 @@ def hold_build_lock(cache: Path, report: ProgressCallback) -> Iterator[str]:
 
 @contextmanager
 def disk_full_as_no_space(cache: Path, log: Path) -> Iterator[None]:
-    """Raises NoDiskSpace with path and free bytes if the disk becomes full inside the `with` block."""
+    """Raises NoSpaceForBuild with path and free bytes if the disk becomes full inside the `with` block."""
     try:
         yield
-    except NoDiskSpace as error:
+    except NoSpaceForBuild as error:
         if "free" in error.data:
             raise
         raise _no_space(cache, log) from error
@@ -49,9 +49,9 @@ def disk_full_as_no_space(cache: Path, log: Path) -> Iterator[None]:
         raise _no_space(cache, log) from error
 
 
-def _no_space(cache: Path, log: Path) -> NoDiskSpace:
+def _no_space(cache: Path, log: Path) -> NoSpaceForBuild:
     free = shutil.disk_usage(cache).free
-    return NoDiskSpace("environment.no_space", needed=None, free=free, path=str(cache), log=str(log))
+    return NoSpaceForBuild("environment.no_space", needed=None, free=free, path=str(cache), log=str(log))
 
 
 def _try_lock(file: int) -> bool:

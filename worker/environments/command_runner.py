@@ -18,8 +18,8 @@ from worker.environments.errors import (
     BuildFailed,
     BuildStepFailed,
     NoBuildMemory,
-    NoDiskSpace,
     NoNetwork,
+    NoSpaceForBuild,
     PackageRefused,
 )
 
@@ -38,7 +38,7 @@ TICK_SECONDS = 1.0
 LAST_LINES = 200
 
 SIGNS: tuple[tuple[type[BuildFailed], str, tuple[str, ...]], ...] = (
-    (NoDiskSpace, "environment.no_space", ("no space left on device", "disk quota exceeded")),
+    (NoSpaceForBuild, "environment.no_space", ("no space left on device", "disk quota exceeded")),
     (
         NoBuildMemory,
         "environment.no_memory",

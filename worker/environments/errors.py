@@ -13,7 +13,7 @@ class NoNetwork(BuildFailed):
     """The package index did not answer. `line` is the message of the program that downloads."""
 
 
-class NoDiskSpace(BuildFailed):
+class NoSpaceForBuild(BuildFailed):
     """The disk is too full. `needed` (None once a build has begun) and `free` are bytes on
     the file system of `path`.
     """

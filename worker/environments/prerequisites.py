@@ -7,7 +7,7 @@ from pathlib import Path
 from worker.environments.build_platform import read_python_facts
 from worker.environments.command_runner import PATH
 from worker.environments.description import CompilerRequirement, EnvironmentDescription
-from worker.environments.errors import NoDiskSpace, PythonUnsupported, ToolsMissing
+from worker.environments.errors import NoSpaceForBuild, PythonUnsupported, ToolsMissing
 
 
 def check_python_version(description: EnvironmentDescription, python: Path) -> None:
@@ -41,12 +41,12 @@ def missing_tools_error(packages: list[str]) -> ToolsMissing:
 
 
 def check_free_space(folder: Path, needed: int) -> None:
-    """Raises NoDiskSpace, with both numbers in bytes, if the folder's file system has less
+    """Raises NoSpaceForBuild, with both numbers in bytes, if the folder's file system has less
     than `needed` bytes free.
     """
     free = shutil.disk_usage(folder).free
     if free < needed:
-        raise NoDiskSpace("environment.no_space", needed=needed, free=free, path=str(folder), log="")
+        raise NoSpaceForBuild("environment.no_space", needed=needed, free=free, path=str(folder), log="")
 
 
 def _is_there(need: CompilerRequirement, include: Path) -> bool:

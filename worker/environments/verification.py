@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from cluster.domain.images import LibraryVersion
 from worker.environments.build_steps import BuildStepProgress
 from worker.environments.command_runner import CommandRunner
-from worker.environments.errors import BuildStepFailed, BuiltButNotWorking, NoBuildMemory, NoDiskSpace
+from worker.environments.errors import BuildStepFailed, BuiltButNotWorking, NoBuildMemory, NoSpaceForBuild
 from worker.environments.installation import EnvironmentBuild
 
 NOBODY = 65534
@@ -76,7 +76,7 @@ def _run(build: EnvironmentBuild, program: str, progress: BuildStepProgress) -> 
             on_tick=progress.report_again,
             user=NOBODY if os.geteuid() == 0 else None,
         )
-    except (NoBuildMemory, NoDiskSpace):
+    except (NoBuildMemory, NoSpaceForBuild):
         raise
     except BuildStepFailed as failure:
         raise BuiltButNotWorking("environment.not_working", **failure.data) from failure

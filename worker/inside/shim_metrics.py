@@ -98,7 +98,7 @@ def is_loss(name: str) -> bool:
 
 
 class MilestoneRecorder:
-    """Records when the program had finished how many epochs, reduced to a few milestones."""
+    """Records the times at which epochs were finished, reduced to a few milestones."""
 
     def __init__(self) -> None:
         self.epochs: Optional[float] = None

@@ -2,8 +2,8 @@
 
     python3 groundcrew_notebooks/kernel.py -f <connection file>
 
-An environment that has ipykernel uses its own. Another one borrows that of the editor, behind everything that the
-environment has itself; that needs the same version of Python, because parts of it are compiled.
+An environment that has ipykernel uses its own. Any other gets the one of JupyterLab's environment at the end of its
+path. Both environments must then have the same version of Python, because parts of ipykernel are compiled.
 """
 
 import importlib

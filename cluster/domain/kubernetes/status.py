@@ -152,7 +152,7 @@ def limit_per_code(disagreements: Iterable[Disagreement]) -> tuple[tuple[Disagre
 def count_new_disagreements(
     told: Collection[Disagreement], more: Counter[str], before: KubernetesStatus | None
 ) -> int:
-    """Counts new disagreements by name, and those that are not stored by the growth of their number."""
+    """Counts the disagreements that are new. Those that are not stored have no name; their number may have grown."""
     known = {(each.code, each.subject) for each in before.disagreements} if before else set()
     had, have = before.count() if before else Counter[str](), Counter(each.code for each in told) + more
     crowded = {*more, *(before.more if before else ())}

@@ -18,7 +18,7 @@ from cluster.domain.queue.reasons import (
 from cluster.domain.states import NodeState
 
 AWAY_STATES = (NodeState.UNREACHABLE, NodeState.LOST, NodeState.DRAINING)
-"""The likeliest to come back first."""
+"""The states of nodes that are away, those first that are likely to end soon."""
 
 
 def infeasible_reason(
@@ -43,7 +43,7 @@ def has_enough_units(head: JobToPlace, nodes: Sequence[NodeUnits], spread: bool)
 def too_few_units_reason(
     head: JobToPlace, nodes: Sequence[NodeUnits], ready: Sequence[NodeUnits], spread: bool
 ) -> WaitingReason:
-    """Names the nodes that are away if they could run the job, or if there are no others."""
+    """Returns the reason with the nodes that are away, if they could run the job or if no other node exists."""
     for away in group_away_nodes(nodes):
         if away and (has_enough_units(head, [*ready, *away], spread) or not ready):
             return away_reason(max(away, key=lambda node: (node.total >= head.units, -node.node_id)))

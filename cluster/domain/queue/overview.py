@@ -23,14 +23,14 @@ class FreeBlock:
 
 @dataclass(frozen=True)
 class QueueOverview:
-    """Made in a scheduling pass and written if it changed. Plain values alone, so that it is kept as JSON."""
+    """The overview of one scheduling pass, written if it changed. Its values are plain, because it is kept as JSON."""
 
     order: Sequence[int] = ()
     """The heads of all lines in the order of their turns."""
     fronts: Mapping[int, int] = field(default_factory=dict)
     """Workspace id → the job that starts next."""
     reasons_of_heads: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """Heads that units alone keep, by the code of their reason, in the order of their turns."""
+    """Code of a reason about units → the first jobs of lines that have it, in the order of their turns."""
     workspaces: Mapping[int, WaitingExplanation] = field(default_factory=dict)
     """Workspace id → the reason that keeps all of its jobs, such as a term that has not begun."""
     datasets: Mapping[int, WaitingExplanation] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class QueueOverview:
     def shared_reason(
         self, workspace_id: int, dataset_id: int | None, sweep_id: int | None
     ) -> WaitingExplanation | None:
-        """Returns the reason that keeps such a job regardless of its place in the line."""
+        """Returns the reason that keeps jobs of this workspace, dataset or sweep regardless of their place."""
         return (
             self.workspaces.get(workspace_id)
             or self.datasets.get(dataset_id or 0)

@@ -19,7 +19,7 @@ def ensure_installation_id(cluster: Cluster) -> str:
     """Returns eight hexadecimal digits that are created once and stored in the database; a restored database keeps
     its id.
 
-    If the cluster has objects of a version without this id, it is the id with which they are labelled.
+    An older version has labelled its objects with another id. If the cluster has such objects, their id is stored.
     """
     if known := read_installation_id(cluster):
         return known

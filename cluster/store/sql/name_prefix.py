@@ -16,7 +16,7 @@ BY_CHARACTER = {"name": "varchar_pattern_ops"}
 
 
 class name_between(FunctionElement[Any]):
-    """Column, beginning, and the first text that no longer belongs to it.
+    """The condition. Its parts are the column, the beginning, and the first text that sorts after all such names.
 
     It is not typed as a boolean: SQLAlchemy would compare it with 1 on SQLite, which then reads all of the index.
     """

@@ -37,7 +37,7 @@ class DeliveryAnswer(ResponseSchema):
     error = fields.String(required=True)
 
 
-class ChoicesAnswer(ResponseSchema):
+class NotificationChoicesAnswer(ResponseSchema):
     kinds = fields.List(fields.String(), required=True)
     wait_hours = fields.Integer(required=True)
     email = fields.String(required=True, metadata={"description": "Changed on the profile page alone."})
@@ -52,13 +52,13 @@ class ChannelsAnswer(ResponseSchema):
 
 @blueprint.route("")
 class Choices(MethodView):
-    @blueprint.response(200, ChoicesAnswer)
+    @blueprint.response(200, NotificationChoicesAnswer)
     def get(self) -> dict[str, Any]:
         """Returns the events that you are told of."""
         return describe_choices(choices.read_choices(current_cluster(), current_actor()))
 
     @blueprint.arguments(ChoicesBody)
-    @blueprint.response(200, ChoicesAnswer)
+    @blueprint.response(200, NotificationChoicesAnswer)
     def put(self, body: dict[str, Any]) -> dict[str, Any]:
         """Choose what you are told of."""
         cluster, actor = current_cluster(), current_actor()

@@ -50,7 +50,7 @@ class Question:
 
 
 class NotebookWatch:
-    """Called in each pass. Answers are recorded in the pass after the one that asked."""
+    """Asks in each pass of the scheduler, and records the answers in the pass after it."""
 
     def __init__(
         self, cluster: Cluster, executor: Executor, steady: Callable[[], float] = time.monotonic

@@ -9,7 +9,7 @@ import pytest
 
 from worker.environments.build_lock import LOCK, disk_full_as_no_space, hold_build_lock
 from worker.environments.build_steps import BuildStep
-from worker.environments.errors import NoDiskSpace
+from worker.environments.errors import NoSpaceForBuild
 
 
 class GivenUp(Exception):
@@ -42,7 +42,7 @@ def test_the_mark_names_the_very_file_and_the_lock_goes_with_the_block(tmp_path:
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
 def test_a_disk_that_became_full_is_named_with_its_free_bytes(tmp_path: Path, number: int) -> None:
-    with pytest.raises(NoDiskSpace) as failed, disk_full_as_no_space(tmp_path, tmp_path / "log"):
+    with pytest.raises(NoSpaceForBuild) as failed, disk_full_as_no_space(tmp_path, tmp_path / "log"):
         raise OSError(number, os.strerror(number))
     assert failed.value.data["path"] == str(tmp_path) and failed.value.data["needed"] is None
     assert failed.value.data["free"] > 0 and failed.value.data["log"] == str(tmp_path / "log")
@@ -51,13 +51,13 @@ def test_a_disk_that_became_full_is_named_with_its_free_bytes(tmp_path: Path, nu
 def test_other_errors_stay_what_they_are(tmp_path: Path) -> None:
     with pytest.raises(PermissionError), disk_full_as_no_space(tmp_path, tmp_path / "log"):
         raise PermissionError
-    before = NoDiskSpace("environment.no_space", needed=2, free=1, path="/", log="")
-    with pytest.raises(NoDiskSpace) as failed, disk_full_as_no_space(tmp_path, tmp_path / "log"):
+    before = NoSpaceForBuild("environment.no_space", needed=2, free=1, path="/", log="")
+    with pytest.raises(NoSpaceForBuild) as failed, disk_full_as_no_space(tmp_path, tmp_path / "log"):
         raise before
     assert failed.value is before
 
 
 def test_a_command_that_found_the_disk_full_is_told_what_is_free(tmp_path: Path) -> None:
-    with pytest.raises(NoDiskSpace) as failed, disk_full_as_no_space(tmp_path, tmp_path / "log"):
-        raise NoDiskSpace("environment.no_space", line="No space left on device", log="")
+    with pytest.raises(NoSpaceForBuild) as failed, disk_full_as_no_space(tmp_path, tmp_path / "log"):
+        raise NoSpaceForBuild("environment.no_space", line="No space left on device", log="")
     assert failed.value.data["free"] > 0

@@ -13,8 +13,8 @@ from worker.environments.errors import (
     BuildStepFailed,
     BuiltButNotWorking,
     NoBuildMemory,
-    NoDiskSpace,
     NoNetwork,
+    NoSpaceForBuild,
     PackageRefused,
     PythonUnsupported,
     ToolsMissing,
@@ -51,7 +51,7 @@ def test_a_trouble_has_its_name_and_the_next_build_converges(
 
 def test_a_disk_that_fills_up_is_named_with_its_free_bytes(site: Site) -> None:
     site.trouble("disk_full")
-    with pytest.raises(NoDiskSpace) as failure:
+    with pytest.raises(NoSpaceForBuild) as failure:
         site.build()
     assert failure.value.data["free"] > 0
     assert failure.value.data["path"] == str(site.cache)
@@ -66,7 +66,7 @@ def test_a_disk_that_fills_up_under_our_own_hands_has_the_same_name(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(build_module, "write_environment_manifest", write_manifest)
-    with pytest.raises(NoDiskSpace):
+    with pytest.raises(NoSpaceForBuild):
         site.build()
     monkeypatch.undo()
     assert is_environment_ready(site.build())
@@ -77,7 +77,7 @@ def test_too_little_space_is_said_before_anything_is_made(
     site: Site, monkeypatch: pytest.MonkeyPatch, free: int, wanted: int
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(10_000, 10_000 - free, free))
-    with pytest.raises(NoDiskSpace) as failure:
+    with pytest.raises(NoSpaceForBuild) as failure:
         site.build()
     assert (failure.value.data["needed"], failure.value.data["free"]) == (wanted, free)
     assert site.calls("uv ") + site.calls("pip ") == 0

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.worker.environments.fake_tools import Site
 from worker.environments import prerequisites
 from worker.environments.description import CompiledPackage, CompilerRequirement
-from worker.environments.errors import NoDiskSpace, PythonUnsupported, ToolsMissing
+from worker.environments.errors import NoSpaceForBuild, PythonUnsupported, ToolsMissing
 from worker.environments.prerequisites import (
     check_compiler,
     check_ensurepip,
@@ -72,6 +72,6 @@ def test_every_missing_tool_of_the_compiler_is_named_at_once(
 
 def test_a_disk_that_is_too_full_is_named_with_both_numbers(tmp_path: Path) -> None:
     check_free_space(tmp_path, 0)
-    with pytest.raises(NoDiskSpace) as full:
+    with pytest.raises(NoSpaceForBuild) as full:
         check_free_space(tmp_path, 1 << 60)
     assert full.value.data["needed"] == 1 << 60 and 0 < full.value.data["free"] < 1 << 60

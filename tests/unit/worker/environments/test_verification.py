@@ -8,7 +8,7 @@ from cluster.domain.images import LibraryVersion
 from tests.unit.worker.environments.fake_tools import Site
 from worker.environments.build_steps import BuildStep, BuildStepProgress
 from worker.environments.command_runner import CommandRunner
-from worker.environments.errors import BuiltButNotWorking, NoDiskSpace
+from worker.environments.errors import BuiltButNotWorking, NoSpaceForBuild
 from worker.environments.installation import EnvironmentBuild, install_wheels
 from worker.environments.verification import list_environment_contents, select_contents, verify_environment
 from worker.environments.wheels import WheelFolder
@@ -51,7 +51,7 @@ def test_an_environment_that_does_not_work_is_said_to_be_built(site: Site, shop:
 
 def test_a_full_disk_is_no_fault_of_the_environment(site: Site, shop: EnvironmentBuild) -> None:
     (shop.environment / "bin/python").write_text("#!/bin/sh\necho No space left on device; exit 1\n")
-    with pytest.raises(NoDiskSpace):
+    with pytest.raises(NoSpaceForBuild):
         verify_environment(shop, progress_of(site))
 
 

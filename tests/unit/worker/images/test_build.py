@@ -7,7 +7,7 @@ import pytest
 
 from cluster.domain.images import DefaultImage
 from worker.environments.build_platform import BuildPlatform
-from worker.environments.errors import BuildFailed, NoDiskSpace, ToolsMissing
+from worker.environments.errors import BuildFailed, NoSpaceForBuild, ToolsMissing
 from worker.images import build
 from worker.images.build import ImageBuild, build_image, check_image_prerequisites
 from worker.images.description import image_archive_path, read_variant
@@ -69,7 +69,7 @@ def test_a_build_that_fails_leaves_no_archive(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(ImageBuild, "run", run)
-    with pytest.raises(NoDiskSpace):
+    with pytest.raises(NoSpaceForBuild):
         build_in(tmp_path)
     assert not list(tmp_path.glob("*.tar"))
 
