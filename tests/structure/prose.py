@@ -12,19 +12,17 @@ from dataclasses import dataclass
 
 from tests.structure.source import Module, read_source
 
-PRONOUNS = frozenset("it its they their he his she her".split())
-QUESTIONS = re.compile(r"(whether|when|how(?: \w+)?|why|since when|until when)\b ", re.I)
+QUESTION = re.compile(r"(whether|when|how(?: \w+)?|why|since when|until when)\b ", re.I)
 """A question may name a value ("Whether the job has ended."), if its subject is named."""
-HEADLESS_WORDS = frozenset("what who whose whoever whatever which where".split())
-QUANTITIES = re.compile(r"so (many|much|long|often|few)\b", re.I)
-PREPOSITIONS = frozenset(
-    (
-        "of by in into at on onto from between below beneath above over under to for with without "
-        "beside besides before after during within through per like than against"
-    ).split()
+PRONOUN = re.compile(r"(it|its|they|their|he|his|she|her)\b", re.I)
+HEADLESS = re.compile(r"(what|who|whose|whoever|whatever|which|where|so (many|much|long|often|few))\b", re.I)
+PREPOSITION = re.compile(
+    r"(of|by|in|into|at|on|onto|from|between|below|beneath|above|over|under|to|for|with|without|beside|besides|"
+    r"before|after|during|within|through|per|like|than|against)\b",
+    re.I,
 )
 """A sentence that begins with one has a head if a verb follows before any subordinate clause."""
-CONJUNCTIONS = frozenset("while if because although unless once until since as".split())
+CONJUNCTION = re.compile(r"(while|if|because|although|unless|once|until|since|as)\b", re.I)
 """A sentence that begins with one has a head if a verb follows its first comma."""
 SUBORDINATE = re.compile(
     r"[:;(]|\b(that|which|who|whose|if|because|when|while|until|where|although|unless|whether|what|how|so)\b"
@@ -70,19 +68,14 @@ def first_sentence(text: str) -> str:
 
 
 def is_headless(sentence: str) -> bool:
-    question = QUESTIONS.match(sentence)
-    word = re.match(r"[A-Za-z]+", sentence[question.end() :] if question else sentence)
-    first = word[0].lower() if word else ""
-    if first in PRONOUNS:
+    if question := QUESTION.match(sentence):
+        return bool(PRONOUN.match(sentence, question.end()))
+    if PRONOUN.match(sentence) or HEADLESS.match(sentence):
         return True
-    if question:
-        return False
-    if first in HEADLESS_WORDS or QUANTITIES.match(sentence):
-        return True
-    if first in PREPOSITIONS:
-        clause = SUBORDINATE.split(sentence[len(first) :], maxsplit=1)[0]
+    if preposition := PREPOSITION.match(sentence):
+        clause = SUBORDINATE.split(sentence[preposition.end() :], maxsplit=1)[0]
         return not VERB.search(clause)
-    if first in CONJUNCTIONS:
+    if CONJUNCTION.match(sentence):
         _, comma, rest = sentence.partition(",")
         return not (comma and VERB.search(rest))
     return False

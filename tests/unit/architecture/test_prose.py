@@ -8,7 +8,9 @@ from tests.structure.source import read_source
 
 def test_first_sentences_name_what_they_speak_of() -> None:
     headless = [str(each) for each in find_headless(read_source().modules)]
-    assert headless == [], "begin with the subject; a main verb that is not known belongs into VERB of prose.py"
+    assert headless == [], (
+        "begin with the subject; a main verb that is not known belongs into VERB of prose.py"
+    )
 
 
 @pytest.mark.parametrize(
