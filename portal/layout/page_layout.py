@@ -1,31 +1,19 @@
-"""Builds the layout of the current request: navigation with counts and alerts, signed-in user, stream topics."""
+"""Builds the layout of the current request: navigation, signed-in user, stream topics."""
 
 import socket
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from flask import Flask, g, request, url_for
+from flask import Flask, g, url_for
 from flask_login import current_user
 
-from cluster.domain.states import WorkspaceState
-from cluster.domain.workspace_terms import workspace_state
-from cluster.services.alerts.current_alerts import read_current_alerts
-from cluster.services.repairs.catalogue import has_repair_catalogue
-from cluster.services.workspaces import queries
 from portal.i18n.translate import localized_clock, now
 from portal.layout.help_topics import help_url
-from portal.layout.navigation import (
-    NavigationGroup,
-    NavigationUser,
-    PageLayout,
-    RailView,
-    administrator_navigation,
-    workspace_navigation,
-)
-from portal.layout.navigation_counts import add_counts, navigation_counts
+from portal.layout.navigation import NavigationUser, PageLayout, RailView
+from portal.layout.navigation_counts import add_counts
+from portal.layout.navigation_groups import navigation_groups
 from portal.layout.theme import current_theme
-from portal.presenters.alerts import count_by_navigation_path
-from portal.web.request_context import current_actor, current_cluster, is_fragment_request, read_recently
+from portal.web.request_context import current_cluster, is_fragment_request
 
 
 def init_app(app: Flask) -> None:
@@ -55,30 +43,6 @@ def read_page_layout() -> PageLayout:
         topics=("jobs", "queue", "nodes", "operations"),
         sign_out_url=url_for("sign_in.sign_out"),
     )
-
-
-def navigation_groups() -> tuple[NavigationGroup, ...]:
-    alerts = read_recently(read_current_alerts)
-    alert_counts = count_by_navigation_path(alerts)
-    alert_counts["/"] = alerts.count
-    if current_actor().is_administrator:
-        has_repairs = has_repair_catalogue(current_cluster())
-        return administrator_navigation(request.path, navigation_counts(), alert_counts, has_repairs)
-    return workspace_navigation(request.path, navigation_workspace(), navigation_counts(), alert_counts)
-
-
-def navigation_workspace() -> tuple[int, str] | None:
-    """The workspace that the page is about, else the person's first active one; None if the person has none."""
-    cluster = current_cluster()
-    workspaces = read_recently(queries.list_workspace_summaries)
-    page_id = (request.view_args or {}).get("workspace_id")
-    now, zone = cluster.clock(), cluster.settings.zone
-    first = min(
-        workspaces,
-        key=lambda row: (row.id != page_id, workspace_state(row, now, zone) is not WorkspaceState.ACTIVE),
-        default=None,
-    )
-    return (first.id, first.name) if first else None
 
 
 def installation_name() -> str:

@@ -18,11 +18,7 @@ from portal.presenters.nodes.unit_bars import (
     totals_by_node_state,
     workspace_legend,
 )
-from portal.presenters.queue.waiting_texts import (
-    read_explanations,
-    read_recent_queue_summary,
-    summarise_queue,
-)
+from portal.presenters.queue import queue_summary, waiting_texts
 from portal.presenters.workspace_page import active_workspaces, ending_workspaces
 from portal.recent_values import EVERYBODY, recent_values
 from portal.web.request_context import (
@@ -48,7 +44,7 @@ def home() -> ResponseReturnValue:
     drawn, totals = read_node_map(cluster, actor, MOST_NODES_DRAWN, everybody)
     workspaces = read_once(workspace_queries.list_workspace_summaries)
     own_jobs = queries.list_jobs(cluster, actor, user_id=actor.user_id, limit=JOBS_SHOWN)
-    read_explanations(own_jobs)
+    waiting_texts.read_explanations(own_jobs)
     active = active_workspaces(workspaces)
     return render_template(
         "dashboard/_dashboard.html" if is_fragment_request() else "dashboard/page.html",
@@ -60,7 +56,7 @@ def home() -> ResponseReturnValue:
         ready=count_nodes([total for total in totals.nodes if total.can_take_jobs]),
         shares=count_units_by_status(totals),
         legend=workspace_legend(totals),
-        line=summarise_queue(read_recent_queue_summary()),
+        line=queue_summary.summarise_queue(queue_summary.read_recent_queue_summary()),
         operations=operation_queries.list_operations(cluster, actor, limit=OPERATIONS_SHOWN),
         disk=read_disk_usage(cluster.settings.state_dir) if actor.is_administrator else None,
         ending=ending_workspaces(workspaces),

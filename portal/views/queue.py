@@ -11,7 +11,7 @@ from cluster.services.workspaces import queries as places
 from portal.i18n.messages import localized_error
 from portal.i18n.translate import _
 from portal.presenters.queue import queue_page
-from portal.presenters.queue.waiting_texts import share_reason_counts
+from portal.presenters.queue.queue_summary import share_reason_counts
 from portal.web import query_params, queue_params
 from portal.web.fragments import render_page_or_fragment
 from portal.web.request_context import current_actor, current_cluster, read_once

@@ -16,12 +16,12 @@ from tests.kubernetes.api_server import ApiServer, mpi_operator
 from tests.kubernetes.fake_kubelet import Kubelet, first_processes
 from tests.start_plans import change_plan
 from worker.executors.contract import StartPlan
+from worker.executors.rank_usage import with_rank_usage
 from worker.kubernetes import object_names
 from worker.kubernetes.api_client import KubernetesObject
 from worker.kubernetes.manifests.pod_template import RUNTIME_INSIDE
 from worker.kubernetes.object_names import INDEX
 from worker.kubernetes.snapshot import is_shim_pod
-from worker.scheduling.usage import with_rank_usage
 
 NODES = (("node-1", 1), ("node-2", 1))
 

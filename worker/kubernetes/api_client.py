@@ -174,23 +174,22 @@ class KubernetesApi:
     def _answering(self, read_seconds: float = 0) -> Iterator[Any]:
         """Yields a function that sends one request and returns the open answer, which may pause for `read_seconds`."""
         import urllib3  # The client brings urllib3. Both are loaded only by those who use Kubernetes.
-        from kubernetes.client import ApiException
-        from kubernetes.config import ConfigException
+        from kubernetes import client, config
 
         if time.monotonic() < self._rests_until:
             raise self._silence()
         limit = (self.ask_seconds, read_seconds or self.ask_seconds)
         try:
-            client = self._connect()
-            yield lambda *asked: send_request(client, limit, *asked)
-        except ApiException as error:
+            connected = self._connect()
+            yield lambda *asked: send_request(connected, limit, *asked)
+        except client.ApiException as error:
             status = int(error.status or 0)
             if status in (0, UNAUTHORISED):
                 self.close()  # Certificates or token have changed, so the file is read again.
             if status in (0, UNAUTHORISED, TOO_MANY) or status >= 500:
                 raise self._silence() from error
             raise api_error(status, parse_status(error.body)) from error
-        except (urllib3.exceptions.HTTPError, ConfigException, OSError, ValueError) as error:
+        except (urllib3.exceptions.HTTPError, config.ConfigException, OSError, ValueError) as error:
             self.close()
             if isinstance(getattr(error, "reason", error), urllib3.exceptions.TimeoutError):
                 self._rests_until = time.monotonic() + REST_SECONDS

@@ -45,11 +45,11 @@ from worker.executors.contract import (
     RunStatus,
     StartUnanswered,
 )
+from worker.executors.rank_usage import with_rank_usage
 from worker.inside import shim_files
 from worker.scheduling.attempt_starts import AttemptStarts
 from worker.scheduling.disk_watch import DiskWatch, LiveRun
 from worker.scheduling.resume_points import find_resume_point
-from worker.scheduling.usage import with_rank_usage
 
 log = structlog.get_logger()
 GATHER_SECONDS = 0.01

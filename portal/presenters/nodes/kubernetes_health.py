@@ -3,27 +3,30 @@
 Read from what the scheduler wrote down last; the portal never asks Kubernetes itself.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
-from flask import Flask, url_for
+from flask import Flask
 
-from cluster.domain.kubernetes.disagreements import Disagreement
 from cluster.domain.kubernetes.status import KubernetesNodeStatus, KubernetesStatus, SystemWorkloadStatus
 from cluster.domain.kubernetes.suggested_repairs import (
     CERTIFICATES_SOON_DAYS,
     REPAIRS_BY_CODE,
     soonest_certificate_end,
 )
-from cluster.domain.people.actor import Actor
 from cluster.domain.states import UnitKind
-from cluster.services.context import Cluster
-from cluster.services.jobs.start_delays import StartDelay
-from cluster.services.kubernetes.status import read_kubernetes_status
 from cluster.services.nodes.queries import NodeSummary, find_node_ids
-from portal.i18n.messages import localized_hint, localized_sentence, localized_word
+from portal.i18n.messages import localized_sentence, localized_word
 from portal.i18n.translate import _, ngettext, now
+from portal.presenters.nodes.disagreement_lines import (
+    DisagreementLine,
+    disagreement_line,
+    kubernetes_status_of_node,
+    kubernetes_status_once,
+    original_message_of,
+    original_messages,
+    uncounted_disagreements,
+)
 from portal.presenters.repairs.repair_links import list_repair_links
 from portal.web.request_context import current_actor, current_cluster, read_once
 
@@ -38,16 +41,6 @@ class HealthLine:
     kind: str
     answer: str
     repairs: Repairs = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class DisagreementLine:
-    """One line. `hint` says what helps, `href` leads to the job or node of the disagreement; each may be empty."""
-
-    sentence: str
-    hint: str = ""
-    href: str = ""
-    button: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,15 +71,6 @@ def init_app(app: Flask) -> None:
     app.add_template_global(original_messages)
 
 
-def kubernetes_status_once(cluster: Cluster, actor: Actor) -> KubernetesStatus | None:
-    return read_kubernetes_status(cluster)
-
-
-def kubernetes_status_of_node(node: NodeSummary) -> KubernetesNodeStatus | None:
-    status = read_once(kubernetes_status_once)
-    return status.node(node.name) if status else None
-
-
 def cluster_health() -> ClusterHealth | None:
     """Returns None for readers who are not administrators, and if jobs do not run on Kubernetes."""
     status = read_once(kubernetes_status_once)
@@ -100,24 +84,6 @@ def cluster_health() -> ClusterHealth | None:
         [disagreement_line(each, node_ids) for each in disagreements],
         list_repair_links(REPAIRS_BY_CODE["silent"]) if status.silent_since else [],
     )
-
-
-def disagreement_line(disagreement: Disagreement, node_ids: Mapping[str, int]) -> DisagreementLine:
-    """A disagreement about a job links to the job's page, which names the repair."""
-    sentence, data = disagreement_sentence(disagreement), disagreement.data
-    if "job_id" in data:
-        return DisagreementLine(sentence, "", url_for("jobs.page", job_id=data["job_id"]), _("See job"))
-    way = localized_hint(disagreement.code, data)
-    if disagreement.node not in node_ids:
-        return DisagreementLine(sentence, way)
-    href = url_for("nodes.page", node_id=node_ids[disagreement.node])
-    return DisagreementLine(sentence, way, href, _("See node"))
-
-
-def uncounted_disagreements(status: KubernetesStatus) -> Iterator[Disagreement]:
-    """Yields the disagreements that the page does not only count."""
-    if count := sum(status.more.values()):
-        yield Disagreement("disagreement.more", "", data={"count": count})
 
 
 def system_workload_line(operator: SystemWorkloadStatus) -> HealthLine:
@@ -183,27 +149,3 @@ def certificate_lines(node: NodeSummary) -> Iterator[HealthLine]:
         answer = _("%(name)s has ended", name=name)
     repairs = [] if kind == "ready" else list_repair_links(REPAIRS_BY_CODE["certificates"], node.id)
     yield HealthLine(_("Certificates"), kind, answer, repairs)
-
-
-def disagreements_of(node: NodeSummary) -> list[str]:
-    """Disagreements about pods on this node, for administrators: other people must not learn pod names."""
-    status = read_once(kubernetes_status_once)
-    if status is None or not current_actor().is_administrator:
-        return []
-    return [disagreement_sentence(each) for each in status.disagreements_of_node(node.name)]
-
-
-def disagreement_sentence(disagreement: Disagreement) -> str:
-    """The sentence for administrators. A message of Kubernetes that we have no words for is quoted beside it."""
-    why = disagreement.data.get("why") or {}
-    return " ".join([localized_sentence(disagreement.code, disagreement.data), *original_message_of(why)])
-
-
-def original_messages(delay: StartDelay) -> list[str]:
-    return list(original_message_of({"data": delay.data}))
-
-
-def original_message_of(why: Mapping[str, Any]) -> Iterator[str]:
-    original = (why.get("data") or {}).get("said")
-    if original and current_actor().is_administrator:
-        yield localized_sentence("kubernetes.original", {"said": original})

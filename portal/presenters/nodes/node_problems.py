@@ -11,7 +11,7 @@ from cluster.domain.states import NodeState
 from cluster.services.nodes.queries import NodeSummary
 from portal.i18n.messages import localized_sentence, localized_word
 from portal.i18n.translate import _, localized_duration, now, time_of_age, time_of_datetime
-from portal.presenters.nodes.kubernetes_health import disagreements_of, kubernetes_status_of_node
+from portal.presenters.nodes.disagreement_lines import disagreements_of, kubernetes_status_of_node
 from portal.presenters.repairs.repair_links import list_repair_links
 from portal.web.request_context import current_actor, current_cluster
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from cluster.domain.jobs.exits import ExitRecord
+from worker.executors.rank_usage import with_rank_usage
 from worker.inside import shim_files, shim_usage
 from worker.inside.shim_usage import RANK_USAGE_FIELDS
-from worker.scheduling.usage import with_rank_usage
 
 INSIDE = Path(__file__).parents[4] / "worker" / "inside"
 RANK = INSIDE / "shim_rank.py"
