@@ -9,12 +9,8 @@ from markupsafe import Markup, escape
 
 from cluster.domain.alerts import Alert, AlertTopic
 from cluster.portal_paths import alert_path
-from cluster.services.alerts.current_alerts import (
-    CurrentAlerts,
-    read_current_alerts,
-    silent_scheduler_alerts,
-    start_outage_alerts,
-)
+from cluster.services.alerts.current_alerts import CurrentAlerts, read_current_alerts
+from cluster.services.alerts.start_alerts import silent_scheduler_alerts, start_outage_alerts
 from portal.i18n.messages import N_, localized_sentence
 from portal.i18n.sentence_times import with_times
 from portal.i18n.translate import _, ngettext

@@ -14,6 +14,8 @@ from cluster.services.context import Cluster
 from cluster.store.sql.reader_statement import ReaderStatement
 
 MAX_COUNTED = 1_000
+MAX_PER_KIND = 3
+"""The number of alerts of one kind that are named. The others are counted."""
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,23 @@ are not healthy, certificates that end."""
 
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
+from functools import partial
+
+from sqlalchemy import exists
 
 from cluster.domain.alerts import Alert, AlertDetail, AlertTopic, AlertUrgency
 from cluster.domain.kubernetes.disagreements import Disagreement
 from cluster.domain.kubernetes.status import KubernetesNodeStatus, KubernetesStatus
 from cluster.domain.kubernetes.suggested_repairs import CERTIFICATES_SOON_DAYS, soonest_certificate_end
+from cluster.services.alerts.alert_counts import AlertSource
 from cluster.services.context import Cluster
-from cluster.services.kubernetes.status import node_closed_reason, read_kubernetes_status
+from cluster.services.kubernetes.status import (
+    KUBERNETES_STATUS_FACT,
+    node_closed_reason,
+    read_kubernetes_status,
+)
 from cluster.services.nodes.queries import NodeSummary, list_node_states
+from cluster.store.facts import InstallationFact
 
 CLOSED_BY_HAND_CODES = ("kubernetes.closed", "kubernetes.node_missing")
 """Codes of nodes on which nothing is broken, but which get no jobs until a person opens them."""
@@ -21,6 +30,13 @@ URGENCY = {
     "disagreement.refused": AlertUrgency.WAITING,
     "disagreement.closed_door": AlertUrgency.FAILED,
 }
+
+
+def kubernetes_source(cluster: Cluster) -> AlertSource:
+    return AlertSource(
+        lambda: exists().where(InstallationFact.name == KUBERNETES_STATUS_FACT),
+        partial(kubernetes_alerts, cluster),
+    )
 
 
 def kubernetes_alerts(cluster: Cluster) -> Iterator[Alert]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from cluster.domain.alerts import AlertDetail, AlertTopic, is_notification_due
+from cluster.domain.alerts import AlertTopic
 from cluster.domain.states import (
     DatasetState,
     EnvironmentState,
@@ -16,15 +16,8 @@ from cluster.domain.states import (
     OperationKind,
     OperationState,
 )
-from cluster.services.alerts.current_alerts import (
-    FAILED_JOBS_FOR,
-    MAX_PER_KIND,
-    SILENT_AFTER_LEASE,
-    list_alerts,
-    read_current_alerts,
-)
+from cluster.services.alerts.current_alerts import list_alerts
 from cluster.services.context import Cluster
-from cluster.services.leases import SCHEDULER_LEASE, SCHEDULER_LEASE_DURATION, acquire_lease
 from cluster.services.nodes.executor_outage import EXECUTOR_OUTAGE_FACT
 from cluster.services.operations.lifecycle import request_operation
 from cluster.store.alerts import AlertOccurrence, Notification
@@ -43,17 +36,6 @@ from tests.builders import (
     actor_of,
     an_administrator,
 )
-from tests.conftest import Clock
-
-
-def test_a_researcher_hears_nothing_of_nodes(cluster: Cluster) -> None:
-    a_node(cluster, 2, name="gpu07")
-    cluster.clock.move(minutes=5)  # type: ignore[attr-defined]
-    assert list_alerts(cluster, actor_of(a_user(cluster))) == []
-    now = cluster.clock()
-    assert not is_notification_due(now, None, now) and is_notification_due(
-        now - timedelta(minutes=1), None, now
-    )
 
 
 def a_stuck_job(cluster: Cluster, person: User) -> None:
@@ -160,22 +142,6 @@ def test_each_trouble_of_the_installation_is_an_alert_of_administrators(
     assert list_alerts(cluster, actor_of(person)) == []
 
 
-def test_a_scheduler_that_does_not_renew_its_lease_is_everybodys_alert(
-    cluster: Cluster, clock: Clock
-) -> None:
-    person = actor_of(a_user(cluster))
-    seen_at = clock.now
-    assert acquire_lease(cluster, SCHEDULER_LEASE, "one", SCHEDULER_LEASE_DURATION)
-    clock.now += SCHEDULER_LEASE_DURATION + SILENT_AFTER_LEASE
-    assert list_alerts(cluster, person) == []
-    clock.move(seconds=1)
-    (alert,) = list_alerts(cluster, person)
-    assert (alert.topic, alert.code) == (AlertTopic.SCHEDULER, "attention.scheduler_silent")
-    assert alert.details == (AlertDetail("attention.queue_as_of", {"at": seen_at.isoformat()}),)
-    assert acquire_lease(cluster, SCHEDULER_LEASE, "one", SCHEDULER_LEASE_DURATION)
-    assert list_alerts(cluster, person) == []
-
-
 def test_where_nothing_is_wrong_one_statement_says_so_however_many_nodes_there_are(cluster: Cluster) -> None:
     administrator = actor_of(an_administrator(cluster))
     for _ in range(5):
@@ -192,32 +158,3 @@ def test_where_nothing_is_wrong_one_statement_says_so_however_many_nodes_there_a
     finally:
         event.remove(cluster.store.engine, "before_cursor_execute", note)
     assert len(statements) == 1
-
-
-def test_all_are_counted_and_the_newest_failures_are_named(cluster: Cluster, clock: Clock) -> None:
-    person = a_user(cluster)
-    jobs = []
-    for _ in range(MAX_PER_KIND + 4):
-        jobs.append(a_failed_job(cluster, person).id)
-        clock.move(minutes=1)
-    current = read_current_alerts(cluster, actor_of(person))
-    assert [alert.subject for alert in current.alerts] == jobs[::-1][:MAX_PER_KIND]
-    assert current.unnamed == {"attention.job_failed": 4}
-    assert current.count == MAX_PER_KIND + 4
-
-
-def test_a_failed_job_is_an_alert_for_a_week(cluster: Cluster, clock: Clock) -> None:
-    person = a_user(cluster)
-    a_failed_job(cluster, person)
-    clock.now += FAILED_JOBS_FOR - timedelta(seconds=1)
-    assert len(list_alerts(cluster, actor_of(person))) == 1
-    clock.move(seconds=1)
-    assert list_alerts(cluster, actor_of(person)) == []
-
-
-def test_the_longest_wait_is_named_first(cluster: Cluster) -> None:
-    person = a_user(cluster)
-    training = a_training(cluster, a_workspace(cluster, members=(person,)))
-    stuck = {"waiting_code": "waiting.quota_too_small", "waiting_data": {}}
-    jobs = [a_job(cluster, training, person, **stuck).id for _ in range(3)]
-    assert [alert.subject for alert in list_alerts(cluster, actor_of(person))] == jobs
