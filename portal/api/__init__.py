@@ -21,13 +21,14 @@ from portal.api import (
 )
 from portal.api.code import code_archives, git_source, training_code
 from portal.api.environments import environments, images
-from portal.api.jobs import job_files, job_logs, job_metrics, jobs, runs
+from portal.api.jobs import job_files, job_log, job_logs, job_metrics, jobs, runs
 from portal.api.notebooks import notebooks, working_copies
 from portal.api.people import notifications, ssh_door, ssh_keys
 from portal.api.sweeps import sweeps
 
 FEATURES = (
     jobs,
+    job_log,
     job_files,
     job_logs,
     job_metrics,

@@ -1,11 +1,10 @@
-"""Jobs over REST: submit, list, show, explain, read logs, reorder, stop and delete files."""
+"""Jobs over REST: submit, list, show, explain, reorder, stop and delete files."""
 
 from typing import Any
 
-from flask import Response, url_for
+from flask import url_for
 from flask.views import MethodView
 
-from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from cluster.services.jobs import continuations, file_deletions, runs_table, stop_requests, submission
 from cluster.services.jobs import queries as job_queries
 from cluster.services.queue import holds_and_moves, queries, submission_preview
@@ -26,11 +25,8 @@ from portal.api.schemas import (
     JobBody,
     JobList,
     JobQuery,
-    LogQuery,
     MoveBody,
 )
-from portal.job_files.folders import out_path_parts
-from portal.job_files.logs.log_chunks import read_log_chunk
 from portal.web.idempotency import read_idempotency_key
 from portal.web.request_context import current_actor, current_cluster
 
@@ -155,29 +151,3 @@ class Why(MethodView):
         """Returns why the job waits or has not begun, or how it ended, in one sentence made of data; why it failed."""
         job = job_queries.read_job(current_cluster(), current_actor(), job_id)
         return describe_situation(job) | {"failure": describe_failure(job)}
-
-
-@blueprint.route("/<int:job_id>/log")
-class Log(MethodView):
-    @blueprint.arguments(LogQuery, location="query")
-    @blueprint.response(200, content_type="text/plain")
-    def get(self, query: dict[str, Any], job_id: int) -> Response:
-        """Returns at most 256 KiB of one log file from a byte offset; a negative one counts from the end.
-
-        X-Log-Next is the offset to ask for next, X-Log-Size how long the file is now.
-        """
-        cluster = current_cluster()
-        number = query["attempt"] or None
-        attempt = file_deletions.read_attempt_with_files(cluster, current_actor(), job_id, number)
-        folder = out_path_parts(attempt.workspace_id, job_id, attempt.number)
-        name = f"{query['source']}.{query['stream']}"
-        try:
-            with open_file_beneath(cluster.settings.storage_dir, *folder, name) as file:
-                chunk = read_log_chunk(file, query["offset"])
-            data, start, following, size = chunk.data, chunk.start, chunk.next, chunk.size
-        except (FileMissing, FileNotPlain):
-            data, start, following, size = b"", 0, 0, 0
-        answer = Response(data, content_type="text/plain; charset=utf-8")
-        for name, value in (("Start", start), ("Next", following), ("Size", size)):
-            answer.headers[f"X-Log-{name}"] = str(value)
-        return answer

@@ -1,19 +1,17 @@
 """Sweep pages: progress, jobs side by side, their curves in one graph, stop."""
 
-from collections.abc import Sequence
-
 from flask import Blueprint, flash, jsonify, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
 from cluster.domain.errors import Conflict
-from cluster.domain.sweeps.comparison import SweepJobResult
 from cluster.domain.sweeps.findings import list_findings
 from cluster.services.sweeps import stops
 from portal.i18n.messages import localized_sentence
 from portal.i18n.translate import ngettext
 from portal.job_files.metrics.job_metrics import CurveAxis
-from portal.job_files.metrics.metric_curves import AXES, MAX_COMPARED_JOBS, sweep_curves
+from portal.job_files.metrics.metric_curves import AXES, sweep_curves
 from portal.presenters.sweeps.best_checkpoints import list_best_checkpoints
+from portal.presenters.sweeps.chosen_curves import chosen_results, drawn_results, other_results, toggle_curve
 from portal.presenters.sweeps.parallel_coordinates import describe_coordinates
 from portal.presenters.sweeps.sweep_page import (
     SweepView,
@@ -26,9 +24,6 @@ from portal.web import csv_responses, fragments, query_params
 from portal.web.request_context import current_actor, current_cluster
 
 PAGE_LENGTH = 50
-DEFAULT_CURVES = 4
-FAINT_CURVES = 12
-"""The number of jobs that were not chosen and are drawn behind the chosen ones."""
 
 blueprint = Blueprint("sweeps", __name__)
 
@@ -76,35 +71,6 @@ def read_view(sweep_id: int) -> SweepView:
 def current_sweep_url_with(**changes: object) -> str:
     """Does what query_params.current_url_with does, and keeps all chosen curves."""
     return query_params.current_url_with(**{"show": request.args.getlist("show"), **changes})
-
-
-def chosen_results(view: SweepView) -> list[SweepJobResult]:
-    """The results that the address names, or by default the first ones that have metrics."""
-    if "show" in request.args:
-        job_ids = [int(text) for text in request.args.getlist("show") if text.isascii() and text.isdigit()]
-        by_id = {entry.job_id: entry for entry in view.results}
-        return [by_id[job_id] for job_id in job_ids[:MAX_COMPARED_JOBS] if job_id in by_id]
-    return [entry for entry in view.results if entry.results][:DEFAULT_CURVES]
-
-
-def other_results(view: SweepView, lines: Sequence[SweepJobResult]) -> list[SweepJobResult]:
-    """The jobs whose curves are drawn faint behind the chosen ones."""
-    chosen = {entry.job_id for entry in lines}
-    return [entry for entry in view.results if entry.results and entry.job_id not in chosen][:FAINT_CURVES]
-
-
-def drawn_results(view: SweepView) -> list[SweepJobResult]:
-    """The chosen jobs, and those that the address names as faint ones."""
-    lines, faint = chosen_results(view), set(request.args.getlist("faint")[:FAINT_CURVES])
-    return lines + [entry for entry in other_results(view, lines) if str(entry.job_id) in faint]
-
-
-def toggle_curve(lines: list[SweepJobResult], job_id: int) -> list[int] | str:
-    """The curves after a click on a job, which adds or removes it. If all colours are used, the first curve goes."""
-    ids = [entry.job_id for entry in lines]
-    if job_id in ids:
-        return sorted(one for one in ids if one != job_id) or "none"
-    return sorted([*ids[-(MAX_COMPARED_JOBS - 1) :], job_id])
 
 
 @blueprint.get("/sweeps/<int:sweep_id>/metrics")

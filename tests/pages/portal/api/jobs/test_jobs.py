@@ -7,7 +7,6 @@ from openapi_spec_validator import validate
 from sqlalchemy import select
 
 from cluster.domain.states import UnitKind
-from cluster.services.storage import folders
 from cluster.store.environments import Environment
 from cluster.store.nodes import Unit
 from tests.builders import a_user
@@ -116,22 +115,6 @@ def test_foreign_things_do_not_exist(lab: Lab) -> None:
     assert lab.client.post("/api/v1/jobs", json=body, headers=stranger).status_code == 404
     for path in ("jobs", "workspaces", "trainings", "datasets"):
         assert lab.client.get(f"/api/v1/{path}", headers=stranger).json["items"] == []
-
-
-def test_a_log_is_read_by_byte_offset(lab: Lab) -> None:
-    job = submit(lab).json["id"]
-    folder = folders.attempt_folder(lab.cluster.settings, lab.workspace.id, job, 0) / "out"
-    folder.mkdir(parents=True)
-    (folder / "rank-0.stdout").write_bytes("하나\ntwo\n".encode())
-    headers = lab.headers()
-    path = f"/api/v1/jobs/{job}/log"
-    answer = lab.client.get(f"{path}?offset=0", headers=headers)
-    assert answer.data.decode() == "하나\ntwo\n"
-    assert answer.headers["X-Log-Next"] == answer.headers["X-Log-Size"] == "11"
-    assert lab.client.get(f"{path}?offset=7", headers=headers).data == b"two\n"
-    assert lab.client.get(f"{path}?source=rank-3", headers=headers).headers["X-Log-Size"] == "0"
-    assert lab.client.get(f"{path}?source=../x", headers=headers).status_code == 422
-    assert lab.client.get(f"{path}?attempt=7", headers=headers).status_code == 404
 
 
 def test_the_description_is_openapi_3_1(lab: Lab) -> None:
