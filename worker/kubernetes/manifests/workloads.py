@@ -43,7 +43,7 @@ def object_of_run(run: RunSpec, kind: str) -> KubernetesObject:
 
 
 def object_of_gang(run: RunSpec, kind: str) -> KubernetesObject:
-    """Returns `object_of_run`. An uneven gang adds the units of each node (see worker/kubernetes/node_assignment.py)."""
+    """Returns `object_of_run`. An uneven gang adds the units of each node (worker/kubernetes/node_assignment.py)."""
     begun = object_of_run(run, kind)
     if not run.is_even:
         begun["metadata"]["annotations"][object_names.UNITS] = format_assignment(run.members)

@@ -5,11 +5,6 @@ import json
 from tests.pages.portal.pages_lab import Lab
 
 
-def test_the_rail_has_repairs_for_administrators_alone(lab: Lab) -> None:
-    assert 'href="/repairs"' in lab.browser(lab.administrator).get("/").text
-    assert 'href="/repairs"' not in lab.browser(lab.seoyeon).get("/").text
-
-
 def test_a_fragment_tells_the_counts_that_the_rail_around_it_shows(lab: Lab) -> None:
     browser, ask = lab.browser(lab.seoyeon), {"HX-Request": "true"}
     fragment = browser.get("/jobs", headers=ask)
