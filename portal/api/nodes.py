@@ -6,8 +6,8 @@ from flask.views import MethodView
 
 from cluster import words
 from cluster.domain.nodes.confinement import list_confinement_gaps
-from cluster.services.nodes import drains, forgotten_nodes, queries, summaries
-from cluster.services.nodes.drains import JobOnNode
+from cluster.services.nodes import drain_effects, drains, forgotten_nodes, queries, summaries
+from cluster.services.nodes.drain_effects import JobOnNode
 from portal.api.blueprint import ApiBlueprint
 from portal.api.schemas import DrainBody, KubernetesAnswer, NodeAnswer, NodeList, OneNodeAnswer
 from portal.i18n.messages import localized_hint, localized_sentence
@@ -50,7 +50,7 @@ class OneNode(MethodView):
     def get(self, node_id: int) -> dict[str, Any]:
         """One node with the jobs that hold units there, and whom a drain would touch."""
         cluster, actor = current_cluster(), current_actor()
-        affected = drains.read_drain_effect(cluster, actor, node_id)
+        affected = drain_effects.read_drain_effect(cluster, actor, node_id)
         return describe_node(queries.read_node(cluster, actor, node_id)) | {
             "running": [describe_running_there(run) for run in affected.running],
             "too_large_elsewhere": affected.too_large,

@@ -11,7 +11,8 @@ from sqlalchemy import select
 
 from cluster.domain.errors import Conflict
 from cluster.services.context import Cluster
-from cluster.services.nodes.drains import drain_node, read_drain_effect, undrain_node
+from cluster.services.nodes.drain_effects import read_drain_effect
+from cluster.services.nodes.drains import drain_node, undrain_node
 from cluster.services.people.users import service_actor
 from cluster.store.nodes import IS_NODE_KNOWN, Node
 

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from flask import request
 
 from cluster import portal_paths
-from cluster.domain.jobs.failures.failure_symptoms import match_failure_symptom
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
-from portal.i18n.messages import localized_sentence
 from portal.i18n.reader_zone import request_zone
 from portal.i18n.translate import _
 from portal.job_files.logs import log_search
@@ -22,19 +20,11 @@ from portal.presenters.jobs.merged_log_view import (
     MergedView,
     read_merged_view,
 )
-from portal.presenters.jobs.shown_log_lines import ShownLogLine, read_last_lines, read_level
+from portal.presenters.jobs.shown_log_lines import PinnedProblem, ShownLogLine, pinned_problem, read_last_lines, read_level
 from portal.shared_objects import shared_object
 from portal.web import query_params
 
 
-@dataclass(frozen=True)
-class PinnedProblem:
-    """The first line with an error or a warning. `says` explains the line if it is a known one, else it is empty."""
-
-    kind: str
-    line: int
-    text: str
-    says: str
 
 
 @dataclass(frozen=True)
@@ -94,12 +84,6 @@ def read_log_tab(view: JobView) -> LogTab:
     )
 
 
-def pinned_problem(problem: log_search.FirstLogProblem | None) -> PinnedProblem | None:
-    if problem is None:
-        return None
-    known = match_failure_symptom([problem.text]) if problem.kind == "error" else None
-    says = localized_sentence(known.code, known.data) if known else ""
-    return PinnedProblem(problem.kind, problem.line, problem.text, says)
 
 
 def chosen_log(view: JobView) -> tuple[str, str]:

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import BinaryIO
 
+from cluster.domain.jobs.failures.failure_symptoms import match_failure_symptom
 from cluster.domain.jobs.failures.log_text import is_error_line
+from portal.i18n.messages import localized_sentence
 from portal.i18n.translate import localized_datetime
 from portal.job_files.attempt_files import AttemptFiles
 from portal.job_files.logs.log_chunks import LAUNCHER_LOG, LogFile, read_log_chunk
-from portal.job_files.logs.log_search import ERROR, SEARCHED_OF_A_LINE, WARNING
+from portal.job_files.logs.log_search import ERROR, SEARCHED_OF_A_LINE, WARNING, FirstLogProblem
 from portal.job_files.logs.log_times import read_log_times
 from portal.job_files.logs.merged_log import MergedLine, timed_lines
 from portal.web import query_params
@@ -63,3 +65,21 @@ def line_level(text: str) -> str:
     if is_error_line(text) or ERROR.search(begin):
         return "error"
     return "warning" if WARNING.search(begin) else ""
+
+
+@dataclass(frozen=True)
+class PinnedProblem:
+    """The first line with an error or a warning. `says` explains the line if it is a known one, else it is empty."""
+
+    kind: str
+    line: int
+    text: str
+    says: str
+
+
+def pinned_problem(problem: FirstLogProblem | None) -> PinnedProblem | None:
+    if problem is None:
+        return None
+    known = match_failure_symptom([problem.text]) if problem.kind == "error" else None
+    says = localized_sentence(known.code, known.data) if known else ""
+    return PinnedProblem(problem.kind, problem.line, problem.text, says)

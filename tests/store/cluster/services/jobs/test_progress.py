@@ -12,7 +12,7 @@ from cluster.services.context import Cluster
 from cluster.services.jobs.progress import AttemptReport, record_reports
 from cluster.services.jobs.queries import list_jobs
 from cluster.services.leases import HeldLease, LeaseLost, acquire_lease
-from cluster.services.nodes import drains
+from cluster.services.nodes import drain_effects
 from cluster.services.queue import queries
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Node
@@ -62,7 +62,7 @@ def test_the_start_of_who_waits_follows_from_the_progress_of_who_runs(
     assert "progress of the running jobs it is between 14:24 and 14:45" in sentence
     (row,) = queries.read_queue(cluster, person).running
     assert (row.ends_at, row.share_done) == (standing.starts_at, 0.5)
-    (affected,) = drains.read_drain_effect(cluster, person, node.id).running
+    (affected,) = drain_effects.read_drain_effect(cluster, person, node.id).running
     assert affected.ends_at == standing.starts_at
 
 

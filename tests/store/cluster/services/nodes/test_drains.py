@@ -46,21 +46,6 @@ def test_only_administrators_drain_and_only_with_a_reason(cluster: Cluster) -> N
     assert state_of(cluster, node) is NodeState.READY
 
 
-def test_who_is_affected_by_a_drain_is_known_before(cluster: Cluster, clock: Clock) -> None:
-    large, small = a_node(cluster, 4), a_node(cluster, 2)
-    training = a_training(cluster, a_workspace(cluster, units=6))
-    there = a_job(cluster, training, units=2, state=JobState.RUNNING, time_limit_seconds=600)
-    elsewhere = a_job(cluster, training, units=1, state=JobState.RUNNING)
-    holding(cluster, there, large.units[:2])
-    holding(cluster, elsewhere, small.units[:1])
-    waiting = [a_job(cluster, training, units=units) for units in (1, 2, 3, 4, 5)]
-    affected = drains.read_drain_effect(cluster, actor_of(an_administrator(cluster)), large.id)
-    assert [(run.job_id, run.units) for run in affected.running] == [(there.id, 2)]
-    assert affected.running[0].ends_at == clock.now + timedelta(seconds=600)
-    assert affected.running[0].job and affected.running[0].job.name == there.name
-    assert (affected.too_large, affected.largest_elsewhere) == ([job.id for job in waiting[2:4]], 2)
-    stranger = drains.read_drain_effect(cluster, actor_of(a_user(cluster)), large.id)
-    assert [(run.job_id, run.job) for run in stranger.running] == [(there.id, None)]
 
 
 def test_another_boot_is_remembered(cluster: Cluster, clock: Clock) -> None:

@@ -9,7 +9,7 @@ from cluster.domain.states import DesiredState, JobState, Launcher
 from cluster.services.context import Cluster
 from cluster.services.jobs import queries, submission
 from cluster.services.leases import HeldLease
-from cluster.services.nodes import drains
+from cluster.services.nodes import drain_effects
 from cluster.services.queue import queries as queue
 from cluster.services.queue.dispatch import place_waiting_jobs
 from cluster.services.queue.queries import QueueFilters
@@ -143,7 +143,7 @@ def test_no_statement_of_the_hot_path_reads_jobs_without_an_index(cluster: Clust
         queue.read_queue(cluster, actor_of(person), one)
     queue.read_queue_summary(cluster)
     queries.list_jobs(cluster, actor_of(person), [JobState.RUNNING, JobState.STARTING])
-    drains.read_drain_effect(cluster, actor_of(person), 1)
+    drain_effects.read_drain_effect(cluster, actor_of(person), 1)
     event.remove(cluster.store.engine, "before_cursor_execute", listener)
     # On SQLite SQLAlchemy writes an offset of 0 beside every limit.
     assert cluster.store.is_sqlite or not [statement for statement, _ in said if " OFFSET " in statement]
