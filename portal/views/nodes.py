@@ -9,7 +9,15 @@ from cluster.domain.errors import Conflict, Refused
 from cluster.domain.nodes.confinement import ConfinementGap, list_confinement_gaps
 from cluster.domain.nodes.node_networks import purposes_of
 from cluster.domain.states import NodeState
-from cluster.services.nodes import drain_effects, drains, forgotten_nodes, gpu_checks, queries, summaries, totals
+from cluster.services.nodes import (
+    drain_effects,
+    drains,
+    forgotten_nodes,
+    gpu_checks,
+    queries,
+    summaries,
+    totals,
+)
 from portal.i18n.translate import _, localized_number
 from portal.presenters.alerts import executor_alert_lines
 from portal.presenters.nodes.node_list import count_states, list_node_rows, node_look, units_in_words

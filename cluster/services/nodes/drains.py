@@ -11,11 +11,6 @@ from cluster.store.audit import add_audit_entry
 from cluster.store.nodes import Node
 
 
-
-
-
-
-
 def drain_node(cluster: Cluster, actor: Actor, node_id: int, reason: str) -> Node:
     """Drains the node; a second call only changes the reason. Raises Refused, Forbidden, NotFound."""
     require_administrator(actor)
@@ -57,13 +52,3 @@ def load_node(session: Session, node_id: int) -> Node:
 def publish_node_change(cluster: Cluster, node_id: int) -> None:
     cluster.events.publish("nodes", node_id)
     cluster.events.publish("queue", 0)
-
-
-
-
-
-
-
-
-
-

@@ -20,11 +20,15 @@ from portal.presenters.jobs.merged_log_view import (
     MergedView,
     read_merged_view,
 )
-from portal.presenters.jobs.shown_log_lines import PinnedProblem, ShownLogLine, pinned_problem, read_last_lines, read_level
+from portal.presenters.jobs.shown_log_lines import (
+    PinnedProblem,
+    ShownLogLine,
+    pinned_problem,
+    read_last_lines,
+    read_level,
+)
 from portal.shared_objects import shared_object
 from portal.web import query_params
-
-
 
 
 @dataclass(frozen=True)
@@ -82,8 +86,6 @@ def read_log_tab(view: JobView) -> LogTab:
     return LogTab(
         chunks, ranks, rank, kind, lines, problem, query, search_result, command, level=level, zone=zone
     )
-
-
 
 
 def chosen_log(view: JobView) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import pytest
 
 from cluster.domain.jobs.unix_ids import JobUnixIds
 from tests.start_plans import a_start_plan
-from tests.unit.worker.executors.fake_api import USER, WORKSPACE, FewObjects, here
+from tests.unit.worker.kubernetes.fake_api import USER, WORKSPACE, FewObjects, here
 from worker.executors.contract import StartPlan
 from worker.executors.kubernetes import KubernetesExecutor
 from worker.kubernetes import object_names

@@ -11,7 +11,7 @@ import pytest
 from cluster.domain.jobs.unix_ids import JobUnixIds
 from cluster.files.safe_files import UnsafeFile
 from tests.start_plans import change_plan
-from tests.unit.worker.executors.fake_api import USER
+from tests.unit.worker.kubernetes.fake_api import USER
 from worker.adapters.docker_engine import DockerEngine
 from worker.executors import container_folders
 from worker.executors.contract import Executor, NotStarted, StartPlan

@@ -10,7 +10,7 @@ from cluster.domain.executors import ExecutorKind
 from cluster.domain.jobs.unix_ids import JobUnixIds
 from cluster.services.context import Cluster
 from tests.start_plans import a_start_plan
-from tests.unit.worker.executors.fake_api import USER, FewObjects
+from tests.unit.worker.kubernetes.fake_api import USER, FewObjects
 from worker.adapters.docker_engine import DockerEngine
 from worker.executors import factory
 from worker.executors.contract import Executor, NotStarted

@@ -10,7 +10,7 @@ import pytest
 from cluster.domain.jobs.attempts import ObservedState
 from cluster.files import safe_files
 from tests.start_plans import change_plan
-from tests.unit.worker.executors.fake_api import USER, WORKSPACE, FewObjects, Thing, here, pod
+from tests.unit.worker.kubernetes.fake_api import USER, WORKSPACE, FewObjects, Thing, here, pod
 from worker.executors import attempt_folder, container_folders
 from worker.executors.contract import ExecutorUnreachable, Mount, NotStarted, StartPlan
 from worker.executors.kubernetes import FORCE_SECONDS, KubernetesExecutor

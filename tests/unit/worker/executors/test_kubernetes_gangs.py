@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from tests.unit.worker.executors.fake_api import FewObjects, Thing, a_gang, a_machine, pod
+from tests.unit.worker.kubernetes.fake_api import FewObjects, Thing, a_gang, a_machine, pod
 from worker.executors.contract import StartPlan
 from worker.executors.kubernetes import KubernetesExecutor
 

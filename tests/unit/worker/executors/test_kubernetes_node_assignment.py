@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.worker.executors.fake_api import FewObjects, Thing, a_gang
+from tests.unit.worker.kubernetes.fake_api import FewObjects, Thing, a_gang
 from tests.unit.worker.kubernetes.manifests.test_workloads import RUN, TWO
 from worker.executors.contract import StartPlan
 from worker.executors.kubernetes import KubernetesExecutor

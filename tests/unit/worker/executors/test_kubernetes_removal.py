@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from tests.unit.worker.executors.fake_api import WORKSPACE, FewObjects, Thing, a_gang
+from tests.unit.worker.kubernetes.fake_api import WORKSPACE, FewObjects, Thing, a_gang
 from worker.executors.contract import StartPlan
 from worker.executors.kubernetes import KubernetesExecutor
 from worker.executors.kubernetes_removal import STOP_FILE, remove_run, write_stop_request

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.start_plans import change_plan
-from tests.unit.worker.executors.fake_api import USER, WORKSPACE
+from tests.unit.worker.kubernetes.fake_api import USER, WORKSPACE
 from worker.executors.contract import Mount, PlacementPlan, ProgramPlan, StartPlan
 from worker.executors.kubernetes_run_spec import (
     RuntimeConfigMaps,

@@ -9,7 +9,7 @@ from cluster.services.context import Cluster
 from cluster.services.kubernetes.status import read_kubernetes_status
 from cluster.services.leases import HeldLease
 from tests.builders import a_workspace
-from tests.unit.worker.executors.fake_api import FewObjects, a_machine
+from tests.unit.worker.kubernetes.fake_api import FewObjects, a_machine
 from worker.executors.simulated import SimulatedCluster, SimulatedExecutor
 from worker.kubernetes.api_client import ApiRefused, ApiUnreachable, KubernetesApi
 from worker.kubernetes.namespaces.sync import SyncReport, WriteRefusal

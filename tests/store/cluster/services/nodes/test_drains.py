@@ -1,17 +1,15 @@
 """A drained node takes nothing new; a silent one is given up, and comes back once nothing old runs there."""
 
-from datetime import timedelta
-
 import pytest
 from sqlalchemy import select
 
 from cluster.domain.errors import Conflict, Forbidden, Refused
-from cluster.domain.states import JobState, NodeState
+from cluster.domain.states import NodeState
 from cluster.services.context import Cluster
 from cluster.services.nodes import drains, heartbeats, queries
 from cluster.store.audit import AuditEntry
 from cluster.store.nodes import Node
-from tests.builders import a_job, a_node, a_training, a_user, a_workspace, actor_of, an_administrator, holding
+from tests.builders import a_node, a_user, actor_of, an_administrator
 from tests.conftest import Clock, RecordingBell
 
 
@@ -44,8 +42,6 @@ def test_only_administrators_drain_and_only_with_a_reason(cluster: Cluster) -> N
     with pytest.raises(Refused):
         drains.drain_node(cluster, actor_of(an_administrator(cluster)), node.id, " ")
     assert state_of(cluster, node) is NodeState.READY
-
-
 
 
 def test_another_boot_is_remembered(cluster: Cluster, clock: Clock) -> None:
