@@ -31,10 +31,10 @@ LIBRARIES = (
     "cluster.logging",
     *("sqlalchemy.orm", "sqlalchemy.dialects.sqlite", "redis", "rq", "psutil"),
 )
-"""What several services load when they start."""
+"""The modules that several services load when they start."""
 PRODUCT = ("cluster", "portal", "worker")
 SIGNALS = (signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP, signal.SIGCHLD, signal.SIGUSR2)
-"""What supervisord has handlers for, besides SIGINT."""
+"""The signals that supervisord handles, besides SIGINT."""
 FAILED = 1
 
 

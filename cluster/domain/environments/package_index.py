@@ -1,4 +1,4 @@
-"""Where pip in a notebook finds packages: the site's index and its folders of wheels."""
+"""The places in which pip in a notebook finds packages: the site's index and its folders of wheels."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit

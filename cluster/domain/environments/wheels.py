@@ -13,7 +13,7 @@ SHOWN = 80
 
 @dataclass(frozen=True)
 class WheelName:
-    """What the name of a wheel says. `tags` are those of Python and platform, as `cp311-manylinux_2_17_x86_64`."""
+    """The parts of a wheel's name. `tags` are those of Python and platform, as `cp311-manylinux_2_17_x86_64`."""
 
     package: str
     version: str

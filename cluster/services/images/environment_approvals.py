@@ -37,7 +37,7 @@ def approve_environment(cluster: Cluster, actor: Actor, environment_id: int) -> 
 
 
 def decline_environment(cluster: Cluster, actor: Actor, environment_id: int) -> None:
-    """Its name is free again. Raises what `approve_environment` raises."""
+    """Declines the environment, whose name is free again. Raises what `approve_environment` raises."""
     now = cluster.clock()
     with cluster.store.write() as session:
         environment = load_unapproved(session, actor, environment_id)

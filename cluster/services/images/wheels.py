@@ -31,7 +31,7 @@ class UploadedWheel:
 
 
 def list_wheels(cluster: Cluster, actor: Actor) -> list[UploadedWheel]:
-    """By the name of the file. For administrators."""
+    """Lists the uploaded wheels by the names of the files. For administrators."""
     require_administrator(actor)
     require_own_builds(cluster)
     found = []

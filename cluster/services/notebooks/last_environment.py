@@ -36,6 +36,6 @@ def named_environment(cluster: Cluster, session: Session, training: Training) ->
 
 
 def python_of(environment: Environment) -> str:
-    """As 3.11."""
+    """Returns the version as 3.11."""
     versions = {str(line[0]): str(line[1]) for line in environment.contents}
     return ".".join((versions.get("python") or environment.python).split(".")[:2])

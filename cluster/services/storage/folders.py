@@ -238,7 +238,7 @@ def incoming_folder(settings: Settings) -> Path:
 
 
 def wheels_folder(settings: Settings) -> Path:
-    """What administrators have uploaded for environments. It is there once something was uploaded."""
+    """The folder of wheels that administrators have uploaded. It exists after the first upload."""
     return settings.storage_dir / WHEELS
 
 

@@ -67,7 +67,7 @@ class EnvironmentPage:
     """Whether a person has added the environment, so that it can be changed and deleted."""
     may_change: bool
     is_unapproved: bool
-    """Whether it waits for the approval of a manager."""
+    """Whether the environment waits for the approval of a manager."""
     is_being_built: bool
     steps: Sequence[object]
     gpu_code: Mapping[str, Mapping[str, str]]

@@ -20,7 +20,7 @@ from cluster.settings import Settings
 
 log = structlog.get_logger()
 AT_MOST = 10
-"""So many trainings in one pass."""
+"""The number of trainings in one pass."""
 
 
 class WorkingCopyDeletions:
