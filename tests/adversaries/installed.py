@@ -25,6 +25,7 @@ import redis
 
 from cluster.domain.states import TrainingKind
 from cluster.services.context import Cluster
+from cluster.services.storage import folders
 from cluster.settings import Settings
 from cluster.store.jobs import Job
 from tests.adversaries import canaries, images, passes
@@ -52,7 +53,7 @@ OF_THE_MACHINE = (
 )
 """Looked at before the first move and after the last one."""
 BEFORE = Path("/var/tmp/groundcrew-before-moves.json")
-PULSE_WITHIN, RUNS_WITHIN, OPERATES_WITHIN, CALM_WITHIN = 60.0, 90.0, 4.0, 30.0
+FOLDERS_WITHIN, PULSE_WITHIN, RUNS_WITHIN, OPERATES_WITHIN, CALM_WITHIN = 30.0, 60.0, 90.0, 4.0, 30.0
 """Seconds; what the services can prevent is not waited for longer than this."""
 KEPT = "kept_by_the_test"
 OF_A_MOVE = re.compile(r"wheels-(.)\1{11}")
@@ -97,6 +98,7 @@ class Installed(Stage):
             "backups",
             "witness",
             "storage",
+            "audit",
             "program.py",
             "ballast",
             "repair",
@@ -273,6 +275,8 @@ def a_site(cluster: Cluster, services: Services) -> Iterator[Installed]:
     for user in (0, PERSON):
         site.processes.append(subprocess.Popen(["/bin/sleep", "600"], user=user, group=user, extra_groups=[]))
     try:
+        made = [folders.workspace_folder(cluster.settings, each.id) for each in (workspace, elsewhere)]
+        assert until(lambda: all(folder.is_dir() for folder in made), FOLDERS_WITHIN), "no folders were made"
         yield site
     finally:
         for process in site.processes:

@@ -673,6 +673,23 @@ def access_log_is_a_link(ground: Ground) -> None:
     ground.ready()
 
 
+@move()
+def seals_are_ours(ground: Ground) -> None:
+    """What root keeps of the access log's newest seal, and the keys of its roles, are read, written to and replaced."""
+    folder = Path(ground.state, "audit")
+    for act in (os.mkdir, os.listdir, os.rmdir):
+        must_not(act, folder)
+    must_not(folder.rename, folder.with_name("of-ours"))
+    for name in ("newest-seal.json", "lost-seals.jsonl"):
+        for each in ((folder / name).read_bytes, (folder / name).unlink):
+            must_not(each)
+        must_not((folder / name).write_text, "{}")
+    for root in map(Path, ground.roots):
+        for name in ("scheduler.env", "owner.env", "secrets/audit-key"):
+            must_not((root / name).read_bytes)
+    ground.ready()
+
+
 # Images that root builds.
 
 

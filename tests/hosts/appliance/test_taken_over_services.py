@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.adversaries import audit_moves
 from tests.adversaries.service_moves import MOVES
 from tests.hosts.appliance.installer.ansible_runs import ROOT, note
 from tests.hosts.appliance.repair_scenarios import Break, Mender
@@ -24,13 +25,13 @@ SERVICES = (
     "groundcrew-repair-run.socket groundcrew-repair groundcrew-worker@general groundcrew-worker@images "
     "groundcrew-worker@backups"
 )
-STOP = "systemctl stop 'groundcrew-*' 'gc-*' redis-server@groundcrew postgresql"
 DATABASE = "postgresql postgresql@$(pg_lsclusters -h | awk 'NR == 1 {print $1 \"-\" $2}')"
-"""The unit that starts all clusters says nothing of one that did not start."""
+"""With the cluster's own unit: the one of all clusters neither waits for its end nor says that it did not start."""
+STOP = f"systemctl stop 'groundcrew-*' 'gc-*' redis-server@groundcrew {DATABASE}"
 START = f"systemctl reset-failed; systemctl start {DATABASE} redis-server@groundcrew {SERVICES}"
 FOLDERS = "var/lib/groundcrew var/lib/postgresql"
 KEPT, TREE = "/var/tmp/before-moves.tar", "/var/tmp/moves"
-KEEP = f"{STOP}; tar -C / --xattrs --acls -cpf {KEPT} {FOLDERS} && {START}"
+KEEP = f"{STOP} && tar -C / --xattrs --acls -cpf {KEPT} {FOLDERS}; kept=$?; {START}; exit $kept"
 PUT_BACK = (
     f"{STOP}; cd /; rm -rf {FOLDERS}; tar -C / --xattrs --acls -xpf {KEPT} && rm -rf {KEPT} {TREE}; {START}"
 )
@@ -40,9 +41,9 @@ printf '[Service]\\nEnvironment=GROUNDCREW_CPU_SLOTS=6\\n' > {SLOTS}
 systemctl daemon-reload; systemctl restart groundcrew-agent"""
 """Three jobs run at once, also on a small machine."""
 BRING = f"""set -e; rm -rf {TREE}; mkdir -p {TREE}/tests; cd {ROOT}/tests
-cp -r __init__.py builders.py adversaries {TREE}/tests; chmod -R a+rX {TREE}"""
+cp -r __init__.py builders.py adversaries machine {TREE}/tests; chmod -R a+rX {TREE}"""
 PLAY = f"""set -a; . /etc/groundcrew/groundcrew.env; . /etc/groundcrew/scheduler.env; cd {TREE}; PYTHONPATH={TREE}
-/opt/groundcrew/current/bin/python -B -m tests.adversaries.installed"""
+/opt/groundcrew/current/bin/python -B -m tests.adversaries."""
 HEALTHY = "curl -skf https://localhost/health | grep -q ok"
 REPAIR = Break("restart-worker-agent", "", "true")
 LEAST_RUN = 15
@@ -71,10 +72,21 @@ def installed_host(mender: Mender) -> Iterator[Host]:
 @pytest.fixture(scope="module")
 def played(installed_host: Host) -> dict[str, dict[str, Any]]:
     """By the name of the move."""
-    said = installed_host.ask(f"{PLAY} {TREE}")
-    lines = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    lines = lines_of(installed_host.ask(f"{PLAY}installed {TREE}"))
     note(f"{len(lines)} moves on an installed host: {sum(line['seconds'] for line in lines):.0f} s")
     return {line["move"]: line for line in lines}
+
+
+def lines_of(said: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+
+
+@pytest.fixture(scope="module")
+def audit_played(installed_host: Host) -> list[dict[str, Any]]:
+    """What the database and `groundcrew-audit verify` said of each move against the access log."""
+    lines = lines_of(installed_host.ask(f"{PLAY}installed_audit"))
+    assert lines[0] == {"found": ""}
+    return lines[1:]
 
 
 @pytest.mark.parametrize("name", MOVES)
@@ -88,9 +100,33 @@ def test_most_jobs_have_run_all_the_same(played: dict[str, dict[str, Any]]) -> N
     assert sum(each["has_run"] for each in played.values()) >= LEAST_RUN
 
 
+def test_each_change_of_the_access_log_is_refused_by_the_database_or_named_by_its_check(
+    audit_played: list[dict[str, Any]],
+) -> None:
+    lines = {line["move"]: line for line in audit_played if "move" in line}
+    assert set(audit_moves.MOVES) < set(lines)
+    let_through = {name for name, line in lines.items() if not line["refusal"]}
+    assert let_through == audit_moves.LET_THROUGH
+    assert {name for name, line in lines.items() if line["found"]} == let_through
+    assert {name: line["left"] for name, line in lines.items() if line["left"]} == {}
+
+
+def test_no_entry_and_no_fact_stops_the_seals_of_the_installed_scheduler(
+    audit_played: list[dict[str, Any]],
+) -> None:
+    """What an honest service adds after them is sealed, and a change of it is found."""
+    hindrances = [line for line in audit_played if "hindrance" in line]
+    assert {line["hindrance"] for line in hindrances} == set(audit_moves.HINDRANCES)
+    assert all("invalid" in line["refusal"] for line in hindrances if line["refusal"]), hindrances
+    (honest,) = (line for line in audit_played if "honest" in line)
+    assert (honest["is_sealed"], honest["found"]) == (True, ""), honest
+    (edited,) = (line for line in audit_played if "edited" in line)
+    assert str(edited["edited"]) in edited["found"], edited
+
+
 def test_a_repair_and_the_scheduler_go_on_and_the_machine_is_as_it_was(
     played: dict[str, dict[str, Any]], installed_host: Host, mender: Mender
 ) -> None:
     assert mender.mend(REPAIR).verdict == "verified"
-    told = json.loads(installed_host.ask(f"{PLAY} compare"))
+    told = json.loads(installed_host.ask(f"{PLAY}installed compare"))
     assert told == {"machine": [], "is_alive": True}
