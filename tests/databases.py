@@ -26,6 +26,7 @@ ROLES = DatabaseRoles("groundcrew")
 MAKE_ROLES = (
     f"CREATE ROLE {ROLES.services} LOGIN",
     f"CREATE ROLE {ROLES.sealer} LOGIN IN ROLE {ROLES.services}",
+    f"CREATE ROLE {ROLES.door} LOGIN",
     f"CREATE ROLE {ROLES.owner} LOGIN CREATEDB IN ROLE {ROLES.sealer}",
 )
 OWN_NUMBER = "SELECT oid FROM pg_class WHERE relname = 'users'"

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from sqlalchemy.engine import URL, make_url
 
-OWNER, SEALER = "_owner", "_sealer"
-"""The endings of the roles' names. The services' role has neither."""
+OWNER, SEALER, DOOR = "_owner", "_sealer", "_ssh"
+"""The endings of the roles' names. The services' role has none of them."""
 READ_AND_WRITE = "SELECT, INSERT, UPDATE, DELETE"
 PRIVILEGES = {
     "audit_entries": "SELECT, INSERT",
@@ -13,14 +13,22 @@ PRIVILEGES = {
     "alembic_version": "SELECT",
 }
 """The rights of the services on these tables. On every other table they have READ_AND_WRITE."""
+DOOR_PRIVILEGES = {
+    **dict.fromkeys(("users", "api_tokens", "jobs", "attempts", "trainings", "training_members"), "SELECT"),
+    **dict.fromkeys(("workspaces", "workspace_members", "alembic_version"), "SELECT"),
+    "ssh_keys": "SELECT, UPDATE (used_at)",
+    "installation_facts": "SELECT, INSERT, UPDATE",
+    "audit_entries": "SELECT, INSERT",
+}
+"""The rights of the SSH door: who may enter which job, and what it writes down of that. It has no others."""
 
 
 @dataclass(frozen=True)
 class DatabaseRoles:
-    """Three roles of one database.
+    """Four roles of one database.
 
     `owner` migrates, dumps and restores. `services` is every service's. `sealer` may do what `services` may, and
-    adds seals to the audit.
+    adds seals to the audit. `door` is the SSH door's, which may do much less than `services`.
     """
 
     services: str
@@ -32,6 +40,10 @@ class DatabaseRoles:
     @property
     def sealer(self) -> str:
         return f"{self.services}{SEALER}"
+
+    @property
+    def door(self) -> str:
+        return f"{self.services}{DOOR}"
 
 
 def roles_of_owner(url: str | URL) -> DatabaseRoles | None:
@@ -68,7 +80,25 @@ def grant_statements(url: str | URL) -> list[str]:
     for table, privileges in PRIVILEGES.items():
         statements.append(f"REVOKE ALL ON TABLE public.{table} FROM {services}")
         statements.append(f"GRANT {privileges} ON TABLE public.{table} TO {services}")
-    return [*statements, f"GRANT INSERT ON TABLE public.audit_seals TO {sealer}"]
+    statements.append(f"GRANT INSERT ON TABLE public.audit_seals TO {sealer}")
+    return [*statements, door_statement(roles.door)]
+
+
+def door_statement(role: str) -> str:
+    """Gives the SSH door its privileges, unless there is no such role, or the tables are of a version without a door:
+    a backup of that version is put back before it is migrated."""
+    door = quote_name(role)
+    grants = [
+        f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {door}",
+        f"GRANT USAGE ON SEQUENCE public.audit_entries_id_seq TO {door}",
+        *(f"GRANT {rights} ON TABLE public.{table} TO {door}" for table, rights in DOOR_PRIVILEGES.items()),
+    ]
+    literal = "'" + role.replace("'", "''") + "'"
+    is_there = f"EXISTS (SELECT FROM pg_roles WHERE rolname = {literal})"
+    return (
+        f"DO $door$ BEGIN IF {is_there} AND to_regclass('public.ssh_keys') IS NOT NULL THEN "
+        f"{'; '.join(grants)}; END IF; END $door$"
+    )
 
 
 def quote_name(name: str) -> str:

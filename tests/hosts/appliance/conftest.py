@@ -22,6 +22,7 @@ UNITS_OF_THE_MASTER = (
     "portal",
     "stream",
     "scheduler",
+    "ssh",
     "worker@general",
     "worker@images",
     "worker@backups",

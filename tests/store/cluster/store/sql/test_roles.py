@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -9,16 +10,39 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
 from cluster.domain.people.actor import Actor
+from cluster.domain.ssh_logins import SshSessionKind
+from cluster.domain.states import JobState, TrainingKind
 from cluster.services.audit.seals import seal_entries
 from cluster.services.context import Cluster
+from cluster.services.people.ssh_keys import add_ssh_key
+from cluster.services.ssh.door_state import SshDoorState, record_door_state
+from cluster.services.ssh.job_access import (
+    find_enterable_attempt,
+    find_entry,
+    list_public_keys,
+    newest_job_id,
+    renew_entry,
+)
+from cluster.services.ssh.session_log import record_session_end, record_session_start
 from cluster.store.audit import AuditEntry, AuditSeal, add_audit_entry
 from cluster.store.engine import Store
 from cluster.store.migrate import is_schema_current, upgrade_database
 from cluster.store.sql.roles import grant_statements, quote_name, roles_of_owner, services_url
-from tests.builders import an_administrator
+from cluster.store.users import SshKey
+from tests.builders import (
+    a_job,
+    a_node,
+    a_training,
+    a_user,
+    a_workspace,
+    actor_of,
+    an_administrator,
+    holding,
+)
 from tests.conftest import Clock
 from tests.databases import ROLES
 
+KEY = Path("tests/data/ssh_keys/ed25519.pub")
 OWNER = "postgresql+psycopg://groundcrew_owner@/groundcrew?host=/run/postgresql"
 ATTEMPTS = {
     "edit an entry": "UPDATE audit_entries SET action = 'nothing'",
@@ -112,6 +136,57 @@ def test_the_services_add_entries_and_work_with_everything_else(
         session.execute(text("DELETE FROM installation_facts"))
     assert [entry[1] for entry in contents(portal)[:-1]] == ["user.created", "user.renamed"]
     assert is_schema_current(services_url(cluster.settings.owner_url))
+
+
+DOOR_ATTEMPTS = {
+    "give a person a key": "INSERT INTO ssh_keys (user_id) VALUES (1)",
+    "change a key": "UPDATE ssh_keys SET fingerprint = 'x'",
+    "remove a key": "DELETE FROM ssh_keys",
+    "change a person": "UPDATE users SET role = 'administrator'",
+    "change a job": "UPDATE jobs SET user_id = 1",
+    "read sessions": "SELECT * FROM sign_in_sessions",
+    "read secrets": "SELECT * FROM one_time_secrets",
+    "read tickets of notebooks": "SELECT * FROM notebook_entries",
+    "edit an entry": "UPDATE audit_entries SET action = 'nothing'",
+    "read a seal": "SELECT * FROM audit_seals",
+    "delete a fact": "DELETE FROM installation_facts",
+    "become the services": f"SET ROLE {quote_name(ROLES.services)}",
+    "make a table of its own": "CREATE TABLE public.mine (id integer)",
+}
+
+
+@pytest.fixture
+def door(cluster: Cluster) -> Iterator[Store]:
+    """The database as the SSH door sees it."""
+    url = make_url(cluster.settings.owner_url).set(username=ROLES.door)
+    store = Store(url.render_as_string(hide_password=False))
+    yield store
+    store.close()
+
+
+@pytest.mark.parametrize("statement", DOOR_ATTEMPTS.values(), ids=DOOR_ATTEMPTS)
+def test_the_ssh_door_may_not(door: Store, statement: str) -> None:
+    with pytest.raises(DBAPIError, match=r"permission denied"), door.write() as session:
+        session.execute(text(statement))
+
+
+def test_the_ssh_door_lets_in_and_writes_that_down(door: Store, cluster: Cluster) -> None:
+    person = a_user(cluster, "minji")
+    training = a_training(cluster, a_workspace(cluster, members=(person,)), kind=TrainingKind.ADVANCED)
+    job = a_job(cluster, training, person, state=JobState.RUNNING)
+    holding(cluster, job, a_node(cluster, 1).units)
+    key = add_ssh_key(cluster, actor_of(person), "laptop", KEY.read_text())
+    there = Cluster(door, cluster.events, cluster.settings, cluster.clock)
+    for _ in range(2):
+        record_door_state(there, SshDoorState(True, 2222))
+    entry = find_entry(there, job.id, key.fingerprint)
+    assert entry is not None and renew_entry(there, entry) == entry
+    assert find_enterable_attempt(there, job.id).job_id == newest_job_id(there) == job.id
+    assert len(list_public_keys(there, person.id)) == 1
+    record_session_start(there, entry, "10.0.0.1", SshSessionKind.SHELL)
+    record_session_end(there, entry, "10.0.0.1", SshSessionKind.SHELL, 1.0, "left")
+    with cluster.store.read() as session:
+        assert session.get_one(SshKey, key.id).used_at is not None
 
 
 def test_not_even_the_owner_edits_an_entry_by_accident(portal: Store, cluster: Cluster) -> None:
