@@ -1,9 +1,11 @@
 """Pods of two workspaces on three nodes, and nobody of one reaches anybody of the other, whatever starts again."""
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from typing import Any
 
 import pytest
 
@@ -18,6 +20,8 @@ SPACES = ("gc-workspace-901", "gc-workspace-902")
 PORT = 8080
 WATCHER = "groundcrew-pod-network.service"
 RULES = "groundcrew-pod-ports.service"
+BACK_WITHIN = 240.0
+"""Seconds until pods of a node that starts again are ready; after 300 without it Kubernetes deletes them."""
 METADATA = "169.254.169.254:8099"
 ALERTS = """
 from cluster.services.alerts.current_alerts import list_alerts
@@ -33,6 +37,8 @@ class Pod:
     node: str
     """The host's name in the testbed."""
     address: str
+    run: str = ""
+    """Of its container; empty until it is ready."""
 
     @property
     def door(self) -> str:
@@ -48,6 +54,9 @@ class Tries:
     foreign_open: int
     foreign_closed: int
 
+    def __add__(self, other: "Tries") -> "Tries":
+        return Tries(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+
 
 @dataclass(frozen=True)
 class Mesh:
@@ -59,7 +68,8 @@ class Mesh:
         for space in SPACES:
             for each in json.loads(self.cluster.kubectl(f"-n {space} get pods -o json"))["items"]:
                 about, status = each["metadata"], each["status"]
-                found.append(Pod(space, about["name"], hosts[each["spec"]["nodeName"]], status["podIP"]))
+                node, address = hosts[each["spec"]["nodeName"]], status.get("podIP", "")
+                found.append(Pod(space, about["name"], node, address, run_of(status)))
         return found
 
     def try_all(self, pods: Sequence[Pod], seconds: float = 0) -> Tries:
@@ -75,6 +85,32 @@ class Mesh:
         lines = [line.split() for line in said.splitlines()]
         return [(others[door], int(opened), int(closed)) for door, opened, closed in lines]
 
+    def passed(self, pods: Sequence[Pod], doors: Sequence[str]) -> set[tuple[str, str]]:
+        """Which workspace has got through which of these doors."""
+        words = f"/probe tries 0 {' '.join(doors)}"
+
+        def ask(pod: Pod) -> list[tuple[str, str]]:
+            said = self.cluster.kubectl(f"-n {pod.space} exec {pod.name} -- {words}")
+            lines = [line.split() for line in said.splitlines()]
+            return [(pod.space, door) for door, opened, _ in lines if int(opened)]
+
+        with ThreadPoolExecutor(len(pods)) as threads:
+            return {each for found in threads.map(ask, pods) for each in found}
+
+    def try_until_back(
+        self, staying: Sequence[Pod], leaving: Sequence[Pod]
+    ) -> tuple[Tries, set[tuple[str, str]]]:
+        """The tries of those that stay, and what they got through of the doors of those that left and come back."""
+        runs, doors = {pod.run for pod in leaving}, [pod.door for pod in leaving]
+        tries, passed, deadline = Tries(0, 0, 0, 0), set[tuple[str, str]](), time.monotonic() + BACK_WITHIN
+        while True:
+            tries += self.try_all(staying, 3)
+            passed |= self.passed(staying, doors)
+            back = [pod for pod in self.pods() if pod.node == leaving[0].node]
+            if all(pod.run and pod.run not in runs for pod in back):
+                return tries, passed
+            assert time.monotonic() < deadline, back
+
     def wait_until_own_are_open(self, pods: Sequence[Pod]) -> Tries:
         """A watcher of another node hears of a new pod within moments."""
         for _ in range(20):
@@ -83,6 +119,11 @@ class Mesh:
             if tries.own_closed == 0:
                 return tries
         raise AssertionError(tries)
+
+
+def run_of(status: dict[str, Any]) -> str:
+    is_ready = any(each["type"] == "Ready" and each["status"] == "True" for each in status.get("conditions", ()))
+    return status["containerStatuses"][0]["containerID"] if is_ready else ""
 
 
 def count(answers: Sequence[Sequence[tuple[bool, int, int]]]) -> Tries:
@@ -151,19 +192,26 @@ def test_restarts_of_watchers_and_rules_open_nothing_and_cut_nothing(mesh: Mesh)
 
 
 @pytest.mark.long
-def test_a_node_that_starts_again_opens_nothing(mesh: Mesh) -> None:
-    """Its pods come back with other addresses, which the others have to hear of."""
+def test_a_node_whose_power_is_cut_opens_nothing_when_it_is_back(mesh: Mesh) -> None:
+    """Its pods come back with other addresses, which the others have to hear of. Those that it had go to whoever comes
+    first: one that the other workspace has now must not be open for the former one's."""
+    before = mesh.wait_until_own_are_open(mesh.pods())
     pods = mesh.pods()
-    staying = [pod for pod in pods if pod.node != "w2"]
+    staying, leaving = ([pod for pod in pods if (pod.node == "w2") is leaves] for leaves in (False, True))
+    mesh.cluster.bed.kill("w2")
     with ThreadPoolExecutor(1) as beside:
-        trying = beside.submit(mesh.try_all, staying, 60)
-        mesh.cluster.bed.restart("w2")
-        tries = trying.result()
-    assert (tries.foreign_open, tries.own_closed) == (0, 0), tries
-    for space in SPACES:
-        mesh.cluster.wait(f"-n {space} wait --for=condition=Ready pods --all --timeout=5s")
+        starting = beside.submit(mesh.cluster.bed.power_on, "w2")
+        during, passed = mesh.try_until_back(staying, leaving)
+        starting.result()
+    owners = {pod.door: pod.space for pod in mesh.pods()}
+    assert {(space, door) for space, door in passed if owners.get(door, space) != space} == set()
+    assert (during.foreign_open, during.own_closed) == (0, 0), during
     again = mesh.wait_until_own_are_open(mesh.pods())
-    note(f"gc-kube: w2 started again under tries of those that stayed: {tries}; afterwards {again}")
+    kept = len(owners.keys() & {pod.door for pod in leaving})
+    note(
+        f"gc-kube: power of w2 cut; before {before}; meanwhile those that stayed {during}; afterwards {again}; "
+        f"{kept} addresses went to a pod again, {len(passed)} doors of w2 were open to their own"
+    )
 
 
 @pytest.mark.long
