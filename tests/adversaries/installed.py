@@ -37,7 +37,8 @@ from worker.composition import open_cluster
 
 SERVICES = (
     *("groundcrew-portal.socket", "groundcrew-stream.socket", "groundcrew-portal", "groundcrew-stream"),
-    *("groundcrew-scheduler", "groundcrew-agent", "groundcrew-repair-run.socket", "groundcrew-repair"),
+    *("groundcrew-scheduler", "groundcrew-ssh", "groundcrew-agent"),
+    *("groundcrew-repair-run.socket", "groundcrew-repair"),
     *("groundcrew-worker@general", "groundcrew-worker@images", "groundcrew-worker@backups"),
 )
 STATE = Path("/var/lib/groundcrew")

@@ -118,6 +118,8 @@ DAMAGE = {
     "portal : Bring the database and what jobs import to this version": "rm -r /var/lib/groundcrew/runtime/*",
     "stream : Keep it running": "systemctl disable --now groundcrew-stream.socket",
     "scheduler : Write the units": "echo '# nothing' > /etc/systemd/system/groundcrew-jobs.slice",
+    "ssh_door : Write the unit, what it needs besides, and its settings": "rm /etc/groundcrew/ssh.env",
+    "ssh_door : Keep it running": "systemctl disable --now groundcrew-ssh.service",
     "task_workers : Keep one running per queue": "systemctl disable --now groundcrew-worker@images",
     "repairs : Write the units": "rm /etc/systemd/system/groundcrew-repair-run@.service",
     "repairs : Say which hosts there are": "rm /etc/groundcrew/repair/inventory.yml",

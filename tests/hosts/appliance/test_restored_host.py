@@ -17,7 +17,8 @@ pytestmark = pytest.mark.long
 
 BACKUPS = "/var/lib/groundcrew/backups"
 SERVICES = (
-    "groundcrew-portal.socket groundcrew-stream.socket groundcrew-scheduler groundcrew-agent groundcrew-repair "
+    "groundcrew-portal.socket groundcrew-stream.socket groundcrew-scheduler groundcrew-ssh groundcrew-agent "
+    "groundcrew-repair "
     "groundcrew-worker@general groundcrew-worker@images groundcrew-worker@backups"
 )
 REPAIR = Break("restart-worker-agent", "", "true")

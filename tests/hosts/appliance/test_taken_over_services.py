@@ -21,7 +21,7 @@ from tests.hosts.machines.testbed import Host
 pytestmark = pytest.mark.long
 
 SERVICES = (
-    "groundcrew-portal.socket groundcrew-stream.socket groundcrew-scheduler groundcrew-agent "
+    "groundcrew-portal.socket groundcrew-stream.socket groundcrew-scheduler groundcrew-ssh groundcrew-agent "
     "groundcrew-repair-run.socket groundcrew-repair groundcrew-worker@general groundcrew-worker@images "
     "groundcrew-worker@backups"
 )
