@@ -16,6 +16,12 @@ import httpx
 from tests.browser.repair_pages import RepairPages
 from tests.hosts.machines.testbed import Host
 
+SERVICES = (
+    "groundcrew-portal.socket groundcrew-stream.socket groundcrew-scheduler groundcrew-ssh groundcrew-agent "
+    "groundcrew-repair-run.socket groundcrew-repair groundcrew-worker@general groundcrew-worker@images "
+    "groundcrew-worker@backups"
+)
+"""What is started of a master after all that is ours was stopped."""
 TABLE = Path(__file__).resolve().parents[3] / "docs" / "measurements" / "repairs.md"
 REASON = "{{ lookup('pipe', 'touch /tmp/pwn') }}"
 """Read as a template anywhere on its way to Ansible, it would leave a file (S7)."""

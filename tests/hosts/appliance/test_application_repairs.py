@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from tests.hosts.appliance.repair_scenarios import Break, Mended, Mender, ask_rows, write_down
+from tests.hosts.appliance.repair_scenarios import SERVICES, Break, Mended, Mender, ask_rows, write_down
 from tests.hosts.appliance.test_repairs import as_user, see_red_and_mend
 from tests.hosts.appliance.test_repairs import clicker as clicker
 from tests.hosts.appliance.test_repairs import host as host
@@ -101,16 +101,12 @@ def test_an_edited_entry_of_the_access_log_is_found(clicker: Mender) -> None:
     assert again.verdict == "verified" and again.was_red, again
 
 
-SERVICES = (
-    "groundcrew-portal.socket groundcrew-stream.socket groundcrew-scheduler groundcrew-agent groundcrew-repair "
-    "groundcrew-worker@general groundcrew-worker@images groundcrew-worker@backups"
-)
 SMALL_DISK = f"""set -e; systemctl stop 'groundcrew-*'; size=$(du -sm {STATE} | cut -f1)
 mkdir -p /mnt/state; mount -t tmpfs -o size=$((size + 200))m,mode=0711 state /mnt/state; cp -a {STATE}/. /mnt/state/
-mount --bind /mnt/state {STATE}; systemctl start groundcrew-repair-run.socket {SERVICES}"""
+mount --bind /mnt/state {STATE}; systemctl start {SERVICES}"""
 AS_BEFORE = f"""rm -rf /opt/groundcrew/0.1.0-111111111111 {CACHE}/training-111111111111
 systemctl stop 'groundcrew-*'; umount {STATE}; umount /mnt/state
-systemctl start groundcrew-repair-run.socket {SERVICES}"""
+systemctl start {SERVICES}"""
 LEFTOVERS = f"""set -e
 old() {{ mkdir -p $2/bin; dd if=/dev/zero of=$2/bin/python bs=1M count=5 status=none; touch -d $1 $2; }}
 old 2019-01-01 /opt/groundcrew/0.1.0-000000000000; old 2099-01-01 /opt/groundcrew/0.1.0-111111111111

@@ -9,18 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.hosts.appliance.repair_scenarios import Break, Mender, ask_rows, query
+from tests.hosts.appliance.repair_scenarios import SERVICES, Break, Mender, ask_rows, query
 from tests.hosts.appliance.test_repairs import host as host
 from tests.hosts.appliance.test_repairs import mender as mender
 
 pytestmark = pytest.mark.long
 
 BACKUPS = "/var/lib/groundcrew/backups"
-SERVICES = (
-    "groundcrew-portal.socket groundcrew-stream.socket groundcrew-scheduler groundcrew-ssh groundcrew-agent "
-    "groundcrew-repair "
-    "groundcrew-worker@general groundcrew-worker@images groundcrew-worker@backups"
-)
 REPAIR = Break("restart-worker-agent", "", "true")
 LAST_RUN = ask_rows("select max(id) from repair_runs")
 NIGHT = "facts where name = 'backup_nightly'"

@@ -13,18 +13,13 @@ import pytest
 from tests.adversaries import audit_moves
 from tests.adversaries.service_moves import MOVES
 from tests.hosts.appliance.installer.ansible_runs import ROOT, note
-from tests.hosts.appliance.repair_scenarios import Break, Mender
+from tests.hosts.appliance.repair_scenarios import SERVICES, Break, Mender
 from tests.hosts.appliance.test_repairs import host as host
 from tests.hosts.appliance.test_repairs import mender as mender
 from tests.hosts.machines.testbed import Host
 
 pytestmark = pytest.mark.long
 
-SERVICES = (
-    "groundcrew-portal.socket groundcrew-stream.socket groundcrew-scheduler groundcrew-ssh groundcrew-agent "
-    "groundcrew-repair-run.socket groundcrew-repair groundcrew-worker@general groundcrew-worker@images "
-    "groundcrew-worker@backups"
-)
 DATABASE = "postgresql postgresql@$(pg_lsclusters -h | awk 'NR == 1 {print $1 \"-\" $2}')"
 """With the cluster's own unit: the one of all clusters neither waits for its end nor says that it did not start."""
 STOP = f"systemctl stop 'groundcrew-*' 'gc-*' redis-server@groundcrew {DATABASE}"

@@ -122,7 +122,9 @@ class Mesh:
 
 
 def run_of(status: dict[str, Any]) -> str:
-    is_ready = any(each["type"] == "Ready" and each["status"] == "True" for each in status.get("conditions", ()))
+    is_ready = any(
+        each["type"] == "Ready" and each["status"] == "True" for each in status.get("conditions", ())
+    )
     return status["containerStatuses"][0]["containerID"] if is_ready else ""
 
 
