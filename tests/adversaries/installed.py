@@ -339,7 +339,8 @@ def main(arguments: list[str]) -> int:
     if not (STATE / "outside").exists():
         make_outside(STATE / "outside")
     IMAGES.mkdir(mode=0o755, exist_ok=True)
-    BEFORE.write_text(json.dumps(look_at_the_machine()))
+    if not names:
+        BEFORE.write_text(json.dumps(look_at_the_machine()))
     services = Services(user.pw_uid, tree, user.pw_gid)
     try:
         play_all(cluster, services, [MOVES[name] for name in names or MOVES], tree)

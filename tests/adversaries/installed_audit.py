@@ -146,8 +146,12 @@ def is_sealed(entry: int) -> bool:
     return ask(f"select count(*) from audit_seals where last_id >= {entry}") != "0"
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
+    """With the word `roles` only what other roles and other rights would be needed for."""
     assert os.geteuid() == 0
+    if arguments == ["roles"]:
+        play_roles()
+        return 0
     cluster = open_cluster(Settings.from_environment())
     adversary = Adversary(seal_three(cluster))
     say(found=verify())
@@ -159,4 +163,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

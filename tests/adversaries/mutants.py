@@ -15,6 +15,7 @@ from cluster.files import safe_files
 from cluster.services.storage import folders
 from cluster.services.storage.folders import FolderRights
 from cluster.settings import Settings
+from tests.adversaries.missing_protections import ANY_USER, AS_ROOT
 from tests.adversaries.stage import Stage
 from worker.executors import attempt_folder
 from worker.executors.contract import StartPlan
@@ -50,26 +51,6 @@ def read_start_plan(folder):
         return json.load(file)
 """
 """The shim obeys whatever stands there."""
-ANY_USER = """
-
-def check_job_ids(plan):
-    pass
-"""
-AS_ROOT = """
-
-def copy_code_in_fork(plan, writer):
-    try:
-        with safe_files.open_folder_path(plan["code"]) as code, safe_files.open_folder_path(plan["out"]) as out:
-            work = safe_files.make_folder(out, "work")
-            safe_files.copy_tree(code, work, job_owner(plan))
-            safe_files.set_owner_and_mode(work, 0o700, job_owner(plan))
-        os._exit(0)
-    except (OSError, ValueError) as error:
-        os.write(writer, str(error).encode("utf-8", "replace"))
-    finally:
-        os._exit(1)
-"""
-"""The code is read with root's rights."""
 
 
 def adding(file: str, text: str) -> Callable[[Path], None]:

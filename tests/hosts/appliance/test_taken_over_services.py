@@ -43,6 +43,7 @@ HEALTHY = "curl -skf https://localhost/health | grep -q ok"
 REPAIR = Break("restart-worker-agent", "", "true")
 LEAST_RUN = 15
 """Moves that do not keep the job from running."""
+LEAST_MUTANTS = 8
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +96,14 @@ def test_most_jobs_have_run_all_the_same(played: dict[str, dict[str, Any]]) -> N
     assert sum(each["has_run"] for each in played.values()) >= LEAST_RUN
 
 
+def test_a_repair_and_the_scheduler_go_on_and_the_machine_is_as_it_was(
+    played: dict[str, dict[str, Any]], installed_host: Host, mender: Mender
+) -> None:
+    assert mender.mend(REPAIR).verdict == "verified"
+    told = json.loads(installed_host.ask(f"{PLAY}installed compare"))
+    assert told == {"machine": [], "is_alive": True}
+
+
 def test_each_change_of_the_access_log_is_refused_by_the_database_or_named_by_its_check(
     audit_played: list[dict[str, Any]],
 ) -> None:
@@ -119,9 +128,11 @@ def test_no_entry_and_no_fact_stops_the_seals_of_the_installed_scheduler(
     assert str(edited["edited"]) in edited["found"], edited
 
 
-def test_a_repair_and_the_scheduler_go_on_and_the_machine_is_as_it_was(
-    played: dict[str, dict[str, Any]], installed_host: Host, mender: Mender
+def test_a_protection_that_is_missing_on_the_host_is_seen(
+    installed_host: Host,
 ) -> None:
-    assert mender.mend(REPAIR).verdict == "verified"
-    told = json.loads(installed_host.ask(f"{PLAY}installed compare"))
-    assert told == {"machine": [], "is_alive": True}
+    """Without that a list of moves proves nothing."""
+    lines = lines_of(installed_host.ask(f"{PLAY}installed_mutants {TREE}"))
+    assert len(lines) >= LEAST_MUTANTS
+    note("\n".join(f"    {line['mutant']}: {line['seen']}" for line in lines))
+    assert [line["mutant"] for line in lines if not line["seen"]] == []
