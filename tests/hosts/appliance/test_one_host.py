@@ -78,7 +78,7 @@ def test_a_training_is_a_transient_unit_while_every_service_restarts(installed: 
     assert int(uid) > 100_000
 
 
-ROOTS = {"scheduler": MOST_EXPOSED, "ssh": 4.5, "worker@backups": 2.6}
+ROOTS = {"scheduler": MOST_EXPOSED, "ssh": 4.2, "worker@backups": 2.6}
 """Units of root, and how exposed each may be. Backups speak as the owner of the tables and are copied elsewhere:
 this one has the network, and changes to the services' user.
 """

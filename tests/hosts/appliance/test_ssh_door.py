@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,13 +36,14 @@ def key(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def job(host: Host, key: Path) -> str:
-    """The number of a job that runs."""
+def job(host: Host, key: Path) -> Iterator[str]:
+    """The number of a job that runs, unless a test has stopped it."""
     host.ask(BRING)
     host.ask(f"echo '{key.with_suffix('.pub').read_text().strip()}' > {TREE}/key.pub")
     number = host.ask(f"{PLAY} submit {TREE}/key.pub").splitlines()[-1]
     host.wait_until(f"systemctl is-active gc-{number}-1.service", 600)
-    return number
+    yield number
+    host.run(f"{PLAY} stop {number}")
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +58,11 @@ def ssh(host: Host, key: Path) -> list[str]:
 
 
 def test_a_session_is_in_the_unit_of_the_job(host: Host, job: str, ssh: list[str]) -> None:
-    script = "id -u; id -un; cat /proc/self/cgroup; grep -E 'CapEff|NoNewPrivs' /proc/self/status; ls /etc/groundcrew"
+    secrets = "cat /etc/groundcrew/*.env /etc/groundcrew/*/* 2>/dev/null | grep -c GROUNDCREW"
+    script = (
+        f"id -u; id -un; cat /proc/self/cgroup; grep -E 'CapEff|NoNewPrivs' /proc/self/status; {secrets}; "
+    )
+    script += "echo $(ls /var/lib/groundcrew)"
     done = subprocess.run(
         [*ssh, f"job-{job}@{host.address}", script],
         stdin=subprocess.DEVNULL,
@@ -68,7 +74,8 @@ def test_a_session_is_in_the_unit_of_the_job(host: Host, job: str, ssh: list[str
     said = done.stdout
     assert int(said.split()[0]) > 100_000, (said, done.stderr, host.ask("journalctl -u groundcrew-ssh -n 50"))
     assert said.splitlines()[1] == f"job-{job}" and f"gc-{job}-1.service" in said
-    assert "CapEff:\t0000000000000000" in said and "NoNewPrivs:\t1" in said and ".env" not in said
+    assert "CapEff:\t0000000000000000" in said and "NoNewPrivs:\t1" in said
+    assert said.splitlines()[-2:] == ["0", "runtime storage"], said
 
 
 def test_files_are_copied_out_and_the_end_of_the_job_ends_the_session(

@@ -6,6 +6,7 @@ python -m tests.ssh_job submit <file of the public key>    prints the number of 
 python -m tests.ssh_job stop <number>
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -26,8 +27,9 @@ PROGRAM = (
 
 
 def submit(cluster: Cluster, public_key: str) -> int:
-    person = a_user(cluster, "ssh-minji")
-    workspace = a_workspace(cluster, members=(person,), units=1, name="ssh-door")
+    mark = os.urandom(3).hex()
+    person = a_user(cluster, f"ssh-{mark}")
+    workspace = a_workspace(cluster, person, units=1, name=f"ssh-{mark}")
     training = a_training(cluster, workspace, person, "waits", TrainingKind.ADVANCED)
     a_code_version(cluster, training, [("train.py", PROGRAM)])
     add_ssh_key(cluster, actor_of(person), "laptop", public_key)
