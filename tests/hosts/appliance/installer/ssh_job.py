@@ -1,9 +1,7 @@
 """Makes a person with a key and an own job on an installed host, or stops the job: as root, by the services' own code.
 
-Copied there beside `tests/builders.py`.
-
-python -m tests.ssh_job submit <file of the public key>    prints the number of the job
-python -m tests.ssh_job stop <number>
+Copied there beside `tests/builders.py` and called with `submit` and a file with the public key, which prints the number
+of the job, or with `stop` and that number.
 """
 
 import os
