@@ -8,9 +8,10 @@ seen: empty where the adversary would have missed it.
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.adversaries import missing_protections as missing
 from tests.adversaries.installed import STATE, ask, say
 
 SCHEDULER = "groundcrew-scheduler"
+COPIED = "copied: a secret stands in "
 PRIVILEGES = {
     "audit_entries": {"groundcrew": "select, insert", "groundcrew_ssh": "select, insert"},
     "audit_seals": {"groundcrew": "select", "groundcrew_sealer": "insert"},
@@ -129,7 +131,17 @@ def seen_of(mutant: InstalledMutant, tree: Path) -> str:
         done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     (line,) = (json.loads(line) for line in done.stdout.splitlines() if line.startswith("{"))
-    return next((change for change in line["changes"] if mutant.seen in change), "")
+    forget(line["changes"])
+    seen = next((change for change in line["changes"] if mutant.seen in change), "")
+    return seen.strip().rpartition("\n")[2]
+
+
+def forget(changes: Sequence[str]) -> None:
+    """Of what an adversary has got hold of nothing is left that would be seen again with the next mutant."""
+    for change in changes:
+        if change.startswith(COPIED):
+            Path(change.removeprefix(COPIED)).unlink(missing_ok=True)
+    shutil.rmtree(STATE / "outside")
 
 
 def seen_of_the_audit() -> str:
