@@ -149,6 +149,11 @@ def load_user(session: Session, user_id: int) -> User:
     return user
 
 
+def has_administrator(session: Session) -> bool:
+    found = select(User.id).where(User.role == UserRole.ADMINISTRATOR, User.state != UserState.SERVICE)
+    return session.scalar(found.limit(1)) is not None
+
+
 def count_other_administrators(session: Session, user: User) -> int:
     """Counts the other users who are active administrators and can sign in."""
     found = session.scalar(

@@ -1,7 +1,5 @@
 """Trainings over REST: list, show, make, edit, hand over, archive and delete them."""
 
-import base64
-import binascii
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -9,7 +7,6 @@ from flask import url_for
 from flask.views import MethodView
 from marshmallow import fields, validate
 
-from cluster.domain.errors import Refused
 from cluster.domain.jobs.results import LONGEST_METRIC
 from cluster.domain.states import TrainingKind, Visibility
 from cluster.services import training_changes, trainings
@@ -17,26 +14,15 @@ from cluster.services.training_changes import TrainingChanges
 from cluster.store.base import LARGEST_ID
 from cluster.store.trainings import Training
 from portal.api.blueprint import ApiBlueprint, describe_named
+from portal.api.code.code_files import CodeFileBody, decode_files
 from portal.api.schemas import IS_ID, BooleanField, NameQuery, RequestSchema, ResponseSchema, TrainingAnswer
 from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("trainings", "Trainings: what jobs are made from.")
 
 
-class CodeFileBody(RequestSchema):
-    path = fields.String(required=True, validate=validate.Length(max=4000))
-    content = fields.String(required=True, metadata={"description": "Base64"})
 
 
-def decode_files(bodies: Iterable[Mapping[str, Any]]) -> list[tuple[str, bytes]]:
-    """Raises Refused on `files`."""
-    files = []
-    for body in bodies:
-        try:
-            files.append((body["path"], base64.b64decode(body["content"], validate=True)))
-        except (binascii.Error, ValueError):
-            raise Refused("files", "code.not_base64", file=body["path"][:200]) from None
-    return files
 
 
 class TrainingQuery(NameQuery):

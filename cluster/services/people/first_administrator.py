@@ -3,21 +3,18 @@
 from datetime import timedelta
 from typing import NoReturn
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
-
 from cluster.domain.errors import Refused
 from cluster.domain.names import check_user_name
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.passwords import check_password
 from cluster.domain.refusals import Refusals
-from cluster.domain.states import UserRole, UserState
+from cluster.domain.states import UserRole
 from cluster.services.context import Cluster
 from cluster.services.people import credentials
 from cluster.services.people.passwords import USERS_LOCK
 from cluster.services.people.users import add_user_row, service_actor
 from cluster.store.audit import add_audit_entry
-from cluster.store.users import FIRST_ADMINISTRATOR, User, add_one_time_secret, find_usable_secret
+from cluster.store.users import FIRST_ADMINISTRATOR, User, add_one_time_secret, find_usable_secret, has_administrator
 
 FIRST_SECRET_TERM = timedelta(hours=24)
 
@@ -39,9 +36,6 @@ def issue_first_administrator_secret(cluster: Cluster) -> str | None:
     return secret
 
 
-def has_administrator(session: Session) -> bool:
-    found = select(User.id).where(User.role == UserRole.ADMINISTRATOR, User.state != UserState.SERVICE)
-    return session.scalar(found.limit(1)) is not None
 
 
 def needs_first_administrator(cluster: Cluster) -> bool:

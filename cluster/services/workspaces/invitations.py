@@ -2,20 +2,17 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import flag_modified
 
-from cluster.domain.errors import Refused
 from cluster.domain.people.actor import Actor
 from cluster.domain.refusals import Refusals
-from cluster.domain.states import UserRole, WorkspaceState
-from cluster.domain.workspace_terms import workspace_state
+from cluster.domain.states import UserRole
 from cluster.services.context import Cluster
 from cluster.services.notifications import invitation_mails
 from cluster.services.people import credentials, users
 from cluster.services.people.passwords import LINK_TERM
-from cluster.services.workspaces.queries import WorkspaceSummary, list_workspace_summaries
+from cluster.services.workspaces.open_workspaces import load_open_workspaces
 from cluster.store.audit import add_audit_entry
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
@@ -62,30 +59,8 @@ def is_mailed(cluster: Cluster, user: User) -> bool:
     return bool(user.email) and invitation_mails.can_mail_invitations(cluster)
 
 
-def list_open_workspaces(cluster: Cluster, actor: Actor) -> list[WorkspaceSummary]:
-    """Lists by name the workspaces that have not ended, of which a person can still become a member."""
-    now, zone = cluster.clock(), cluster.settings.zone
-    return [
-        workspace
-        for workspace in list_workspace_summaries(cluster, actor)
-        if workspace_state(workspace, now, zone) is not WorkspaceState.EXPIRED
-    ]
 
 
-def load_open_workspaces(cluster: Cluster, session: Session, workspace_ids: Sequence[int]) -> list[Workspace]:
-    """Workspaces that have not ended, by name. Raises Refused on `workspaces`."""
-    rows = session.scalars(
-        select(Workspace)
-        .where(Workspace.id.in_(set(workspace_ids)))
-        .order_by(Workspace.name)
-        .with_for_update()
-    ).all()
-    if len(rows) < len(set(workspace_ids)):
-        raise Refused("workspaces", "workspace.unknown")
-    for workspace in rows:
-        if workspace_state(workspace, cluster.clock(), cluster.settings.zone) is WorkspaceState.EXPIRED:
-            raise Refused("workspaces", "workspace.ended", workspace=workspace.name)
-    return list(rows)
 
 
 def add_member(session: Session, actor: Actor, workspace: Workspace, user: User) -> None:

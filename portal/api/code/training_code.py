@@ -11,7 +11,8 @@ from cluster.store.trainings import CodeVersion
 from portal.api.blueprint import describe_sentence
 from portal.api.code.commits import describe_commit
 from portal.api.schemas import IS_ID, CommitAnswer, RequestSchema, ResponseSchema, Sentence
-from portal.api.trainings import CodeFileBody, blueprint, decode_files
+from portal.api.code.code_files import CodeFileBody, decode_files
+from portal.api.trainings import blueprint
 from portal.presenters.training_code import compare_versions, print_comparison
 from portal.web.file_responses import requested_range, send_file_so_far
 from portal.web.request_context import current_actor, current_cluster

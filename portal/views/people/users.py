@@ -14,7 +14,7 @@ from cluster.services.jobs import queries
 from cluster.services.notifications.invitation_mails import can_mail_invitations
 from cluster.services.people import passwords, users
 from cluster.services.people.users import service_actor
-from cluster.services.workspaces import invitations
+from cluster.services.workspaces import invitations, open_workspaces
 from cluster.services.workspaces import queries as workspace_queries
 from cluster.store.users import User
 from portal.i18n.shown_moments import ShownMoment, shown_age, shown_moment
@@ -91,7 +91,7 @@ def render_new_user(values: Any, errors: dict[str, str], chosen: list[str]) -> s
         values=values,
         errors=errors,
         chosen=chosen,
-        workspaces=invitations.list_open_workspaces(current_cluster(), current_actor()),
+        workspaces=open_workspaces.list_open_workspaces(current_cluster(), current_actor()),
         mails_links=can_mail_invitations(current_cluster()),
     )
 
