@@ -1,6 +1,6 @@
 """Trainings over REST: list, show, make, edit, hand over, archive and delete them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from flask import url_for
@@ -19,10 +19,6 @@ from portal.api.schemas import IS_ID, BooleanField, NameQuery, RequestSchema, Re
 from portal.web.request_context import current_actor, current_cluster
 
 blueprint = ApiBlueprint("trainings", "Trainings: what jobs are made from.")
-
-
-
-
 
 
 class TrainingQuery(NameQuery):

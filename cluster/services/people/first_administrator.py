@@ -14,7 +14,13 @@ from cluster.services.people import credentials
 from cluster.services.people.passwords import USERS_LOCK
 from cluster.services.people.users import add_user_row, service_actor
 from cluster.store.audit import add_audit_entry
-from cluster.store.users import FIRST_ADMINISTRATOR, User, add_one_time_secret, find_usable_secret, has_administrator
+from cluster.store.users import (
+    FIRST_ADMINISTRATOR,
+    User,
+    add_one_time_secret,
+    find_usable_secret,
+    has_administrator,
+)
 
 FIRST_SECRET_TERM = timedelta(hours=24)
 
@@ -34,8 +40,6 @@ def issue_first_administrator_secret(cluster: Cluster) -> str | None:
         )
         add_audit_entry(session, now, actor, "user.first_secret_issued", None)
     return secret
-
-
 
 
 def needs_first_administrator(cluster: Cluster) -> bool:

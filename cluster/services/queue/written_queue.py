@@ -27,7 +27,7 @@ from cluster.domain.queue.start_estimate import UNKNOWN_START, StartEstimate
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, check_lease
 from cluster.services.placement.snapshot import PlacementSnapshot
-from cluster.services.queue.reason_counts import (
+from cluster.services.queue.shared_reasons import (
     read_backed_off_jobs,
     read_full_sweeps,
     read_unready_datasets,

@@ -59,10 +59,6 @@ def is_mailed(cluster: Cluster, user: User) -> bool:
     return bool(user.email) and invitation_mails.can_mail_invitations(cluster)
 
 
-
-
-
-
 def add_member(session: Session, actor: Actor, workspace: Workspace, user: User) -> None:
     """Adds a person who is not a member yet; the workspace has a new version."""
     before = sorted(member.name for member in workspace.members)

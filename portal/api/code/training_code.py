@@ -9,9 +9,9 @@ from marshmallow import fields, validate
 from cluster.services import code_versions, trainings
 from cluster.store.trainings import CodeVersion
 from portal.api.blueprint import describe_sentence
+from portal.api.code.code_files import CodeFileBody, decode_files
 from portal.api.code.commits import describe_commit
 from portal.api.schemas import IS_ID, CommitAnswer, RequestSchema, ResponseSchema, Sentence
-from portal.api.code.code_files import CodeFileBody, decode_files
 from portal.api.trainings import blueprint
 from portal.presenters.training_code import compare_versions, print_comparison
 from portal.web.file_responses import requested_range, send_file_so_far

@@ -1,12 +1,10 @@
 """Waiting jobs are counted by their reasons."""
 
-from cluster.domain.queue.reasons import DatasetFailed, DatasetNotReady
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease
 from cluster.services.queue import queries as queue
 from cluster.services.queue.queries import QueueFilters
-from cluster.services.queue.reason_counts import read_unready_datasets
 from tests.builders import (
     a_dataset,
     a_job,
@@ -45,18 +43,3 @@ def test_reasons_are_counted_and_chosen(cluster: Cluster, held: HeldLease) -> No
         assert [row.id for row in view.waiting] == ids
         assert {row.explanation.code for row in view.waiting} == {code}
     assert queue.read_queue(cluster, person, QueueFilters(reason="no.such")).waiting == []
-
-
-def test_a_dataset_or_a_sweep_is_a_reason_only_while_somebody_waits_for_it(cluster: Cluster) -> None:
-    workspace = a_workspace(cluster, units=4)
-    training = a_training(cluster, workspace)
-    states = ("failed", "preparing", "failed")
-    broken, late, idle = (a_dataset(cluster, workspace, state=state) for state in states)
-    for dataset in (broken, late):
-        a_job(cluster, training, dataset_id=dataset.id)
-    a_job(cluster, training, dataset_id=idle.id, state=JobState.FINISHED, ended_at=cluster.clock())
-    with cluster.store.read() as session:
-        assert read_unready_datasets(session) == {
-            broken.id: DatasetFailed(broken.name),
-            late.id: DatasetNotReady(late.name),
-        }
