@@ -12,12 +12,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
-SCRATCH = Path("/tmp/jupyter")
-"""The folder for what is lost with the notebook: sockets, connection files, and databases that shared storage would
-damage.
-"""
 PORT = 8888
 AUTOSAVE_SECONDS = 30
 """The interval between two saves. A stop of the notebook loses at most what was typed since the last one."""
@@ -52,6 +49,13 @@ def prepare_folders(folder: Path, code: str) -> None:
         if code:
             copy_tree(Path(code), unfinished)
         unfinished.rename(files)
+
+
+def make_scratch_folder() -> Path:
+    """Makes the folder for what is lost with the notebook: sockets, connection files, and databases that shared storage
+    would damage. Without a sandbox /tmp belongs to the whole machine, and another notebook has a folder of its own.
+    """
+    return Path(tempfile.mkdtemp(prefix="jupyter-", dir="/tmp"))
 
 
 def copy_tree(source: Path, target: Path) -> None:
@@ -112,13 +116,14 @@ def main() -> None:
     packages.mkdir(parents=True, exist_ok=True)
     libraries = [str(packages), str(here.parent)]
     kernel = kernel_specification(here, python, libraries)
-    write_json(SCRATCH / "data" / "kernels" / "python3" / "kernel.json", kernel)
+    scratch = make_scratch_folder()
+    write_json(scratch / "data" / "kernels" / "python3" / "kernel.json", kernel)
     write_json(folder / "settings" / "labconfig" / "default_setting_overrides.json", LAB_SETTINGS)
     variables.update(
         JUPYTER_CONFIG_DIR=str(folder / "settings"),
-        JUPYTER_DATA_DIR=str(SCRATCH / "data"),
-        JUPYTER_RUNTIME_DIR=str(SCRATCH / "runtime"),
-        IPYTHONDIR=str(SCRATCH / "ipython"),
+        JUPYTER_DATA_DIR=str(scratch / "data"),
+        JUPYTER_RUNTIME_DIR=str(scratch / "runtime"),
+        IPYTHONDIR=str(scratch / "ipython"),
         PYTHONPATH=os.pathsep.join(libraries),
     )
     socket = variables.get("GROUNDCREW_NOTEBOOK_SOCKET", "")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from flask import request
 
 from cluster import portal_paths
+from cluster.domain.states import Launcher
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from portal.i18n.reader_zone import request_zone
 from portal.i18n.translate import _
@@ -29,6 +30,9 @@ from portal.presenters.jobs.shown_log_lines import (
 )
 from portal.shared_objects import shared_object
 from portal.web import query_params
+
+MOST_EXPECTED = 1_000
+"""So many ranks are offered before they have a log."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +100,10 @@ def chosen_log(view: JobView) -> tuple[str, str]:
 
 
 def list_rank_choices(view: JobView) -> list[tuple[str, str]]:
-    """Rank 0 is offered before it has written anything."""
-    numbers = sorted({stream.rank for stream in view.files.logs if stream.rank is not None} | {0})
+    """Rank 0, and while the job lives each of its ranks, are offered before they have written anything."""
+    is_alone = view.job.launcher is Launcher.PLAIN or not view.is_live
+    expected = range(1 if is_alone else min(view.job.units, MOST_EXPECTED))
+    numbers = sorted({stream.rank for stream in view.files.logs if stream.rank is not None}.union(expected))
     has_launcher = any(stream.rank is None for stream in view.files.logs)
     ranks = [str(number) for number in numbers] + ([LAUNCHER_LOG] if has_launcher else [])
     every = [(ALL_RANKS, _("all ranks"))] if len(ranks) > 1 else []

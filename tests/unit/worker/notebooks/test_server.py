@@ -53,3 +53,12 @@ def test_kernels_run_in_the_jobs_environment_with_the_persons_packages_first(tmp
     assert isinstance(made["env"], dict) and made["env"]["PYTHONPATH"] == "/p:/r"
     server.write_json(tmp_path / "a" / "b.json", made)
     assert json.loads((tmp_path / "a" / "b.json").read_text()) == made
+
+
+def test_two_notebooks_share_no_scratch_folder() -> None:
+    first, second = server.make_scratch_folder(), server.make_scratch_folder()
+    try:
+        assert first != second and {path.stat().st_mode & 0o777 for path in (first, second)} == {0o700}
+    finally:
+        first.rmdir()
+        second.rmdir()

@@ -1,5 +1,11 @@
 """The log tab as the server renders it."""
 
+import re
+
+import pytest
+
+from cluster.domain.states import JobState, Launcher
+from tests.builders import a_job
 from tests.pages.portal.pages_lab import Lab
 
 
@@ -56,3 +62,20 @@ def test_all_logs_are_searched_and_the_first_error_is_one_click_away(lab: Lab) -
     assert "only a part was searched" not in html
     assert "First error" in browser.get(f"{address}&find=").text
     assert "ValueError" in browser.get(f"{address}&before=1763921235.1").text, "where the link leads"
+
+
+@pytest.mark.parametrize(
+    ("launcher", "state", "offered"),
+    [
+        (Launcher.TORCHRUN, JobState.WAITING, ["0", "1", "all"]),
+        (Launcher.PLAIN, JobState.WAITING, ["0"]),
+        (Launcher.TORCHRUN, JobState.FAILED, ["0"]),
+    ],
+)
+def test_ranks_are_offered_before_they_have_written(
+    lab: Lab, launcher: Launcher, state: JobState, offered: list[str]
+) -> None:
+    job = a_job(lab.cluster, lab.own_code, lab.seoyeon, launcher=launcher, state=state, units=2)
+    html = lab.browser(lab.seoyeon).get(f"/jobs/{job.id}?tab=log").text
+    choice = re.search(r'<select[^>]* name="rank".*?</select>', html, re.S)
+    assert choice and re.findall(r'value="(\w+)"', choice[0]) == offered
