@@ -32,7 +32,7 @@ from portal.shared_objects import shared_object
 from portal.web import query_params
 
 MOST_EXPECTED = 1_000
-"""So many ranks are offered before they have a log."""
+"""The number of ranks that are offered before they have a log."""
 
 
 @dataclass(frozen=True)
