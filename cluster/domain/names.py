@@ -133,12 +133,12 @@ def check_file_name(value: str, unicode_names: bool = False, field: str = "file"
             raise Refused(
                 field,
                 code,
-                file=_shown(value),
+                file=shown_text(value),
                 repaired=suggest_file_name(value, unicode_names),
                 **describe_character(character),
             )
     if length > LONGEST_FILE_NAME:
-        raise Refused(field, "file.too_long", file=_shown(value), bytes=length, most=LONGEST_FILE_NAME)
+        raise Refused(field, "file.too_long", file=shown_text(value), bytes=length, most=LONGEST_FILE_NAME)
     return value
 
 
@@ -146,9 +146,9 @@ def check_file_path(value: str, unicode_names: bool = False, field: str = "file"
     """A relative path in NFC, each part by the rule for file names. Raises Refused."""
     value = unicodedata.normalize("NFC", value)
     if value.startswith("/"):
-        raise Refused(field, "file.absolute", file=_shown(value))
+        raise Refused(field, "file.absolute", file=shown_text(value))
     if len(value.encode("utf-8", "surrogatepass")) > 4000:
-        raise Refused(field, "file.path_too_long", file=_shown(value), most=4000)
+        raise Refused(field, "file.path_too_long", file=shown_text(value), most=4000)
     for part in value.split("/"):
         check_file_name(part, unicode_names, field)
     return value
@@ -210,7 +210,7 @@ def _vanishes(character: str) -> bool:
     return bool(unicodedata.combining(character)) or unicodedata.category(character) == "Cf"
 
 
-def _shown(value: str) -> str:
+def shown_text(value: str) -> str:
     """Text that is safe to print: unpaired surrogates and control characters are escaped, and it is cut at 120
     characters.
     """

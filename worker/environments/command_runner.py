@@ -6,8 +6,9 @@ import signal
 import subprocess
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -36,6 +37,11 @@ NETWORK_VARIABLES = frozenset(
 MARK = "GROUNDCREW_BUILD"
 TICK_SECONDS = 1.0
 LAST_LINES = 200
+LONGEST_LINE = 8 * 1024
+"""Bytes. The rest of a longer line counts as the next one, because a program need not ever end its line."""
+MOST_LOGGED = 64 * 1024**2
+"""Bytes of a log. What a build says beyond them is read and not written."""
+NOT_LOGGED = b"\n(The log is full: what follows is left out.)\n"
 
 SIGNS: tuple[tuple[type[BuildFailed], str, tuple[str, ...]], ...] = (
     (NoSpaceForBuild, "environment.no_space", ("no space left on device", "disk quota exceeded")),
@@ -152,10 +158,25 @@ def _follow(
     on_tick: Callable[[], None],
     secrets: Sequence[str],
 ) -> list[str]:
-    assert process.stdout is not None
+    """Until the process has ended, which may close its output long before."""
     last: deque[str] = deque(maxlen=LAST_LINES)
+    written = LimitedLog(log)
+
+    def take(raw: bytes) -> None:
+        line = raw.decode("utf-8", "replace")
+        written.write(redact_text(line, secrets).encode() if secrets else raw)
+        last.append(line)
+        if on_line:
+            on_line(line)
+
+    for raw in _read_lines(process, Ticks(log, on_tick)):
+        take(raw)
+    return list(last)
+
+
+def _read_lines(process: subprocess.Popen[bytes], ticks: "Ticks") -> Iterator[bytes]:
+    assert process.stdout is not None
     rest = b""
-    ticked = time.monotonic()
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
         while True:
@@ -164,21 +185,51 @@ def _follow(
                 if not chunk:
                     break
                 *whole, rest = (rest + chunk).replace(b"\r", b"\n").split(b"\n")
-                for raw in whole:
-                    line = raw.decode("utf-8", "replace")
-                    log.write(redact_text(line, secrets).encode() + b"\n" if secrets else raw + b"\n")
-                    last.append(line)
-                    if on_line:
-                        on_line(line)
-            if time.monotonic() - ticked >= TICK_SECONDS:
-                log.flush()
-                on_tick()
-                ticked = time.monotonic()
+                for line in whole:
+                    yield from _parts(line)
+                *parts, rest = _parts(rest)
+                yield from parts
+            ticks.come()
     if rest:
-        log.write(redact_text(rest.decode("utf-8", "replace"), secrets).encode() + b"\n")
-        last.append(rest.decode("utf-8", "replace"))
-    process.wait()
-    return list(last)
+        yield rest
+    while process.poll() is None:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(TICK_SECONDS)
+        ticks.come()
+
+
+def _parts(line: bytes) -> list[bytes]:
+    """At least one, which may be empty."""
+    return [line[at : at + LONGEST_LINE] for at in range(0, len(line) or 1, LONGEST_LINE)]
+
+
+@dataclass
+class Ticks:
+    """Calls `on_tick` about every second."""
+
+    log: BinaryIO
+    on_tick: Callable[[], None]
+    called_at: float = field(default_factory=time.monotonic)
+
+    def come(self) -> None:
+        if time.monotonic() - self.called_at >= TICK_SECONDS:
+            self.log.flush()
+            self.on_tick()
+            self.called_at = time.monotonic()
+
+
+@dataclass
+class LimitedLog:
+    """Writes lines until the file has MOST_LOGGED bytes."""
+
+    file: BinaryIO
+    is_full: bool = False
+
+    def write(self, line: bytes) -> None:
+        if self.is_full:
+            return
+        self.is_full = self.file.tell() + len(line) > MOST_LOGGED
+        self.file.write(NOT_LOGGED if self.is_full else line + b"\n")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

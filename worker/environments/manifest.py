@@ -33,8 +33,9 @@ def read_environment_manifest(environment: Path) -> EnvironmentManifest | None:
     try:
         read = json.loads(read_small_file(environment, MANIFEST, limit=LARGEST) or b"")
         contents = tuple(LibraryVersion(**part) for part in read["contents"])
-        return EnvironmentManifest(read["digest"], read["variables"], contents)
-    except (OSError, ValueError, KeyError, TypeError):
+        variables = {str(name): str(value) for name, value in read["variables"].items()}
+        return EnvironmentManifest(str(read["digest"]), variables, contents)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 

@@ -130,6 +130,9 @@ def read_operation_kind(cluster: Cluster, operation_id: int) -> str:
 
 
 def as_json_values(data: dict[str, Any]) -> dict[str, Any]:
-    """Converts the values to those that a row can keep: paths and others become text."""
-    found: dict[str, Any] = json.loads(json.dumps(data, default=str))
+    """Converts the values to those that a row and a page can keep: paths and others become text, and a ? stands where a
+    file's name is no text.
+    """
+    text = json.dumps(data, default=str, ensure_ascii=False).encode("utf-8", "replace").decode()
+    found: dict[str, Any] = json.loads(text)
     return found

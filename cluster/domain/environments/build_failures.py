@@ -6,14 +6,15 @@ from typing import Any
 from cluster.domain.environments.requirements import RequirementLine, line_of
 
 LONGEST = 300
-NAME = r"`?([A-Za-z0-9][A-Za-z0-9._-]*)"
+NAME = r"(?<![A-Za-z0-9._-])`?([A-Za-z0-9][A-Za-z0-9._-]{0,100})"
+"""Looked for once in each word, because build scripts write into uv's output whatever they like."""
 CAUSES = (
     (
         "environment.package_missing",
         rf"{NAME} was not found in the (?:package registry|cache)|{NAME} was not found in the provided package",
     ),
-    ("environment.needs_source", rf"Because {NAME}\S* has no (?:usable )?wheels"),
-    ("environment.no_wheel_here", rf"Because {NAME}\S* has no wheels with a matching"),
+    ("environment.needs_source", rf"Because {NAME}\S{{0,100}} has no (?:usable )?wheels"),
+    ("environment.no_wheel_here", rf"Because {NAME}\S{{0,100}} has no wheels with a matching"),
     ("environment.version_missing", rf"there is no version of {NAME}|Because only {NAME}"),
     ("environment.source_build_failed", rf"Failed to (?:build|download and build) {NAME}"),
     ("environment.package_refused", rf"Hash mismatch for {NAME}"),

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+from cluster.domain.environments import build_failures
 from tests import regular_expressions
 from tests.regular_expressions import ROOT, Pattern
 
@@ -20,6 +21,10 @@ def slow_ones(*texts: str) -> list[str]:
 
 def test_every_pattern_of_the_product_ends_on_long_lines() -> None:
     assert slow_ones() == []
+
+
+def test_patterns_of_a_table_that_read_what_build_scripts_wrote_end_too() -> None:
+    assert slow_ones(*(pattern for _, pattern in (*build_failures.CAUSES, *build_failures.OUTSIDE))) == []
 
 
 def test_the_patterns_of_the_product_are_found() -> None:

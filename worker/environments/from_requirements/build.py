@@ -75,9 +75,12 @@ def put_in_place(folder: Path, target: Path) -> None:
 
 
 def remove_environment(target: Path) -> None:
-    """Removes the files of an environment that nobody uses any more. Does nothing if there are none."""
+    """Removes the files of an environment that nobody uses any more. Does nothing if there are none.
+
+    What is being built goes first: a cancelled build that has not noticed yet could put it in place in between.
+    """
     if not target.parent.is_dir():
         return
     with safe_files.open_folder_path(target.parent) as parent:
-        for name in (target.name, f"{target.name}.building"):
+        for name in (f"{target.name}.building", target.name):
             safe_files.remove_tree(parent, name)

@@ -9,6 +9,7 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 
 from cluster.domain.images import LibraryVersion
+from cluster.domain.names import shown_text
 from cluster.files import safe_files
 from worker.environments.errors import BuildFailed
 
@@ -63,7 +64,7 @@ def take_over_entry(parent: int, name: str, builder: int | None, taken: set[tupl
     kind, file = stat.S_IFMT(found.st_mode), (found.st_dev, found.st_ino)
     is_strange = kind not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK)
     if is_strange or (builder is not None and found.st_uid != builder and file not in taken):
-        raise BuildFailed("environment.strange_file", path=name[:200], log="")
+        raise BuildFailed("environment.strange_file", path=shown_text(name), log="")
     taken.add(file)
     if builder is not None:
         os.chown(name, *own_ids(builder), dir_fd=parent, follow_symlinks=False)

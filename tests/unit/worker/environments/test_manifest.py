@@ -35,7 +35,17 @@ def test_what_is_written_is_read_by_everybody(environment: Path) -> None:
     assert is_environment_ready(environment)
 
 
-@pytest.mark.parametrize("content", [None, "", "[]", '{"digest": "0123abcd"}', "{}" + " " * 5 * 1024**2])
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(None, "", "[]", '{"digest": "0123abcd"}', "{}" + " " * 5 * 1024**2, "[" * 100_000),
+        *(
+            '{"digest": "d", "contents": [], "variables": ' + each + "}"
+            for each in ("[1]", '"A"', "7", "null")
+        ),
+        '{"digest": "d", "contents": 7, "variables": {}}',
+    ],
+)
 def test_what_is_no_manifest_makes_no_environment(environment: Path, content: str | None) -> None:
     (environment / MANIFEST).unlink()
     if content is not None:
@@ -43,6 +53,14 @@ def test_what_is_no_manifest_makes_no_environment(environment: Path, content: st
     assert read_environment_manifest(environment) is None
     assert read_environment_contents(environment) == [] and read_environment_variables(environment) == {}
     assert not is_environment_ready(environment)
+
+
+def test_variables_are_text(environment: Path) -> None:
+    """On servers the file belongs to a service, and root's scheduler gives them to programs."""
+    (environment / MANIFEST).write_text(
+        '{"digest": 1, "contents": [], "variables": {"A": {"b": 1}, "C": null}}'
+    )
+    assert read_environment_variables(environment) == {"A": "{'b': 1}", "C": "None"}
 
 
 def test_a_link_in_the_place_of_the_manifest_is_not_followed(environment: Path) -> None:

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from cluster.files import safe_files
 from tests.integration.worker.environments.from_requirements.build_lab import IDS, IS_ROOT, UV, Lab
 from tests.integration.worker.environments.from_requirements.package_folder import add_source, add_wheel
 from worker.environments.errors import BuildFailed
@@ -59,6 +60,24 @@ def test_a_build_that_is_cancelled_leaves_nothing(lab: Lab) -> None:
     with pytest.raises(Cancelled):
         lab.build("upper\n", report)
     assert [path.name for path in (lab.state / "environments").iterdir()] == [".training.lock"]
+
+
+def test_a_build_that_ends_while_its_environment_is_deleted_leaves_nothing(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cancelled build notices it within seconds. Until then it may still put in place what it has built."""
+    building, remove = lab.target.with_name("7.building"), safe_files.remove_tree
+    (building / "environment").mkdir(parents=True)
+
+    def remove_and_let_it_end(parent: int, name: str) -> bool:
+        removed = remove(parent, name)
+        if (building / "environment").exists():
+            (building / "environment").rename(lab.target)
+        return removed
+
+    monkeypatch.setattr(safe_files, "remove_tree", remove_and_let_it_end)
+    remove_environment(lab.target)
+    assert list(lab.target.parent.iterdir()) == []
 
 
 @pytest.mark.long

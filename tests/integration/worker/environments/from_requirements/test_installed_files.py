@@ -19,8 +19,9 @@ from worker.environments.from_requirements.installed_files import take_over_file
     [
         "os.mkfifo(ENVIRONMENT + '/pipe')",
         "import socket; os.chdir(ENVIRONMENT); socket.socket(socket.AF_UNIX).bind('s')",
+        "os.mkfifo(os.fsencode(ENVIRONMENT) + b'/caf\\xe9')",
     ],
-    ids=["pipe", "socket"],
+    ids=["pipe", "socket", "a name that is no text"],
 )
 def test_files_that_belong_into_no_environment_are_refused(lab: Lab, script: str) -> None:
     place = f"ENVIRONMENT = {str(lab.state / 'environments' / '7.building' / 'environment')!r}\n"
@@ -29,6 +30,7 @@ def test_files_that_belong_into_no_environment_are_refused(lab: Lab, script: str
     pins = lab_pins(lab)
     refusal = lab.refusal("strange\n", builds_sources=True, pins=pins)
     assert refusal.code == "environment.strange_file", refusal
+    assert refusal.data["path"].encode() in (b"pipe", b"s", b"caf\\udce9")
 
 
 def lab_pins(lab: Lab) -> str:

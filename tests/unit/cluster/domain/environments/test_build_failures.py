@@ -1,5 +1,7 @@
 """Why a build failed is read from uv's own words; the sentence names the line that asked for the package."""
 
+import time
+
 import pytest
 
 from cluster.domain.environments.build_failures import explain_build_failure
@@ -63,3 +65,15 @@ def test_the_reason_is_read_from_uvs_words(words: str) -> None:
     assert (data.get("line") if isinstance(data.get("line"), int) else None) == line
     for language in ("en", "ko"):
         assert "…" not in sentence(found, {"free": 1, "path": "/", **data}, language)
+
+
+@pytest.mark.parametrize("begin", ["", "Because ", "Failed to build ", "Because only ", "`"])
+@pytest.mark.parametrize("letters", ["a", "a.", "a-"])
+def test_words_of_any_length_are_read_at_once(begin: str, letters: str) -> None:
+    """Build scripts write into uv's output, and while an expression is searched nothing else runs in the process."""
+    words = begin + letters * 32_000
+    begun = time.process_time()
+    codes = {"Failed to build ": "source_build_failed", "Because only ": "version_missing"}
+    code = codes.get(begin, "step_failed")
+    assert explain_build_failure(words, LINES, 1)[0] == f"environment.{code}"
+    assert time.process_time() - begun < 1
