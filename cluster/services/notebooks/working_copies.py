@@ -12,6 +12,7 @@ from sqlalchemy import update
 
 from cluster.domain import code_files
 from cluster.domain.errors import Conflict, Refused
+from cluster.domain.names import shown_text
 from cluster.domain.notebooks.jupyter_server import FILES, PACKAGES
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import CodeSource
@@ -122,7 +123,7 @@ def read_entry(folder: int, name: str, path: str, seen: list[int]) -> Iterator[t
     try:
         below = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     except PermissionError as error:
-        raise Refused("code", "notebook.unreadable", file=path[:200]) from error
+        raise Refused("code", "notebook.unreadable", file=shown_text(path)) from error
     except OSError:
         yield from read_plain(folder, name, path)
         return
@@ -139,9 +140,10 @@ def read_plain(folder: int, name: str, path: str) -> Iterator[tuple[str, bytes]]
             if size > code_files.LARGEST_CODE_BYTES:
                 raise Refused("code", "code.too_large", bytes=size, limit=code_files.LARGEST_CODE_BYTES)
             yield path, file.read(size)
-    except PermissionError as error:
-        raise Refused("code", "notebook.unreadable", file=path[:200]) from error
-    except (safe_read.FileMissing, safe_read.FileNotPlain):
+    except safe_read.FileMissing as missing:
+        if isinstance(missing.__cause__, PermissionError):
+            raise Refused("code", "notebook.unreadable", file=shown_text(path)) from missing
+    except safe_read.FileNotPlain:
         return
 
 

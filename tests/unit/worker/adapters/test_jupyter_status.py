@@ -85,11 +85,26 @@ def test_a_server_that_hangs_or_is_away_is_not_waited_for(
     assert not JupyterServer("/nb/7/", "x", tmp_path / "none").is_ready()
 
 
-def test_a_server_that_never_comes_to_its_answer_is_not_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+PIECES = 200
+ENDLESS = {
+    "continues": (b"", b"HTTP/1.1 100 Continue\r\n\r\n", OK + b"Content-Length: 2\r\n\r\n{}"),
+    "a long body": (OK + b"Content-Length: 202\r\n\r\n{}", b" ", b""),
+    "the size of a chunk": (CHUNKED, b"0", b"2\r\n{}\r\n0\r\n\r\n"),
+    "small chunks": (CHUNKED + b"2\r\n{}\r\n", b"1\r\n \r\n", b"0\r\n\r\n"),
+    "trailers": (CHUNKED + b"2\r\n{}\r\n0\r\n", b"a: b\r\n", b"\r\n"),
+}
+"""How an answer begins, what is sent again and again, and how it would end at last."""
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_a_server_that_never_comes_to_the_end_of_its_answer_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """Each "100 Continue" is in time and lets the client read on."""
+    """Each piece is in time and lets the client read on."""
     monkeypatch.setattr(jupyter_status, "ANSWER_SECONDS", 0.1)
+    begin, piece, end = ENDLESS[kind]
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(str(tmp_path / "s"))
     listening.listen()
@@ -98,10 +113,11 @@ def test_a_server_that_never_comes_to_its_answer_is_not_waited_for(
         connection, _ = listening.accept()
         with connection, suppress(OSError):
             connection.recv(65536)
-            for _ in range(200):
-                connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+            connection.sendall(begin)
+            for _ in range(PIECES):
+                connection.sendall(piece)
                 threading.Event().wait(0.01)
-            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+            connection.sendall(end)
 
     server = threading.Thread(target=serve)
     server.start()

@@ -70,6 +70,27 @@ def test_links_and_pipes_are_left_out(copy: NotebookLab) -> None:
     ]
 
 
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_a_file_that_may_not_be_read_is_named_in_text(
+    copy: NotebookLab, is_folder: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its name need not be text. Root, which these tests may be, would be let in."""
+    closed = copy.write({}) / "files" / os.fsdecode(b"caf\xe9")
+    (closed.mkdir if is_folder else closed.touch)()
+    opened = os.open
+
+    def refuse(path: str, flags: int, *args: int, **named: int) -> int:
+        if path == closed.name:
+            raise PermissionError if is_folder or not flags & os.O_DIRECTORY else NotADirectoryError
+        return opened(path, flags, *args, **named)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(Refused) as refused:
+        save(copy)
+    assert refused.value.code == "notebook.unreadable"
+    assert refused.value.data["file"] == "caf\\udce9"
+
+
 def test_a_folder_that_became_a_link_is_not_read(copy: NotebookLab) -> None:
     folder = copy.write({})
     (folder / "files").rename(folder / "elsewhere")
