@@ -15,8 +15,14 @@ from cluster.services.images.environments import DEFAULT_ENVIRONMENT_FACT
 from cluster.store.environments import Environment
 from cluster.store.facts import InstallationFact
 from cluster.store.jobs import IS_LIVE, Job
-from cluster.store.sql.visibility import can_see_environment, can_see_job, can_see_training
+from cluster.store.sql.visibility import (
+    can_see_environment,
+    can_see_job,
+    can_see_training,
+    can_see_workspace,
+)
 from cluster.store.trainings import Training
+from cluster.store.workspaces import Workspace
 
 SHOWN_USERS = 20
 """The number of trainings and jobs that are named; all are counted."""
@@ -84,6 +90,17 @@ def load_environment(session: Session, actor: Actor, environment_id: int) -> Env
 def read_environment(cluster: Cluster, actor: Actor, environment_id: int) -> Environment:
     with cluster.store.read() as session:
         return load_environment(session, actor, environment_id)
+
+
+def read_scopes(cluster: Cluster, actor: Actor, rows: Collection[Environment]) -> dict[int, list[Workspace]]:
+    """By environment: the workspaces that may choose it, as far as the person may see them."""
+    wanted = {workspace.id for row in rows for workspace in row.workspaces}
+    seen = wanted
+    if wanted and not actor.is_administrator:
+        query = select(Workspace.id).where(Workspace.id.in_(wanted), can_see_workspace(actor))
+        with cluster.store.read() as session:
+            seen = set(session.scalars(query))
+    return {row.id: [workspace for workspace in row.workspaces if workspace.id in seen] for row in rows}
 
 
 def read_ran_in(cluster: Cluster, jobs: Collection[Job]) -> dict[int, Environment]:

@@ -1,5 +1,6 @@
 """Environments over REST: list, show, add from a requirements file, change, build again and delete them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from flask import url_for
@@ -18,6 +19,7 @@ from cluster.services.images.environment_list import NOT_USED, EnvironmentUse
 from cluster.services.images.environment_requests import EnvironmentRequest
 from cluster.services.images.gpu_support import support_of
 from cluster.store.environments import Environment
+from cluster.store.workspaces import Workspace
 from portal.api.blueprint import ApiBlueprint, describe_named, describe_sentence
 from portal.api.environments.images import PartAnswer, describe_library
 from portal.api.schemas import IS_ID, BooleanField, NamedObject, RequestSchema, ResponseSchema, Sentence
@@ -86,7 +88,9 @@ class EnvironmentSummary(ResponseSchema):
     size_bytes = fields.Integer(allow_none=True)
     reference = fields.String(required=True, metadata={"description": "By which an image is pulled"})
     workspaces = fields.List(
-        fields.Nested(NamedObject), required=True, metadata={"description": "Empty: every workspace"}
+        fields.Nested(NamedObject),
+        required=True,
+        metadata={"description": "Those among yours that may choose it; empty: every workspace"},
     )
     use = fields.Nested(EnvironmentUseAnswer, required=True)
     ready_at = fields.AwareDateTime(allow_none=True)
@@ -109,7 +113,9 @@ class EnvironmentSummaryList(ResponseSchema):
     items = fields.List(fields.Nested(EnvironmentSummary), required=True)
 
 
-def summarise_environment(row: Environment, use: EnvironmentUse) -> dict[str, Any]:
+def summarise_environment(
+    row: Environment, use: EnvironmentUse, scope: Sequence[Workspace]
+) -> dict[str, Any]:
     return {
         "id": row.id,
         "name": row.name,
@@ -122,7 +128,7 @@ def summarise_environment(row: Environment, use: EnvironmentUse) -> dict[str, An
         "gpu_support": support_of(row).value,
         "size_bytes": row.size_bytes,
         "reference": row.reference,
-        "workspaces": [describe_named(workspace) for workspace in row.workspaces],
+        "workspaces": [describe_named(workspace) for workspace in scope],
         "use": {"trainings": use.trainings, "jobs": use.jobs},
         "ready_at": row.ready_at,
         "deleted_at": row.deleted_at,
@@ -133,7 +139,9 @@ def read_described(environment_id: int) -> dict[str, Any]:
     cluster, actor = current_cluster(), current_actor()
     row = environment_list.read_environment(cluster, actor, environment_id)
     operation = row.operation
-    return summarise_environment(row, environment_list.read_use(cluster, actor, environment_id)) | {
+    use = environment_list.read_use(cluster, actor, environment_id)
+    scope = environment_list.read_scopes(cluster, actor, [row])[row.id]
+    return summarise_environment(row, use, scope) | {
         "contents": [describe_library(*line) for line in row.contents],
         "requirements": row.requirements,
         "pins": row.pins,
@@ -149,11 +157,16 @@ class Environments(MethodView):
     @blueprint.response(200, EnvironmentSummaryList)
     def get(self, query: dict[str, Any]) -> dict[str, Any]:
         """The environments that you may see: the default one first, then by name."""
-        cluster = current_cluster()
-        rows = environment_list.list_environments(cluster, current_actor())
-        uses = environment_list.read_use_counts(cluster)
+        cluster, actor = current_cluster(), current_actor()
+        rows = environment_list.list_environments(cluster, actor)
+        uses, scopes = (
+            environment_list.read_use_counts(cluster),
+            environment_list.read_scopes(cluster, actor, rows),
+        )
         found = [row for row in rows if query["name"] in (None, row.name)]
-        return {"items": [summarise_environment(row, uses.get(row.id, NOT_USED)) for row in found]}
+        return {
+            "items": [summarise_environment(row, uses.get(row.id, NOT_USED), scopes[row.id]) for row in found]
+        }
 
     @blueprint.arguments(EnvironmentBody)
     @blueprint.response(201, DescribedEnvironment)

@@ -8,6 +8,7 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.states import EnvironmentSource, EnvironmentState
 from cluster.services.context import Cluster
 from cluster.services.images.default_images import find_image_of
+from cluster.services.images.environment_list import read_scopes
 from cluster.services.images.environment_scope import can_change
 from cluster.services.images.gpu_support import support_of
 from cluster.services.workspaces import queries
@@ -32,10 +33,10 @@ class EnvironmentRow:
     gpu_support: str
     size_bytes: int | None
     scope: tuple[str, ...]
-    """The names of its workspaces; empty: global."""
+    """The names of its workspaces, as far as the person may see them; empty: global."""
 
 
-def environment_row(row: Environment) -> EnvironmentRow:
+def environment_row(row: Environment, scope: Sequence[Workspace]) -> EnvironmentRow:
     return EnvironmentRow(
         row.id,
         row.name,
@@ -47,7 +48,7 @@ def environment_row(row: Environment) -> EnvironmentRow:
         is_too_old(row.python),
         support_of(row).value,
         row.size_bytes,
-        tuple(workspace.name for workspace in row.workspaces),
+        tuple(workspace.name for workspace in scope),
     )
 
 
@@ -72,6 +73,7 @@ class EnvironmentPage:
     steps: Sequence[object]
     gpu_code: Mapping[str, Mapping[str, str]]
     """How each library serves each compute capability; empty if nothing is recorded."""
+    scope: Sequence[Workspace]
 
 
 def environment_page(cluster: Cluster, actor: Actor, row: Environment) -> EnvironmentPage:
@@ -88,6 +90,7 @@ def environment_page(cluster: Cluster, actor: Actor, row: Environment) -> Enviro
         row.operation is not None and row.operation.state in OPEN_STATES,
         operation_steps(row.operation) if row.operation else [],
         image.gpu_code if image else {},
+        read_scopes(cluster, actor, [row])[row.id],
     )
 
 

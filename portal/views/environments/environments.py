@@ -35,11 +35,12 @@ RESTORE = "restore-default-images"
 def index() -> Response:
     cluster, actor = current_cluster(), current_actor()
     rows = environment_list.list_environments(cluster, actor)
+    scopes = environment_list.read_scopes(cluster, actor, rows)
     has_images = any(row.source == EnvironmentSource.IMAGE for row in rows)
     return render_page_or_fragment(
         "environments/list.html",
         "environments/_list.html",
-        rows=[environment_pages.environment_row(row) for row in rows],
+        rows=[environment_pages.environment_row(row, scopes[row.id]) for row in rows],
         uses=environment_list.read_use_counts(cluster),
         site_image=cluster.settings.kubernetes_image or cluster.settings.docker_image,
         may_add=environment_pages.can_add(cluster, actor),

@@ -17,7 +17,7 @@ def test_a_row_has_its_digest_and_scope(lab: Lab) -> None:
         lab.cluster, "torch-2.7", [lab.workspace], digest="sha256:" + "a" * 64, python="3.5.1"
     )
     with lab.app.test_request_context():
-        row = environment_row(made)
+        row = environment_row(made, [lab.workspace])
     assert (row.digest, row.scope, row.is_too_old) == ("a" * 12, ("vision",), True)
 
 

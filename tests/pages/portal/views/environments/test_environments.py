@@ -11,9 +11,10 @@ from cluster.domain.images import DefaultImage, LibraryVersion
 from cluster.services.images import environment_list
 from cluster.services.images.default_images import list_default_images, record_images
 from cluster.services.jobs import queries
+from cluster.services.people import api_tokens
 from cluster.store.environments import Environment
 from portal.views.environments import environments as environments_page
-from tests.builders import a_job, actor_of, an_environment
+from tests.builders import a_job, a_workspace, actor_of, an_environment
 from tests.pages.portal.pages_lab import Lab
 from tests.pages.portal.views.jobs.test_job_new import problem_of
 
@@ -50,6 +51,25 @@ def test_a_manager_pastes_a_file_and_follows_the_build(lab: Lab) -> None:
     assert manager.post(f"{answer.location}/cancel").status_code == 303
     assert "jisoo has cancelled the build" in manager.get(answer.location).text
     assert lab.browser(lab.stranger).get(answer.location).status_code == 404
+
+
+def test_a_member_learns_no_name_of_another_workspace(lab: Lab) -> None:
+    elsewhere = a_workspace(lab.cluster, lab.stranger, units=1, name="quiet-project")
+    made = an_environment(lab.cluster, "torch-2.7", [lab.workspace, elsewhere])
+    token = api_tokens.create_api_token(lab.cluster, actor_of(lab.minjun), "laptop", ["read"])[1]
+    for person, names in ((lab.minjun, {"vision"}), (lab.administrator, {"vision", "quiet-project"})):
+        browser = lab.browser(person)
+        for path in ("/environments", f"/environments/{made.id}"):
+            page = browser.get(path).text
+            assert {name for name in ("vision", "quiet-project") if name in page} == names, path
+    bearer = {"Authorization": f"Bearer {token}"}
+    told = lab.app.test_client().get(f"/api/v1/environments/{made.id}", headers=bearer).json
+    (listed,) = lab.app.test_client().get("/api/v1/environments?name=torch-2.7", headers=bearer).json["items"]
+    assert (
+        [place["name"] for place in told["workspaces"]]
+        == ["vision"]
+        == [place["name"] for place in listed["workspaces"]]
+    )
 
 
 def test_an_uploaded_file_counts_before_what_was_pasted(lab: Lab) -> None:
