@@ -20,12 +20,13 @@ def gpu_findings(seen: Mapping[str, Any]) -> list[Finding]:
     of the GPUs that computed what the CPU does), multiplied_message (what the check said instead), skipped (why nothing
     was multiplied), is_simulated.
     """
-    bus, smi, offered = seen["bus"], seen["smi"], seen["offered"]
+    bus, smi, offered = seen["bus"], shown_gpus(seen["smi"]), seen["offered"]
     found = port_findings(seen["fabric_ports"])
     if bus == 0:
         return found
     versions = sorted({line.split(", ")[1] for line in smi})
-    said = seen["smi_message"].strip().splitlines() or ["no more than that"]
+    others = [line for line in seen["smi"] if line not in smi]
+    said = [*others, *seen["smi_message"].strip().splitlines()] or ["no more than that"]
     if len(smi) != bus:
         found.append(
             {
@@ -55,6 +56,11 @@ def gpu_findings(seen: Mapping[str, Any]) -> list[Finding]:
     if seen["needs_fabric_manager"]:
         found += fabric_findings(seen, versions)
     return found
+
+
+def shown_gpus(smi: Sequence[str]) -> list[str]:
+    """The lines that show a GPU: of one that is lost nvidia-smi may write a sentence, or a word in brackets."""
+    return [line for line in smi if line.startswith("GPU-") and ", " in line]
 
 
 def port_findings(ports: Sequence[Mapping[str, str]]) -> list[Finding]:
@@ -179,7 +185,7 @@ def gpu_report(seen: Mapping[str, Any], host: str) -> list[str]:
         return [f"{host}: {len(seen['offered'])} GPUs are offered to jobs{port_report(seen)}{kind}"]
     if not findings:
         fabric = ", fabric manager of the same version" if seen["needs_fabric_manager"] else ""
-        driver = seen["smi"][0].split(", ")[1]
+        driver = shown_gpus(seen["smi"])[0].split(", ")[1]
         return [
             f"{host}: {seen['bus']} GPUs on the bus, in nvidia-smi and offered to jobs; driver {driver}{fabric}"
             f"{port_report(seen)}{kind}",

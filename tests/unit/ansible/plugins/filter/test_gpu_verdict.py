@@ -33,6 +33,19 @@ BROKEN = [GOOD["offered"][0], {"uuid": "GPU-2", "is_broken": True}]
             ["nvidia-smi shows 0: NVIDIA-SMI has failed"],
         ),
         ({"smi": GOOD["smi"][:1]}, ["nvidia-smi shows 1"]),
+        (
+            {
+                "smi": [
+                    *GOOD["smi"][:1],
+                    "Unable to determine the device handle for GPU0000:3B:00.0: Unknown Error",
+                ]
+            },
+            ["nvidia-smi shows 1: Unable to determine the device handle for GPU0000:3B:00.0: Unknown Error"],
+        ),
+        (
+            {"smi": [*GOOD["smi"][:1], "[Unknown Error], [Unknown Error]"]},
+            ["nvidia-smi shows 1: [Unknown Error], [Unknown Error]"],
+        ),
         ({"offered": BROKEN}, ["the agent offers 1"]),
         ({"offered": []}, ["the agent offers 0"]),
         ({"fabric_manager": "failed"}, ["it is failed"]),
