@@ -95,6 +95,13 @@ def test_a_line_of_one_letter_is_searched_at_once(tmp_path: Path, letter: str) -
     assert [hit.line for hit in found.matches] == [2]
 
 
+def test_lines_of_letters_are_searched_at_once_beside_a_word_of_levels(tmp_path: Path) -> None:
+    """No block of them is skipped, and of no line more than half can be left out."""
+    data = (b"A" * 4000 + b"\nxWarning:\n") * 1000
+    with open_file_beneath(written(tmp_path, data), "rank-0.stdout") as file, within_cpu_seconds(2):
+        assert find_first_problem(file) is None
+
+
 @contextmanager
 def within_cpu_seconds(most: float) -> Iterator[None]:
     """A search that reads each letter once needs milliseconds; the machine's other work does not count."""
