@@ -158,7 +158,7 @@ def _follow(
     on_tick: Callable[[], None],
     secrets: Sequence[str],
 ) -> list[str]:
-    """Until the process has ended, which may close its output long before."""
+    """Reads until the process has ended, which may close its output long before."""
     last: deque[str] = deque(maxlen=LAST_LINES)
     written = LimitedLog(log)
 
@@ -199,7 +199,7 @@ def _read_lines(process: subprocess.Popen[bytes], ticks: "Ticks") -> Iterator[by
 
 
 def _parts(line: bytes) -> list[bytes]:
-    """At least one, which may be empty."""
+    """Returns at least one part, which may be empty."""
     return [line[at : at + LONGEST_LINE] for at in range(0, len(line) or 1, LONGEST_LINE)]
 
 

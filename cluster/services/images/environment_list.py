@@ -93,7 +93,7 @@ def read_environment(cluster: Cluster, actor: Actor, environment_id: int) -> Env
 
 
 def read_scopes(cluster: Cluster, actor: Actor, rows: Collection[Environment]) -> dict[int, list[Workspace]]:
-    """By environment: the workspaces that may choose it, as far as the person may see them."""
+    """Reads which workspaces may choose each environment, as far as the person may see them."""
     wanted = {workspace.id for row in rows for workspace in row.workspaces}
     seen = wanted
     if wanted and not actor.is_administrator:
