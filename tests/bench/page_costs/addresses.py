@@ -28,7 +28,7 @@ class Address:
 def addresses(size: InstallationSize) -> Iterator[Address]:
     """Everything that is read without a change, once for each role that may."""
     for role in BOTH:
-        yield from (Address(role, name, path) for name, path in common_pages(size, role))
+        yield from (Address(role, name, path) for name, path in common_pages(size))
     yield from (Address("administrator", name, path) for name, path in administrator_pages(size))
 
 
@@ -37,11 +37,18 @@ def user_of(size: InstallationSize, role: str) -> int:
     return 1 if role == "administrator" else member_ids(size, 1)[1]
 
 
-def common_pages(size: InstallationSize, role: str) -> Iterator[tuple[str, str]]:
+def common_pages(size: InstallationSize) -> Iterator[tuple[str, str]]:
+    """Pages and lists of everybody, in this order."""
     public = [job for job in planned_jobs(size) if job.training_id in (2, 3)]
     ended = next(job.id for job in public if job.state == "finished")
     deep = max(2, size.jobs // 2)
     yield "/", "/"
+    yield from job_pages(size, ended, deep)
+    yield from other_pages(size)
+    yield from rest_lists(ended, deep)
+
+
+def job_pages(size: InstallationSize, ended: int, deep: int) -> Iterator[tuple[str, str]]:
     yield "/jobs", "/jobs"
     yield "/jobs?before", f"/jobs?before={deep}"
     yield from (
@@ -65,6 +72,9 @@ def common_pages(size: InstallationSize, role: str) -> Iterator[tuple[str, str]]
     yield "/sweeps", "/sweeps"
     yield "/jobs/<id>", f"/jobs/{ended}"
     yield from ((f"/jobs/<id>?tab={tab}", f"/jobs/{ended}?tab={tab}") for tab in JOB_TABS)
+
+
+def other_pages(size: InstallationSize) -> Iterator[tuple[str, str]]:
     yield "/queue", "/queue"
     yield from (
         (f"/queue?state={state}", f"/queue?state={state}") for state in ("waiting", "held", "running")
@@ -89,6 +99,9 @@ def common_pages(size: InstallationSize, role: str) -> Iterator[tuple[str, str]]
     yield "/profile", "/profile"
     yield "/search?q", "/search?q=run"
     yield "/search?q=none", "/search?q=zzz"
+
+
+def rest_lists(ended: int, deep: int) -> Iterator[tuple[str, str]]:
     yield "/api/v1/jobs", "/api/v1/jobs"
     yield "/api/v1/jobs?cursor", f"/api/v1/jobs?cursor={deep}"
     yield "/api/v1/jobs?state=failed", "/api/v1/jobs?state=failed"
