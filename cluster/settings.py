@@ -154,7 +154,7 @@ class Settings:
     kubernetes_image: str = ""
     """The image from which pods are made. Empty: the site's default image for the kind of unit."""
     kubernetes_storage: str = ""
-    """`server:/folder` where nodes mount the storage by NFS for a pod; empty: it is there, at the same place."""
+    """`server:/folder` from which nodes mount the storage by NFS; empty: each node has it at the same path."""
     horovod_over: str = "mpi"
     """The connection of Horovod's ranks on several nodes: `mpi`, or `start_gloo`."""
     host: str = "127.0.0.1"
@@ -200,7 +200,7 @@ class Settings:
     owner_database_url: str = field(default="", repr=False)
     """The database by the role that owns its tables; empty: one role does everything, as with SQLite."""
     audit_key: str = field(default="", repr=False)
-    """The key of the audit's seals, for the services that seal and check. Empty: the secret key does."""
+    """The key of the audit's seals, for the services that seal and check. Empty: the secret key is used."""
     metrics_token: str = field(default="", repr=False)
     """The token with which clients may read /metrics. Without a token only this machine may."""
     backup_at: time | None = None
@@ -228,8 +228,8 @@ class Settings:
     """Networks in which no webhook of a person is called and no repository fetched; the nodes' own addresses are always
     among them."""
     notebook_address: str = ""
-    """How browsers reach notebooks: a name of their own, `*.` and a name, or `:` and a port. Empty: below localhost
-    where the portal is there, else the port after the portal's."""
+    """How browsers reach notebooks: a name of their own, `*.` and a name, or `:` and a port. Empty: a name below
+    localhost if the portal is at localhost, else the port after the portal's."""
     notebook_idle_minutes: int = 120
     """The idle minutes after which a notebook is stopped; 0: none is."""
     nginx_group: str = ""
@@ -241,11 +241,11 @@ class Settings:
     package_folder: Path | None = None
     """A folder with wheels that are offered beside the index."""
     credential_key: str = field(default="", repr=False)
-    """The key of tokens and keys of git sources, for portal and task workers. Empty: the secret key does."""
+    """The key that seals credentials of git sources, for portal and task workers. Empty: the secret key is used."""
     ssh_port: int = 2222
     """The port of the SSH door to running jobs; 0: there is none."""
     ssh_address: str = "127.0.0.1"
-    """The address on which it listens."""
+    """The address on which the SSH door listens."""
     ssh_dir: Path | None = None
     """The door's folder, which nobody but root may change; None: in the state directory."""
     version: str = VERSION

@@ -19,7 +19,7 @@ from cluster.store.users import User
 from cluster.store.workspaces import Workspace
 
 IN_ORDER_OF_INDEX = (Job.training_id, Job.units, Job.id)
-"""The columns of `ix_jobs_finished`, so that one entry of it is read."""
+"""The columns of the index `ix_jobs_finished`. A query in this order reads one entry."""
 
 
 @dataclass(frozen=True)

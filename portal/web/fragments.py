@@ -15,16 +15,16 @@ from portal.web.session_cookie import current_session_cookie
 
 
 def init_app(app: Flask) -> None:
-    """Must be called after `answer_marks`: an ETag does not cover what each answer has for itself, the masked CSRF
-    token.
+    """Must be called after `answer_marks`, because the ETag must not cover the masked CSRF token, which differs in each
+    answer.
     """
     app.after_request(answer_unchanged)
     app.add_template_global(is_fragment_request)
 
 
 def answer_unchanged(response: FlaskResponse) -> FlaskResponse:
-    """Fragments are asked for again and again by the same page, and no address leads to one: the browser may keep
-    them. Whole pages it may not, so that nobody goes back to them once the person has signed out."""
+    """Lets the browser keep fragments, for which a page asks again and again. It may not keep whole pages, so that
+    nobody goes back to them once the person has signed out."""
     is_page = response.status_code == 200 and response.mimetype == "text/html" and not response.is_streamed
     if not (is_page and request.method == "GET" and is_fragment_request()):
         return response

@@ -1,4 +1,4 @@
-"""The names and labels of our objects in Kubernetes; a name made of job and attempt makes a second start a conflict."""
+"""The names and labels of our objects in Kubernetes; a second start of an attempt is a conflict of names."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ LOCAL_QUEUE = "units"
 UNITS = f"{LABEL_DOMAIN}/units"
 """The annotation with the units of each node of an uneven gang: `node-1=2,node-2=1`."""
 SCHEDULING_GATE = f"{LABEL_DOMAIN}/node"
-"""The scheduling gate of such a gang's pods, which is removed when a pod gets its node."""
+"""The scheduling gate of the pods of an uneven gang. It is removed when a pod gets its node."""
 INDEX, REPLICA = "batch.kubernetes.io/job-completion-index", "training.kubeflow.org/replica-index"
 WEB_LABEL, WEB = f"{LABEL_DOMAIN}/door", "web"
 """The label of the pods that the portal connects to."""

@@ -37,7 +37,7 @@ def periodic_work(cluster: Cluster, clocks: ClockWatch, nodes: NodeWatch) -> Map
 
 
 def write_notifications(cluster: Cluster, held: HeldLease) -> None:
-    """Messages about people's own jobs and workspaces, then those about alerts; a task worker sends them."""
+    """Writes messages about people's own jobs and workspaces, then those about alerts. A task worker sends them."""
     write_messages(cluster, held)
     notify_people(cluster, held)
 

@@ -48,9 +48,9 @@ def check_objective(metric: str, lower_is_better: bool) -> Objective | None:
 def choose_headline_metric(
     results: MetricResults, objective: Objective | None = None
 ) -> HeadlineMetric | None:
-    """The objective of the program or else of its training, else a validation accuracy or score, else a validation
-    loss, each at its best; else the last value of the first metric that the program logged. None before anything was
-    measured.
+    """Chooses the first that exists: the objective of the program, that of the training, a validation accuracy or
+    score, a validation loss, each at its best; else the last value of the metric that was logged first. None before
+    anything was measured.
 
     `results` are in the order in which the program first logged them.
     """

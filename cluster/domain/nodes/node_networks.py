@@ -42,8 +42,8 @@ def usable_training_interfaces(facts: Mapping[str, Any]) -> tuple[str, ...]:
 def rank_interfaces(nodes: Sequence[Mapping[str, Any]], shares_host_network: bool) -> tuple[str, ...]:
     """The interfaces over which ranks on these nodes, given by their facts, meet by TCP; empty if nothing is known.
 
-    Programs with a network of their own have one interface whatever the node has. On the hosts' network they are
-    those of the nodes, each once: each rank takes the ones that its own node has.
+    Programs with a network of their own have one interface whatever the node has. On the network of the hosts the
+    result names the interfaces of all nodes, each once, and each rank takes those that its own node has.
     """
     if not shares_host_network:
         return (POD_INTERFACE,)

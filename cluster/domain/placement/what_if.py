@@ -11,7 +11,8 @@ from cluster.domain.queue.start_estimate import StartEstimate
 def suggest_changes(capacity: FreeCapacity, job: JobToPlace) -> StartEstimate:
     """Returns an estimate that holds suggestions alone. Each of the two changes is enough on its own.
 
-    `job` did not start, and none of its workspace is in its way: what `capacity` has left is what it could have.
+    `job` did not start, and no job of its workspace comes before it, so that it could have all that `capacity` has
+    left.
     """
     units = capacity.most_units_now(job)
     kind = next((node.kind for node in capacity.ready.values() if node.total), None)

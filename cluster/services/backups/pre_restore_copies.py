@@ -14,7 +14,7 @@ from cluster.settings import Settings
 PRE_RESTORE_PREFIX = "before-restore"
 PRE_RESTORE_NAME = re.compile(PRE_RESTORE_PREFIX + r"-(\d{8}-\d{6})\.(?:db|sql\.zst)")
 SIDE_FILE_ENDINGS = ("-wal", "-shm", ".json")
-"""The endings of files that belong to such a copy."""
+"""The endings of the side files that belong to a copy."""
 
 
 @dataclass(frozen=True)

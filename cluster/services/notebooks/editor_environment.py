@@ -24,7 +24,7 @@ FACT = "editor_environment"
 
 
 def ensure_editor(cluster: Cluster, actor: Actor, path: Path, is_built: bool) -> None:
-    """Makes this the environment of editors, and requests its build unless it is there. Can be repeated."""
+    """Makes this the environment that has JupyterLab, and requests its build unless it is built. Can be repeated."""
     now, requested = cluster.clock(), None
     with cluster.store.write() as session:
         fact = session.get(InstallationFact, FACT, with_for_update=True)

@@ -247,5 +247,5 @@ def incoming_archive(settings: Settings, dataset_id: int) -> Path:
 
 
 def incoming_code(settings: Settings, training_id: int, version: int) -> Path:
-    """The archive of which a version of code is unpacked."""
+    """The archive from which a version of code is unpacked."""
     return incoming_folder(settings) / f"code-{training_id}-{version}"
