@@ -120,6 +120,10 @@ def test_an_announced_stop_can_be_put_off_by_its_person(lab: Lab, address: str) 
     assert browser.post(f"/jobs/{job.id}/notebook/keep").status_code == 303
     assert "/notebook/keep" not in browser.get(f"/jobs/{job.id}/notebook").text
     assert f"/jobs/{job.id}/notebook" in browser.get("/notebooks").text
+    assert "Open JupyterLab" in browser.get(f"/jobs/{job.id}/notebook").text
+    with lab.cluster.store.write() as session:
+        session.get_one(Job, job.id).fence = 2  # Its node is lost, and it begins on another one.
+    assert "Open JupyterLab" not in browser.get(f"/jobs/{job.id}/notebook").text
     with lab.cluster.store.write() as session:
         session.get_one(Job, job.id).state = JobState.STOPPED
     assert "Start it again" in browser.get(f"/jobs/{job.id}/notebook").text

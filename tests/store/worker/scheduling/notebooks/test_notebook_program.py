@@ -9,6 +9,7 @@ from cluster.domain.executors import ExecutorKind
 from cluster.services.notebooks.editor_environment import ensure_editor
 from cluster.services.people.users import service_actor
 from cluster.services.storage import folders, notebook_folders
+from cluster.store.jobs import Attempt, Job
 from tests.builders import a_job, holding
 from tests.notebook_lab import NotebookLab
 from worker.executors.contract import NotStarted, StartPlan
@@ -48,6 +49,21 @@ def test_as_a_process_it_writes_its_copy_and_its_socket(lab: NotebookLab) -> Non
     if plan.sandbox is not None:
         socket = notebook_folders.socket_folder(settings, job.id, 1)
         assert plan.sandbox.written == (copy, socket) and code in plan.sandbox.shown
+
+
+def test_after_a_lost_node_the_next_attempt_has_the_same_files_and_a_socket_of_its_own(
+    lab: NotebookLab,
+) -> None:
+    job = lab.start()
+    attempt = lab.run(job)
+    first = plan_of(lab, attempt).program.environment
+    with lab.cluster.store.write() as session:
+        session.get_one(Job, job.id).fence = session.get_one(Attempt, attempt).number = 2
+    second = plan_of(lab, attempt).program.environment
+    for name in ("GROUNDCREW_NOTEBOOK_FOLDER", "PIP_PREFIX", "HOME", "GROUNDCREW_NOTEBOOK_BASE"):
+        assert second[name] == first[name]
+    sockets = [str(notebook_folders.socket_path(lab.cluster.settings, job.id, number)) for number in (1, 2)]
+    assert [each["GROUNDCREW_NOTEBOOK_SOCKET"] for each in (first, second)] == sockets
 
 
 def test_in_a_container_both_are_mounted_to_write_and_nothing_else_is(lab: NotebookLab) -> None:
