@@ -187,6 +187,7 @@ class NotificationKind(StrEnum):
     JOB_WAITS = "job_waits"
     TERM_ENDS = "term_ends"
     NOTEBOOK_IDLE = "notebook_idle"
+    ENVIRONMENT_ASKED = "environment_asked"
 
 
 class NotificationState(StrEnum):

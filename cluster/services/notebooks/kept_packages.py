@@ -19,11 +19,11 @@ from cluster.services.images.environment_requests import (
 )
 from cluster.services.notebooks.last_environment import python_of, read_last_environment
 from cluster.services.notebooks.working_copies import InstalledPackage, list_packages
+from cluster.services.notifications.environment_events import write_environment_event
 from cluster.services.operations.lifecycle import enqueue_operation
 from cluster.services.people.access import can_change_workspace, load_workspace
 from cluster.store.audit import add_audit_entry
 from cluster.store.environments import Environment
-from cluster.store.trainings import Training
 
 
 def ask_for_environment(
@@ -41,7 +41,7 @@ def ask_for_environment(
     python = python_of(base)
     request = EnvironmentRequest(
         name,
-        requirements_of(list_packages(cluster, training, actor.user_id, python), training),
+        requirements_of(list_packages(cluster, training, actor.user_id, python), training.name),
         description,
         python,
         workspace_ids=[training.workspace_id],
@@ -55,6 +55,8 @@ def ask_for_environment(
             environment = record_environment(cluster, session, actor, request, checked, [workspace])
             is_approved = can_change_workspace("environment.create", actor, workspace)
             operation = request_build(session, actor, environment, cluster) if is_approved else None
+            if not is_approved:
+                write_environment_event(session, environment, workspace, actor.name, cluster.clock())
             add_audit_entry(
                 session,
                 cluster.clock(),
@@ -73,8 +75,8 @@ def ask_for_environment(
     return environment
 
 
-def requirements_of(packages: list[InstalledPackage], training: Training) -> str:
+def requirements_of(packages: list[InstalledPackage], training: str) -> str:
     """Raises Refused on `packages` if there are none."""
     if not packages:
-        raise Refused("packages", "notebook.no_packages", name=training.name)
+        raise Refused("packages", "notebook.no_packages", name=training)
     return "".join(f"{package.name}=={package.version}\n" for package in packages)

@@ -89,6 +89,9 @@ SENTENCES = {
     "environment.protected": "{name} comes with the installation. Nobody changes or deletes it here.",
     "environment.was_deleted": "The environment {name} was deleted.",
     "environment.being_built": "The environment {name} is being built. Cancel the build, or wait for its end.",
+    "notification.environment_asked": (
+        "{person} asks for the environment {name} in {workspace}, with {packages:plural|one package|# packages}"
+    ),
     "environment.not_approved": "The environment {name} waits for the approval of a manager. Approve it first.",
     "environment.not_requested": "Nobody waits for an approval of {name} any more.",
     "environment.base_gone": (
@@ -160,6 +163,7 @@ WORDS = {
     "action.environment.wheels_added": "Wheels uploaded",
     "action.environment.wheel_deleted": "Wheel deleted",
     "action.environment.deleted": "Environment deleted",
+    "notification.kind.environment_asked": "Somebody asks for an environment in a workspace that I manage",
     "source.environment.default": "Comes with the installation",
     "source.environment.requirements": "From a requirements file",
     "source.environment.notebook": "From packages of a notebook",

@@ -13,6 +13,7 @@ from cluster.services.images import environment_list, environment_requests
 from cluster.services.images.environment_approvals import approve_environment, decline_environment
 from cluster.services.images.environment_choice import choose_environment, list_choices
 from cluster.services.notebooks.kept_packages import ask_for_environment
+from cluster.store.alerts import NotificationChoice, NotificationEvent
 from cluster.store.audit import AuditEntry
 from cluster.store.environments import Environment
 from cluster.store.users import User
@@ -76,6 +77,18 @@ def test_the_owner_asks_a_manager_approves_and_the_next_job_can_choose_it(lab: N
         chosen = choose_environment(lab.cluster, session, lab.training, made.id)
     assert chosen is not None and chosen.id == made.id
     assert actions(lab) == ["environment.requested", "environment.approved"]
+
+
+def test_the_manager_is_told_of_a_request_and_of_nothing_that_waits_for_nobody(lab: NotebookLab) -> None:
+    with lab.cluster.store.write() as session:
+        kinds = ["environment_asked"]
+        session.add(NotificationChoice(user_id=lab.owner.id, kinds=kinds, wait_hours=4))
+    made = ask(lab)
+    lab.write(WRITTEN, lab.owner, below="packages")
+    ask(lab, "built-at-once", lab.owner)
+    with lab.cluster.store.read() as session:
+        told = [(event.user_id, event.data["path"]) for event in session.query(NotificationEvent)]
+    assert told == [(lab.owner.id, f"/environments/{made.id}")]
 
 
 def test_only_managers_approve_decline_and_build(lab: NotebookLab) -> None:
