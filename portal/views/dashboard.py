@@ -3,6 +3,7 @@
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
+from cluster.services.backups import manifests
 from cluster.services.jobs import queries
 from cluster.services.nodes.totals import count_nodes, read_node_map, read_totals_of_everybody
 from cluster.services.operations import queries as operation_queries
@@ -59,6 +60,7 @@ def home() -> ResponseReturnValue:
         line=queue_summary.summarise_queue(queue_summary.read_recent_queue_summary()),
         operations=operation_queries.list_operations(cluster, actor, limit=OPERATIONS_SHOWN),
         disk=read_disk_usage(cluster.settings.state_dir) if actor.is_administrator else None,
+        backups=manifests.list_backups(cluster, actor) if actor.is_administrator else [],
         ending=ending_workspaces(workspaces),
         workspaces=active,
         first_steps=list_first_steps(workspaces, active, own_jobs),

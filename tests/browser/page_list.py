@@ -17,10 +17,6 @@ from tests.browser.page_checks import OF_COLOURS, RULES, assert_accessible, asse
 
 PICTURES = Path(__file__).parents[2] / "docs" / "screenshots"
 TAKES_PICTURES = os.environ.get("GROUNDCREW_SCREENSHOTS") == "1"
-MOST_COMMON, SPREAD = 160, 96
-"""Colours of a picture: its most common ones, so that paper and panels differ, and an octree's, which has the few
-pixels of a state or of the vest.
-"""
 
 
 @dataclass(frozen=True)
@@ -252,12 +248,16 @@ def look_in_all_widths(page: Page, name: str, path: str, language: str, status: 
 
 
 def show(page: Page, name: str, language: str) -> None:
-    """The open page in the light and in the dark; pictures of the desk's width only, where they are wanted."""
+    """The open page in the light and in the dark; pictures of the desk's width only, where they are wanted.
+
+    Of a main page docs/screenshots keeps both languages and both themes, of others the English one in the light.
+    """
     is_desk = page.viewport_size is not None and page.viewport_size["width"] == DESK
     for theme, rules in (("light", RULES), ("dark", OF_COLOURS)):
         page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
         check_dress(page, theme, rules)
-        if TAKES_PICTURES and is_desk and (language == "en" or name in PAGES and PAGES[name].is_main):
+        is_main = name in PAGES and PAGES[name].is_main
+        if TAKES_PICTURES and is_desk and (is_main or (language, theme) == ("en", "light")):
             take_picture(page, f"{name}.{language}.{theme}")
 
 
@@ -269,19 +269,9 @@ def check_dress(page: Page, theme: str, rules: Sequence[str]) -> None:
 
 
 def take_picture(page: Page, name: str, height: int | None = None) -> None:
-    """A palette, and of what repeats itself only the first `height`: docs/ is cloned by everybody."""
+    """In all its colours, and of what repeats itself only the first `height`: docs/ is cloned by everybody."""
     page.evaluate("scrollTo(0, 0)")
     picture = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
     picture = picture.crop((0, 0, picture.width, min(picture.height, height or picture.height)))
     PICTURES.mkdir(parents=True, exist_ok=True)
-    few = picture.quantize(palette=palette_of(picture), dither=Image.Dither.NONE)
-    few.save(PICTURES / f"{name}.png", optimize=True)
-
-
-def palette_of(picture: Image.Image) -> Image.Image:
-    found: Any = sorted(picture.getcolors(picture.width * picture.height), reverse=True)
-    common = [value for _, colour in found[:MOST_COMMON] for value in colour]
-    spread = picture.quantize(SPREAD, Image.Quantize.FASTOCTREE).getpalette() or []
-    palette = Image.new("P", (1, 1))
-    palette.putpalette(common + spread[: 3 * SPREAD])
-    return palette
+    picture.save(PICTURES / f"{name}.png", optimize=True)

@@ -7,6 +7,8 @@ from typing import Any
 
 OPTION = re.compile(r"--?([A-Za-z_][A-Za-z0-9_.-]*)(?:=(.*))?", re.DOTALL)
 ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)=(.*)", re.DOTALL)
+PLACE_PREFIX = "argument "
+"""How an argument without a name is called, before its place."""
 SET = "on"
 """The value of an option without one."""
 MAX_PARAMETERS = 100
@@ -39,7 +41,7 @@ def job_parameters(variables: Mapping[str, Any], command: Sequence[str]) -> dict
         option = OPTION.fullmatch(text)
         if option is None:
             assignment = ASSIGNMENT.fullmatch(text)
-            name, value = assignment.groups() if assignment else (f"argument {place}", text)
+            name, value = assignment.groups() if assignment else (f"{PLACE_PREFIX}{place}", text)
         elif option[2] is not None:
             name, value = option.groups()
         elif place < len(arguments) and not OPTION.fullmatch(arguments[place]):

@@ -61,6 +61,8 @@ class EnvironmentPage:
     """The values of one environment's page that its row does not hold."""
 
     digest: str
+    python: str
+    """Its version; empty while it is not known."""
     gpu_support: str
     is_too_old: bool
     least_python: str
@@ -81,6 +83,7 @@ def environment_page(cluster: Cluster, actor: Actor, row: Environment) -> Enviro
     image = find_image_of(cluster, row) if row.source == EnvironmentSource.IMAGE else None
     return EnvironmentPage(
         short_digest(row.digest),
+        row.python or next((version for library, version, *_ in row.contents if library == "python"), ""),
         support_of(row).value,
         is_too_old(row.python),
         ".".join(map(str, OLDEST_PYTHON)),

@@ -29,7 +29,11 @@ from portal.web.request_context import current_actor, current_cluster
 
 
 def estimate_values(training: Training) -> dict[str, Any]:
-    """The values of the panel for the form as it was sent; only `errors` if its submission would be refused."""
+    """The values of the estimate panel for the form as it was sent; `errors` if submitting it would be refused."""
+    return {"value_counts": job_form.count_variable_values(), **submission_estimate(training)}
+
+
+def submission_estimate(training: Training) -> dict[str, Any]:
     cluster, actor = current_cluster(), current_actor()
     try:
         submission_request = read_request(training)

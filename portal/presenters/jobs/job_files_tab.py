@@ -1,5 +1,7 @@
 """The tab of a job that shows what its program wrote: one folder as a list, or the beginning of one file."""
 
+import csv
+import re
 from dataclasses import dataclass
 
 from cluster.domain.errors import NotFound
@@ -8,6 +10,26 @@ from portal.job_files.written_files import FolderListing, list_folder, split_pat
 from portal.presenters.jobs.job_page import JobView
 
 PREVIEWED_BYTES = 64 * 1024
+TABLE_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+MOST_ROWS, MOST_COLUMNS = 200, 40
+MOST_CELL_CHARACTERS = 200
+NUMBER = re.compile(r"\s*([-+]?[0-9.]+([eE][-+]?[0-9]+)?|nan|inf|-inf|)\s*")
+
+
+@dataclass(frozen=True)
+class TablePreview:
+    """The rows of a CSV or TSV file under its first line; all of them have the same number of cells."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    is_whole: bool
+
+    @property
+    def has_numbers(self) -> tuple[bool, ...]:
+        """Whether each column has numbers alone."""
+        return tuple(
+            all(NUMBER.fullmatch(cell) for cell in column) for column in zip(*self.rows, strict=True)
+        )
 
 
 @dataclass(frozen=True)
@@ -17,6 +39,7 @@ class FilePreview:
     size: int
     text: str | None
     is_whole: bool
+    table: TablePreview | None = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +83,34 @@ def read_files_tab(view: JobView, path: str) -> FilesTab:
 def read_preview(view: JobView, place: tuple[str, ...]) -> FilePreview:
     with open_file_beneath(view.files.root, *place) as file:
         size, beginning = open_file_size(file), file.read(PREVIEWED_BYTES)
-    is_text = b"\0" not in beginning
-    return FilePreview(
-        size, beginning.decode("utf-8", "replace") if is_text else None, size <= PREVIEWED_BYTES
+    is_whole = size <= PREVIEWED_BYTES
+    if b"\0" in beginning:
+        return FilePreview(size, None, is_whole)
+    text = beginning.decode("utf-8", "replace")
+    return FilePreview(size, text, is_whole, parse_table(place[-1], text, is_whole))
+
+
+def parse_table(name: str, text: str, is_whole: bool) -> TablePreview | None:
+    """The table of a CSV or TSV file; None for other files and for text that is no table. A line that was cut is left
+    out.
+    """
+    separator = next((TABLE_SEPARATORS[end] for end in TABLE_SEPARATORS if name.lower().endswith(end)), None)
+    if separator is None:
+        return None
+    lines = text.removeprefix("\ufeff").splitlines()
+    try:
+        rows = [row for row in csv.reader(lines if is_whole else lines[:-1], delimiter=separator) if row]
+    except csv.Error:
+        return None
+    width = max(map(len, rows), default=0)
+    if len(rows) < 2 or not 2 <= width <= MOST_COLUMNS:
+        return None
+    head, *cells = [table_row(row, width) for row in rows[: MOST_ROWS + 1]]
+    return TablePreview(head, tuple(cells), is_whole and len(rows) <= MOST_ROWS + 1)
+
+
+def table_row(row: list[str], width: int) -> tuple[str, ...]:
+    filled = (*row, *[""] * (width - len(row)))
+    return tuple(
+        f"{cell[:MOST_CELL_CHARACTERS]}…" if len(cell) > MOST_CELL_CHARACTERS else cell for cell in filled
     )

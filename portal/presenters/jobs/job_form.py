@@ -113,6 +113,13 @@ def read_form_variables(refusals: Refusals) -> dict[str, tuple[str, ...]]:
     return {name: texts for name, texts in values.items() if texts is not None}
 
 
+def count_variable_values() -> dict[str, int]:
+    """Field of the form → how many values it has, for the variables whose values can be read."""
+    return {
+        VARIABLE_PREFIX + name: len(texts) for name, texts in read_form_variables(Refusals()).items() if texts
+    }
+
+
 def read_variable(name: str) -> tuple[str, ...]:
     return split_values(name, "\n".join(forms.text_fields(VARIABLE_PREFIX + name)))
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from flask import Flask
 
 from cluster.domain.jobs.headline_metric import HeadlineMetric
-from cluster.domain.jobs.parameters import ComparedJob, Parameters, differing_parameters
+from cluster.domain.jobs.parameters import PLACE_PREFIX, ComparedJob, Parameters, differing_parameters
 from cluster.domain.queue.explanations import WaitingExplanation
 from cluster.domain.queue.reasons import NotYetExamined
 from cluster.domain.states import JobState
@@ -72,6 +72,7 @@ class JobRow(NamedTuple):
 
 def init_app(app: Flask) -> None:
     app.add_template_global(job_rows)
+    app.add_template_global(parameter_word)
 
 
 def job_rows(
@@ -123,8 +124,17 @@ def without_those_in_name(parameters: Parameters, name: str) -> Parameters:
 
 def parameters_text(parameters: Parameters) -> str:
     """ "lr 0.05 · batch 64"; a long value is shortened, and so is a long list."""
-    shown = [f"{name} {shorten(value)}" for name, value in list(parameters.items())[:SHOWN_PARAMETERS]]
+    shown = [
+        f"{parameter_word(name)} {shorten(value)}"
+        for name, value in list(parameters.items())[:SHOWN_PARAMETERS]
+    ]
     return " · ".join([*shown, *(["…"] if len(parameters) > SHOWN_PARAMETERS else [])])
+
+
+def parameter_word(name: str) -> str:
+    """The name as the program knows it; of an argument without a name its place in the reader's language."""
+    place = name.removeprefix(PLACE_PREFIX)
+    return _("argument %(n)s", n=place) if place != name else name
 
 
 def shorten(value: str) -> str:
@@ -164,7 +174,8 @@ def divergence_text(job: JobLine) -> str:
 
 
 def ran_text(job: JobLine, reader: ReaderTime) -> str:
+    """Empty before it has started."""
     if job.started_at is None:
-        return "–"
+        return ""
     seconds = ((job.ended_at or reader.now) - job.started_at).total_seconds()
     return format_duration(seconds, reader.language)

@@ -29,6 +29,7 @@ class ShownWaitingJob(NamedTuple):
     """One waiting job. Texts are in the reader's language."""
 
     id: int
+    name: str
     is_visible: bool
     is_mine: bool
     is_open: bool
@@ -82,11 +83,12 @@ def shown_waiting_job(
     job, start = line.job, expected_start(line.explanation)
     if not isinstance(job, JobLine):
         return ShownWaitingJob(
-            line.id, False, False, False, False, start, "", "", line.units, unit_word, "", "", "", ""
+            line.id, "", False, False, False, False, start, "", "", line.units, unit_word, "", "", "", ""
         )
     text, data = localized_waiting_text(line.explanation), line.explanation.data
     return ShownWaitingJob(
         line.id,
+        job.name,
         True,
         job.user_id == user_id,
         is_open,

@@ -79,6 +79,7 @@ def check(training_id: int) -> str:
     return render_template(
         "jobs/_estimate.html",
         training=training,
+        model=job_form.model_of(training),
         is_live=True,
         estimate=job_estimate.estimate_values(training),
     )
