@@ -11,6 +11,14 @@ from portal.presenters.jobs.job_page import JobView
 
 PREVIEWED_BYTES = 64 * 1024
 TABLE_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+IMAGE_SIGNATURES = {
+    ".png": b"\x89PNG\r\n\x1a\n",
+    ".jpg": b"\xff\xd8\xff",
+    ".jpeg": b"\xff\xd8\xff",
+    ".gif": b"GIF8",
+    ".webp": b"RIFF",
+}
+LARGEST_IMAGE_BYTES = 8 * 1024 * 1024
 MOST_ROWS, MOST_COLUMNS = 200, 40
 MOST_CELL_CHARACTERS = 200
 NUMBER = re.compile(r"\s*([-+]?[0-9.]+([eE][-+]?[0-9]+)?|nan|inf|-inf|)\s*")
@@ -40,6 +48,8 @@ class FilePreview:
     text: str | None
     is_whole: bool
     table: TablePreview | None = None
+    is_image: bool = False
+    """Whether browsers draw it: the reader's browser decodes the file, this process never does."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +95,15 @@ def read_preview(view: JobView, place: tuple[str, ...]) -> FilePreview:
         size, beginning = open_file_size(file), file.read(PREVIEWED_BYTES)
     is_whole = size <= PREVIEWED_BYTES
     if b"\0" in beginning:
-        return FilePreview(size, None, is_whole)
+        return FilePreview(size, None, is_whole, is_image=is_image(place[-1], beginning, size))
     text = beginning.decode("utf-8", "replace")
     return FilePreview(size, text, is_whole, parse_table(place[-1], text, is_whole))
+
+
+def is_image(name: str, beginning: bytes, size: int) -> bool:
+    """Whether name and first bytes agree that it is an image. SVG is none: it is a document that can carry scripts."""
+    signature = next((IMAGE_SIGNATURES[end] for end in IMAGE_SIGNATURES if name.lower().endswith(end)), None)
+    return signature is not None and beginning.startswith(signature) and size <= LARGEST_IMAGE_BYTES
 
 
 def parse_table(name: str, text: str, is_whole: bool) -> TablePreview | None:

@@ -17,6 +17,10 @@ def job(lab: Lab) -> Job:
     (out / "results").mkdir()
     (out / "results" / "<b>&.txt").write_text("<script>alert(1)</script>\n" * 4000)
     (out / "weights.bin").write_bytes(b"\0\1\2")
+    (out / "pictures").mkdir()
+    (out / "pictures" / "confusion.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0")
+    (out / "pictures" / "false.png").write_bytes(b"<svg>\0")
+    (out / "pictures" / "scores.csv").write_text("class,f1\ncat,<b>\n")
     (out / "link").symlink_to("/etc/passwd")
     return job
 
@@ -27,7 +31,10 @@ def job(lab: Lab) -> Job:
         ("", ["results/", "weights.bin", "3 B"], ["path=link", "passwd"]),
         ("results", ["&lt;b&gt;&amp;.txt"], ["<b>&amp;"]),
         ("results/<b>%26.txt", ["&lt;script&gt;alert(1)", "first 64 KiB"], ["<script>alert"]),
-        ("weights.bin", ["This file is not text", "Download"], []),
+        ("weights.bin", ["This file is not text", "Download"], ["<img"]),
+        ("pictures/confusion.png", ['<img src="/jobs/', 'alt="confusion.png"'], ["This file is not text"]),
+        ("pictures/false.png", ["This file is not text"], ["<img"]),
+        ("pictures/scores.csv", ["<table", "class</th>", "<td>&lt;b&gt;</td>"], ["<pre"]),
     ],
 )
 def test_the_tab_shows_a_folder_or_the_beginning_of_a_file(
