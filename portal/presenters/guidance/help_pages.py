@@ -16,6 +16,8 @@ FOLDER = INSTALLED if INSTALLED.is_dir() else Path(__file__).parents[3] / "docs"
 NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
 FIRST_HOUR = ("first-training", "people", "workspaces", "datasets", "jobs", "nodes")
 """The howtos that a new person needs, in the order in which they are needed."""
+OF_ADMINISTRATORS = ("repairs", "backups", "telling-people", "access-log", "monitoring", "upgrades")
+"""The howtos of what administrators alone do."""
 EXCERPT_CHARACTERS = 180
 MOST_HITS = 20
 
@@ -51,9 +53,13 @@ def read_help_page(name: str) -> HelpPage:
     page = render_help_page(name, language)
     if page is not None:
         return HelpPage(name, language, page)
-    english = render_help_page(name, "en")
-    assert english is not None
-    return HelpPage(name, "en", english)
+    return read_english_page(name)
+
+
+def read_english_page(name: str) -> HelpPage:
+    page = render_help_page(name, "en")
+    assert page is not None
+    return HelpPage(name, "en", page)
 
 
 @cache
@@ -75,11 +81,18 @@ def portal_link(address: str) -> str | None:
 
 
 def search_help(typed: str) -> list[HelpHit]:
-    """The pages that have all words, those with them in the title first."""
+    """The pages that have all words, those with them in the title first. Words that no page has in the reader's
+    language are looked for in English.
+    """
     words = typed.casefold().split()
     if not words:
         return []
-    hits = [hit for name in help_names() if (hit := find_words(read_help_page(name), words))]
+    hits = find_in_pages([read_help_page(name) for name in help_names()], words)
+    return hits or find_in_pages([read_english_page(name) for name in help_names()], words)
+
+
+def find_in_pages(pages: list[HelpPage], words: list[str]) -> list[HelpHit]:
+    hits = [hit for page in pages if (hit := find_words(page, words))]
     return sorted(hits, key=lambda hit: bool(hit.excerpt))[:MOST_HITS]
 
 

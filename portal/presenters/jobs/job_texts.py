@@ -52,7 +52,7 @@ def state_sentence(job: JobLine) -> str:
     if job.state is JobState.WAITING:
         explanation = read_explanations([job]).get(job.id)
         return str(localized_waiting_text(explanation)) if explanation else ""
-    if job.state is JobState.FAILED and job.end_code:
+    if job.state in (JobState.FAILED, JobState.STOPPED) and job.end_code:
         return localized_sentence(job.end_code, job.end_data)
     if divergence := divergence_text(job):
         return divergence

@@ -3,7 +3,13 @@
 from flask import Blueprint, abort, render_template, request
 from flask.typing import ResponseReturnValue
 
-from portal.presenters.guidance.help_pages import FIRST_HOUR, help_names, read_help_page, search_help
+from portal.presenters.guidance.help_pages import (
+    FIRST_HOUR,
+    OF_ADMINISTRATORS,
+    help_names,
+    read_help_page,
+    search_help,
+)
 from portal.web import forms
 
 blueprint = Blueprint("help", __name__)
@@ -20,7 +26,10 @@ def index() -> ResponseReturnValue:
         query=typed,
         hits=search_help(typed),
         first=[read_help_page(name) for name in FIRST_HOUR],
-        further=[read_help_page(name) for name in help_names() if name not in FIRST_HOUR],
+        further=[
+            read_help_page(name) for name in help_names() if name not in (*FIRST_HOUR, *OF_ADMINISTRATORS)
+        ],
+        administration=[read_help_page(name) for name in OF_ADMINISTRATORS],
     )
 
 

@@ -83,6 +83,12 @@ def test_pages_are_found_by_all_their_words(in_request: Flask, typed: str, first
     assert (hits[0].name if hits else None) == first
 
 
+def test_words_that_are_in_no_korean_page_are_looked_for_in_english(bare_app: Flask) -> None:
+    with bare_app.test_request_context(headers={"Accept-Language": "ko"}):
+        assert search_help("handwritten digits") and not search_help("nonesuchword")
+        assert re.search("[가-힣]", search_help("GROUNDCREW_OUT")[0].title)
+
+
 def test_an_excerpt_shows_where_the_words_stand(in_request: Flask) -> None:
     hit = next(hit for hit in search_help("handwritten digits") if hit.name == "datasets")
     assert "handwritten digits" in hit.excerpt
