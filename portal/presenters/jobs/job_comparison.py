@@ -14,6 +14,7 @@ from cluster.store.jobs import Job
 from portal.job_files.attempt_files import AttemptFiles
 from portal.job_files.metrics.job_metrics import JobMetrics
 from portal.job_files.metrics.metric_curves import MAX_COMPARED_JOBS
+from portal.presenters.jobs.job_rows import parameter_word
 from portal.presenters.training_code import VersionComparison, compare_code
 
 MAX_JOBS = 20
@@ -120,7 +121,7 @@ class JobComparison:
         """The parameters that differ, for the legend of the graphs."""
         names = differing_names(list(self.parameters.values()))
         return {
-            job_id: " · ".join(f"{name} {values[name]}" for name in names if name in values)
+            job_id: " · ".join(f"{parameter_word(name)} {values[name]}" for name in names if name in values)
             for job_id, values in self.parameters.items()
         }
 

@@ -63,6 +63,7 @@ function markFields(answer) {
 }
 
 function mark(field, sentence) {
+  field.closest("details")?.setAttribute("open", "");
   const id = `${field.id}-problem`;
   const shown = document.getElementById(id);
   if (shown?.textContent === sentence.textContent) return;
