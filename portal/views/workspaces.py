@@ -94,7 +94,13 @@ def create() -> ResponseReturnValue:
         errors = forms.error_messages_with_suggestion(refusal, "workspaces.new")
         return render_workspace_form("workspaces/new.html", request.form, errors, read_members()), 422
     made = _("Workspace %(name)s is made.", name=workspace.name)
-    flash(happened(made, url_for("datasets.new", workspace_id=workspace.id), _("Add a dataset")), "ok")
+    # As the first steps of the dashboard say it: whoever works alone in it invites the others next.
+    follows = (
+        happened(made, url_for("datasets.new", workspace_id=workspace.id), _("Add a dataset"))
+        if set(read_members()) - {forms.text_field("manager")}
+        else happened(made, url_for("users.new"), _("Add a person"))
+    )
+    flash(follows, "ok")
     return redirect(url_for("workspaces.home", workspace_id=workspace.id), 303)
 
 

@@ -50,6 +50,24 @@ def test_each_backup_says_what_it_is_worth_and_where_it_lies(three: Lab) -> None
     assert "&lt;b&gt;no route&lt;/b&gt; to host" in page and str(three.cluster.settings.backups) in page
 
 
+def test_the_dashboard_shows_the_newest_proven_backup_to_administrators_alone(three: Lab) -> None:
+    panel = (
+        three.browser(three.administrator)
+        .get("/")
+        .text.partition(">Backups</h2>")[2]
+        .partition("</section>")[0]
+    )
+    for words in ("11 h ago", "Verified", 'data-fact="backup:all:kept"', "copied"):
+        assert words in panel, words
+    assert "Last backup proven" not in three.browser(three.seoyeon).get("/").text
+
+
+def test_the_dashboard_of_a_new_installation_says_that_there_is_no_backup(lab: Lab) -> None:
+    assert "No backup has been made yet" in lab.browser(lab.administrator).get("/").text
+    a_backup(lab, "groundcrew-20261120-030000.sql.zst")
+    assert "No backup is proven yet" in lab.browser(lab.administrator).get("/").text
+
+
 def test_the_page_speaks_korean(three: Lab) -> None:
     page = three.browser(three.administrator, "ko").get("/repairs/backups").text
     assert "손상됨" in page and "여기에만" in page and "11시간 전" in page

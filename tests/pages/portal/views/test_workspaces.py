@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+import pytest
+
 from cluster.services.workspaces import lifecycle
 from tests.audit_entries import actions
 from tests.pages.portal.filled_portal import House
@@ -28,6 +30,21 @@ def test_a_workspace_lives_from_new_to_extended(house: House) -> None:
     assert admin.post(f"{home}/extend", data={"ends_on": "2026-12-31"}).status_code == 303
     assert "This workspace has ended" not in admin.get(home).text
     assert {"workspace.created", "workspace.ended", "workspace.extended"} <= set(actions(house.cluster))
+
+
+@pytest.mark.parametrize(
+    ("members", "next_step"), [("", "Add a person"), ("jisoo", "Add a person"), ("taeho", "Add a dataset")]
+)
+def test_whoever_works_alone_in_a_new_workspace_is_led_to_the_others(
+    house: House, members: str, next_step: str
+) -> None:
+    admin = house.visitor("administrator")
+    fields = {
+        "name": "speech", "description": "", "units": "1", "starts_on": "2026-11-20",
+        "ends_on": "2026-11-22", "manager": "jisoo", "members": members,
+    }  # fmt: skip
+    page = admin.post("/workspaces/new", data=fields, follow_redirects=True).text
+    assert f">{next_step}</a>" in page.partition('role="status"')[2].partition("</div>")[0]
 
 
 def test_many_workspaces_are_listed_by_state_then_name(house: House) -> None:

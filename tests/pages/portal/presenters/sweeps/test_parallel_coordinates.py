@@ -27,6 +27,8 @@ def test_measurements_stand_by_their_size() -> None:
     scale = make_scale(MEASURED, [1.0, 2.0, 5.0])
     assert (scale.y(1.0), scale.y(3.0), scale.y(5.0)) == (HEIGHT - BOTTOM, (TOP + HEIGHT - BOTTOM) / 2, TOP)
     assert len(make_scale(MEASURED, [2.0, 2.0]).ticks) == 1
+    rounded = AxisSource("x", lambda entry: None, lambda value: f"{int(value)} s", is_measured=True)
+    assert [tick.text for tick in make_scale(rounded, [1.0, 2.0]).ticks] == ["1 s", "2 s"]
 
 
 def test_a_line_is_level_at_each_axis() -> None:

@@ -6,6 +6,7 @@ import re
 import pytest
 from sqlalchemy import select
 
+from cluster.domain.built_in_models import BUILT_IN_MODELS
 from cluster.store.jobs import Job
 from cluster.store.nodes import Node
 from tests.builders import a_dataset, a_workspace
@@ -254,6 +255,28 @@ def test_the_live_answer_has_each_fault_for_its_field(lab: Lab) -> None:
     answer = lab.browser(lab.seoyeon).post(path, data=WRONG).text
     assert set(re.findall(r'data-for="([^"]+)"', answer)) == set(WRONG)
     assert "data-for" not in lab.browser(lab.seoyeon).post(path, data=LENET).text
+
+
+def test_the_live_answer_counts_the_values_of_each_variable(lab: Lab) -> None:
+    path = f"/trainings/{lab.lenet.id}/jobs/check"
+    data = LENET | {"variables.epochs": "1, 2, 3", "variables.dropout": "none"}
+    answer = lab.browser(lab.seoyeon).post(path, data=data).text
+    counts = dict(
+        re.findall(r'<span id="count-variables\.(\w+)" hx-swap-oob="innerHTML">(.*?)</span>', answer)
+    )
+    assert counts["epochs"] == "<b>3</b>" and counts["batch_size"] == "1"
+    assert set(counts) == {variable.name for variable in BUILT_IN_MODELS["lenet"].variables}
+
+
+def test_what_is_seldom_needed_is_open_where_it_differs_or_is_wrong(lab: Lab) -> None:
+    browser, path = lab.browser(lab.seoyeon), f"/trainings/{lab.lenet.id}/jobs/new"
+
+    def is_open(page: str) -> bool:
+        return '<details class="more" open><summary>More settings' in page
+
+    assert not is_open(browser.get(path).text)
+    for field, value in (("retries", "99"), ("memory", "much"), ("grace", "5m"), ("priority", "3")):
+        assert is_open(browser.post(path, data=LENET | {"check": "1", field: value}).text), field
 
 
 def test_enter_in_a_field_checks_and_does_not_submit(lab: Lab) -> None:
