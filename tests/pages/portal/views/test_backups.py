@@ -57,7 +57,7 @@ def test_the_dashboard_shows_the_newest_proven_backup_to_administrators_alone(th
         .text.partition(">Backups</h2>")[2]
         .partition("</section>")[0]
     )
-    for words in ("11 h ago", "Verified", 'data-fact="backup:all:kept"', "copied"):
+    for words in ("11 h ago", "Verified", 'data-fact="backup:all:kept"', "Copy elsewhere"):
         assert words in panel, words
     assert "Last backup proven" not in three.browser(three.seoyeon).get("/").text
 
