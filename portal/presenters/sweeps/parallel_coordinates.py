@@ -144,8 +144,9 @@ def make_scale(source: AxisSource, values: Sequence[object | None]) -> AxisScale
     written = [(share, source.write(low + share * (high - low))) for share in shares]
     ends = {written[0][1], written[-1][1]} if len(written) > 1 else set()
     # Between 1 s and 2 s a tick in the middle would be written 1 s, too.
-    shown = [(share, text) for share, text in written if share in (0.0, 1.0) or text not in ends]
-    ticks = tuple(AxisTick(height_of(share), text) for share, text in shown)
+    ticks = tuple(
+        AxisTick(height_of(share), text) for share, text in written if share in (0.0, 1.0) or text not in ends
+    )
     return AxisScale({}, low, high, ticks)
 
 
