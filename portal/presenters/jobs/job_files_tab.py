@@ -1,7 +1,6 @@
 """The tab of a job that shows what its program wrote: one folder as a list, or the beginning of one file."""
 
 import csv
-import re
 from dataclasses import dataclass
 
 from cluster.domain.errors import NotFound
@@ -21,7 +20,6 @@ IMAGE_SIGNATURES = {
 LARGEST_IMAGE_BYTES = 8 * 1024 * 1024
 MOST_ROWS, MOST_COLUMNS = 200, 40
 MOST_CELL_CHARACTERS = 200
-NUMBER = re.compile(r"\s*([-+]?[0-9.]+([eE][-+]?[0-9]+)?|nan|inf|-inf|)\s*")
 
 
 @dataclass(frozen=True)
@@ -35,9 +33,7 @@ class TablePreview:
     @property
     def has_numbers(self) -> tuple[bool, ...]:
         """Whether each column has numbers alone."""
-        return tuple(
-            all(NUMBER.fullmatch(cell) for cell in column) for column in zip(*self.rows, strict=True)
-        )
+        return tuple(all(map(is_number, column)) for column in zip(*self.rows, strict=True))
 
 
 @dataclass(frozen=True)
@@ -123,6 +119,15 @@ def parse_table(name: str, text: str, is_whole: bool) -> TablePreview | None:
         return None
     head, *cells = [table_row(row, width) for row in rows[: MOST_ROWS + 1]]
     return TablePreview(head, tuple(cells), is_whole and len(rows) <= MOST_ROWS + 1)
+
+
+def is_number(cell: str) -> bool:
+    """An empty cell is one too: a value that was not measured."""
+    try:
+        float(cell or 0)
+    except ValueError:
+        return False
+    return True
 
 
 def table_row(row: list[str], width: int) -> tuple[str, ...]:

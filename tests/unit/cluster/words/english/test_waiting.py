@@ -101,7 +101,7 @@ def test_a_number_and_a_name(
             "Starts on alpha when job-12 ends, about 14:38. That is when time limits end what runs: it may be "
             "earlier.",
             "job-12가 14:38쯤 끝나면 alpha에서 시작합니다. "
-            "도는 작업의 시간 제한을 따른 시각이라 더 일러질 수 있습니다.",
+            "실행 중인 작업의 시간 제한을 따른 시각이라 더 일러질 수 있습니다.",
         ),
         (
             StartEstimate(starts_at=AT, earliest_at=EARLY, latest_at=LATE, source=EstimateSource.HISTORY),
