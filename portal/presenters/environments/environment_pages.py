@@ -62,7 +62,7 @@ class EnvironmentPage:
 
     digest: str
     python: str
-    """Its version; empty while it is not known."""
+    """The version of Python is empty while nobody knows it."""
     gpu_support: str
     is_too_old: bool
     least_python: str
