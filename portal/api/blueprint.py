@@ -14,8 +14,8 @@ from webargs.flaskparser import FlaskParser
 from werkzeug.datastructures import CombinedMultiDict
 from werkzeug.exceptions import BadRequest, UnsupportedMediaType
 
-from cluster import words
 from cluster.domain.errors import Refused
+from cluster.words.sentences import sentence
 from portal.i18n.translate import request_language
 from portal.web.route_permissions import ROUTE_RULES, SAFE_METHODS, RouteRule
 from portal.web.uploads import ARCHIVE_ENDPOINTS
@@ -160,7 +160,7 @@ def describe_sentence(code: str | None, data: dict[str, Any] | None) -> dict[str
     return {
         "code": code,
         "data": data or {},
-        "sentence": words.sentence(code, data or {}, request_language()),
+        "sentence": sentence(code, data or {}, request_language()),
     }
 
 

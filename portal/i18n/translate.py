@@ -16,8 +16,8 @@ from flask import Flask, g, has_request_context, request
 from jinja2 import Undefined
 from markupsafe import Markup
 
-from cluster import words
 from cluster.services.context import Cluster
+from cluster.words import formatting
 from cluster.words.translations import Translations, load_translations
 from portal.i18n.reader import Reader, note_reader, noted_reader
 from portal.i18n.reader_zone import request_zone, request_zone_name
@@ -123,28 +123,28 @@ def or_missing(write: Callable[Concatenate[Any, Options], str]) -> Callable[Conc
 
 @or_missing
 def localized_clock(when: datetime) -> str:
-    return words.format_clock(when, request_zone())
+    return formatting.format_clock(when, request_zone())
 
 
 @or_missing
 def localized_datetime(when: datetime) -> str:
-    return words.format_datetime(when, request_zone())
+    return formatting.format_datetime(when, request_zone())
 
 
 @or_missing
 def localized_short_datetime(when: datetime) -> str:
-    return words.format_short_datetime(when, request_zone(), now())
+    return formatting.format_short_datetime(when, request_zone(), now())
 
 
 @or_missing
 def localized_duration(seconds: float) -> str:
-    return words.format_duration(seconds, request_language())
+    return formatting.format_duration(seconds, request_language())
 
 
 @or_missing
 def localized_age(when: datetime) -> str:
     """The duration from the moment to now."""
-    return words.format_age((now() - words.parse_moment(when)).total_seconds(), request_language())
+    return formatting.format_age((now() - formatting.parse_moment(when)).total_seconds(), request_language())
 
 
 def as_time(write: Callable[[Any], str]) -> Callable[[Any], Markup | str]:
@@ -153,7 +153,7 @@ def as_time(write: Callable[[Any], str]) -> Callable[[Any], Markup | str]:
     def time_element(when: Any) -> Markup | str:
         if when is None or isinstance(when, Undefined):
             return MISSING
-        moment = words.parse_moment(when)
+        moment = formatting.parse_moment(when)
         return TIME % (moment.isoformat(), localized_datetime(moment), write(moment))
 
     return time_element
@@ -165,10 +165,10 @@ time_of_datetime = as_time(localized_datetime)
 time_of_age = as_time(localized_age)
 time_of_short = as_time(localized_short_datetime)
 
-localized_number = or_missing(words.format_number)
-localized_capped_count = or_missing(words.format_capped_count)
-localized_size = or_missing(words.format_size)
-localized_percent = or_missing(words.format_percent)
+localized_number = or_missing(formatting.format_number)
+localized_capped_count = or_missing(formatting.format_capped_count)
+localized_size = or_missing(formatting.format_size)
+localized_percent = or_missing(formatting.format_percent)
 
 
 def unbroken_names(text: str) -> Markup:

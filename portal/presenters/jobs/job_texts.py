@@ -2,7 +2,6 @@
 
 from flask import Flask
 
-from cluster import words
 from cluster.domain.jobs.memory import format_exact_size
 from cluster.domain.jobs.metric_names import is_accuracy
 from cluster.domain.states import JobState
@@ -38,7 +37,7 @@ def init_app(app: Flask) -> None:
 
 def unit_singular() -> str:
     """`GPU` or `CPU slot`, for "GPU hours"."""
-    return words.unit_word(installation_unit_kind(), request_language(), 1)
+    return formatting.unit_word(installation_unit_kind(), request_language(), 1)
 
 
 def job_summary(job: JobLine) -> str:
