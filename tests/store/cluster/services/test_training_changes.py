@@ -18,7 +18,7 @@ from cluster.store.jobs import Job
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from cluster.store.workspaces import Workspace
-from tests.builders import a_job, a_node, a_user, a_workspace, actor_of
+from tests.builders import a_job, a_node, a_user, a_workspace, actor_of, an_administrator
 
 CODE = [("train.py", b"print(1)\n")]
 
@@ -175,3 +175,11 @@ def test_members_change_nothing_and_strangers_see_nothing(
     with pytest.raises(NotFound):
         change(people.cluster, actor_of(a_user(people.cluster)), people.training.id)
     assert people.read().name == "mine"
+
+
+def test_owner_manager_and_administrators_may_delete_a_training(people: People) -> None:
+    stranger, chief = a_user(people.cluster), an_administrator(people.cluster)
+    training = people.read()
+    who = [people.owner, people.manager, chief, people.member, stranger]
+    may = [training_changes.can_delete_training(actor_of(person), training) for person in who]
+    assert may == [True, True, True, False, False]

@@ -13,7 +13,13 @@ from cluster.services.repairs.offline_runs import new_offline_run
 from worker.adapters import playbooks
 from worker.repairs import playbook_runs
 from worker.repairs.broker_protocol import probe_variables
-from worker.repairs.playbook_runs import copy_log, probe_request_of, prune_run_folders, request_end
+from worker.repairs.playbook_runs import (
+    copy_log,
+    probe_request_of,
+    prune_run_folders,
+    remove_stale_run_folder,
+    request_end,
+)
 
 
 def test_only_the_newest_ended_runs_keep_their_folders(tmp_path: Path) -> None:
@@ -28,6 +34,15 @@ def test_only_the_newest_ended_runs_keep_their_folders(tmp_path: Path) -> None:
     assert prune_run_folders(tmp_path, shutil.rmtree, kept=2) == ["1", "2", "3"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["4", "5", "6", "records"]
     assert prune_run_folders(tmp_path, shutil.rmtree, kept=2) == []
+
+
+def test_what_a_run_before_a_restore_has_left_is_deleted(tmp_path: Path) -> None:
+    folder = tmp_path / "7"
+    (folder / "artifacts").mkdir(parents=True)
+    (folder / "artifacts" / "log").write_text("of another run")
+    remove_stale_run_folder(folder)
+    assert list(tmp_path.iterdir()) == []
+    remove_stale_run_folder(folder)
 
 
 @pytest.mark.parametrize("kind", ["link", "second name"])

@@ -1,5 +1,6 @@
 """Repairs as values: what a file of the catalogue may say, what events come to, what checks decide."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,6 +15,7 @@ from cluster.domain.repairs.definition import (
     Repair,
     RepairCheck,
     check_inventory_host,
+    check_nodes_drained,
     check_reason,
     check_try_first,
     check_typed_name,
@@ -94,6 +96,15 @@ def test_a_reason_is_needed_and_made_one_line() -> None:
     for wrong in ("", " \n", "x" * 501, "\0", "\x1b[2J", "\ud800"):
         with pytest.raises(Refused):
             check_reason(wrong)
+
+
+def test_busy_nodes_stop_only_a_repair_that_needs_them_empty() -> None:
+    check_nodes_drained(a_repair(), ["gpu07"])
+    needy = replace(a_repair(), needs_drained_nodes=True)
+    check_nodes_drained(needy, [])
+    with pytest.raises(Refused) as refused:
+        check_nodes_drained(needy, ["gpu07"])
+    assert (refused.value.code, refused.value.data) == ("repair.not_drained", {"names": ["gpu07"]})
 
 
 def test_only_the_dangerous_wants_the_name_typed() -> None:

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.states import JobState
+from cluster.domain.states import JobState, OperationKind
 from cluster.services.context import Cluster
 from cluster.services.images.environments import ensure_default_environment
+from cluster.services.operations.lifecycle import request_operation
 from cluster.services.people.users import service_actor
 from cluster.services.repairs.reclaimable_files import (
+    LOGS_KEPT_FOR,
     delete_reclaimable_of_run,
     delete_reclaimable_path,
     list_reclaimable_paths,
@@ -186,3 +188,23 @@ def test_what_was_half_deleted_and_built_again_since_goes_as_well(site: Site) ->
     half = site.place(site.cache, f"training-{DIGESTS[0]}.gone", 60.0)
     delete_reclaimable_path(again)
     assert not again.exists() and not half.exists()
+
+
+def test_the_log_of_an_operation_that_goes_on_is_kept_however_old(site: Site) -> None:
+    cluster = site.cluster
+    with cluster.store.write() as session:
+        opened, ended = (
+            request_operation(session, OperationKind.BACKUP, None, service_actor(cluster), cluster.clock())
+            for _ in range(2)
+        )
+        session.flush()
+        ended.ended_at = cluster.clock()
+        ids = opened.id, ended.id
+    folder = cluster.settings.state_dir / "log"
+    folder.mkdir(parents=True, exist_ok=True)
+    at = (cluster.clock() - LOGS_KEPT_FOR - timedelta(days=1)).timestamp()
+    for number in ids:
+        (folder / f"operation-{number}.log").write_text("a line")
+        os.utime(folder / f"operation-{number}.log", (at, at))
+    logs = [name for name, code in site.listed().items() if code == "leftover.log"]
+    assert logs == [f"operation-{ids[1]}.log"]
