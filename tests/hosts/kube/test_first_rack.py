@@ -230,6 +230,7 @@ def program(name: str, text: str) -> str:
 WHOLE = program("nvidia-smi", f'echo "{UUIDS[0]}, 580.126.20"; echo "{UUIDS[1]}, 580.126.20"')
 MANAGER = program("nv-fabricmanager", "echo Fabric Manager version is : {}")
 COUNT = "/run/systemd/system/groundcrew-agent.service.d/count.conf"
+REPORTED = "grep -o '\"uuid\"' /var/lib/groundcrew/telemetry/$(hostname).json | wc -l"
 BROKEN_PLUGIN = "/var/lib/kubelet/device-plugins/stand-in-broken"
 
 
@@ -246,6 +247,8 @@ class Fault:
     """The command that the finding names."""
     offered: int = 2
     """The GPUs that the kubelet offers with it."""
+    agent: int = 2
+    """The GPUs that the agent reports with it."""
 
 
 FAULTS = [
@@ -268,11 +271,12 @@ FAULTS = [
     Fault(
         "the agent offers one GPU of two",
         f"mkdir -p $(dirname {COUNT}); printf '[Service]\\nEnvironment=NVML_STAND_IN_COUNT=1\\n' > {COUNT}; "
-        "systemctl daemon-reload; systemctl restart groundcrew-agent; sleep 6",
-        f"rm {COUNT}; systemctl daemon-reload; systemctl restart groundcrew-agent; sleep 6",
+        "systemctl daemon-reload; systemctl restart groundcrew-agent",
+        f"rm {COUNT}; systemctl daemon-reload; systemctl restart groundcrew-agent",
         "2 GPUs are on the PCI bus and the agent offers 1 to jobs",
         "start it anew",
         "systemctl restart groundcrew-agent",
+        agent=1,
     ),
     Fault(
         "the fabric manager has stopped",
@@ -344,6 +348,7 @@ def test_the_end_of_an_installation_and_the_button_name_what_is_broken(
     racked.ask(fault.command)
     try:
         offering.wait(count, 60)
+        racked.wait_until(f"{REPORTED} | grep -x {fault.agent}", 60)
         since = time.monotonic()
         played = offering.site("--tags", "verify")
         words = " ".join(played.output.replace("\\n", " ").split())
