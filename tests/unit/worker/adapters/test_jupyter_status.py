@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -121,8 +122,10 @@ def test_a_server_that_never_comes_to_the_end_of_its_answer_is_not_waited_for(
 
     server = threading.Thread(target=serve)
     server.start()
+    begun = time.monotonic()
     with listening:
         assert not JupyterServer("/nb/7/", "x", tmp_path / "s").is_ready()
+    assert time.monotonic() - begun < 1.5
     server.join()
 
 

@@ -82,18 +82,13 @@ def test_ranks_are_offered_before_they_have_written(
     assert choice and re.findall(r'value="(\w+)"', choice[0]) == offered
 
 
-@pytest.mark.parametrize(
-    "text",
-    [b"A" * 256 * 1024 + b"\nxWarning:\n", (b"A" * 4000 + b"\nxWarning:\n") * 1000],
-    ids=["one long line", "many lines"],
-)
-def test_a_log_of_letters_takes_the_portal_no_time(lab: Lab, text: bytes) -> None:
+def test_a_log_of_letters_takes_the_portal_no_time(lab: Lab) -> None:
     """An expression that begins again at every letter would hold up all requests of the process."""
     job = lab.a_running_job()
-    (lab.out(job) / "rank-0.stdout").write_bytes(text + b"ValueError: shapes\n")
+    (lab.out(job) / "rank-0.stdout").write_bytes((b"A" * 4000 + b"\nxWarning:\n") * 1000)
     browser = lab.browser(lab.seoyeon)
     browser.get(f"/jobs/{job.id}?tab=log&find=nothing")
     begun = time.process_time()
     assert browser.get(f"/jobs/{job.id}?tab=log").status_code == 200
     taken = time.process_time() - begun
-    assert taken < 1, f"{taken:.1f} s"
+    assert taken < 0.3, f"{taken:.2f} s"
