@@ -16,6 +16,11 @@ from playwright.sync_api import Page, expect
 from tests.browser.page_checks import OF_COLOURS, RULES, assert_accessible, assert_fits, assert_nothing_cut
 
 PICTURES = Path(__file__).parents[2] / "docs" / "screenshots"
+WRITE_INSTALLED_PATHS = """(checkout) => {
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replaceAll(checkout, "/srv/groundcrew");
+}"""
+"""Where the tests were checked out says nothing to readers of the documentation."""
 TAKES_PICTURES = os.environ.get("GROUNDCREW_SCREENSHOTS") == "1"
 
 
@@ -110,6 +115,7 @@ PAGES = {
     "environments": Shown("/environments", True, "minji"),
     "environment": Shown("/environments/1", True),
     "environment-new": Shown("/environments/new", True),
+    "wheels": Shown("/environments/wheels"),
     "environment-delete": Shown("/environments/1/delete", who="minji"),
     "operations": Shown("/operations", True),
     "operation": Shown("/operations/1", True),
@@ -271,6 +277,7 @@ def check_dress(page: Page, theme: str, rules: Sequence[str]) -> None:
 def take_picture(page: Page, name: str, height: int | None = None) -> None:
     """In all its colours, and of what repeats itself only the first `height`: docs/ is cloned by everybody."""
     page.evaluate("scrollTo(0, 0)")
+    page.evaluate(WRITE_INSTALLED_PATHS, str(PICTURES.parents[1]))
     picture = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
     picture = picture.crop((0, 0, picture.width, min(picture.height, height or picture.height)))
     PICTURES.mkdir(parents=True, exist_ok=True)
