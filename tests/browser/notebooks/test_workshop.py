@@ -176,9 +176,15 @@ def test_from_git_to_a_job_in_an_environment_of_ones_own(
     steps.picture("editor", lab)
     run_two_ranks(steps, training)
     install_package(steps, lab)
+    with steps.step("notebook stopped"):
+        steps.walk.begin("/notebooks")
+        steps.walk.click(steps.page.locator("main table a").first)
+        stop_shown(steps.walk)
     environment = make_environment(steps, lead, training, f"{name}-kept")
     run_in_environment(steps, training, environment)
     enter_job(steps, name)
+    with steps.step("job stopped"):
+        stop_shown(steps.walk)
     print(
         "\n".join(["", f"| step ({language}) | clicks + fields | seconds |", "|---|---:|---:|", *steps.rows])
     )
@@ -325,10 +331,19 @@ def enter_job(steps: Steps, name: str) -> None:
         ssh, login = [command[0], *options, *command[1:-1]], command[-1]
         shown = run([*ssh, login, "python3 -c 'import os; print(os.getuid() > 0)'; ls $HOME/model.bin"])
         assert shown.split()[0] == "True" and shown.strip().endswith("model.bin")
-        run(["rsync", "-a", "-e", " ".join(ssh), f"{login}:model.bin", f"{folder}/"])
+        run(["rsync", "-a", "-e", " ".join(ssh), f"{login}:~/model.bin", f"{folder}/"])
         assert (folder / "model.bin").read_bytes() == bytes(1000)
         fingerprint = run(["ssh-keygen", "-lf", f"{folder}/known"]).split()[1]
         expect(walk.page.locator("main")).to_contain_text(fingerprint)
+
+
+def stop_shown(walk: Walk) -> None:
+    """Stops the job of the open page, by its page that asks."""
+    walk.click(walk.page.locator("main a[href$='/stop']").first)
+    found = re.search(r"/jobs/(\d+)/stop", walk.page.url)
+    assert found, walk.page.url
+    walk.button("Stop job-%(id)s", id=found[1])
+    expect(walk.page).not_to_have_url(re.compile("/stop$"))
 
 
 def run(command: list[str]) -> str:
