@@ -155,8 +155,11 @@ def open_lab(page: Page, training: int) -> str:
     page.wait_for_url(re.compile(r"/jobs/\d+/notebook|/nb/\d+/"))
     print(f"progress page after {time.monotonic() - since:.2f} s")
     page.wait_for_url(re.compile(r"/nb/\d+/lab"), timeout=LONG_MS)
-    page.locator(".jp-LauncherCard").first.wait_for(timeout=LONG_MS)
+    page.locator(".jp-DirListing").wait_for(timeout=LONG_MS)
     print(f"JupyterLab after {time.monotonic() - since:.2f} s")
+    # JupyterLab opens what an earlier visit left open, unless it is asked not to.
+    page.goto(re.sub(r"/lab.*", "/lab?reset", page.url))
+    page.locator(".jp-LauncherCard").first.wait_for(timeout=LONG_MS)
     return page.url
 
 
