@@ -7,7 +7,7 @@ import os
 import stat
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
@@ -36,6 +36,8 @@ class WrittenFile:
     is_folder: bool
     size: int | None
     written_at: datetime
+    is_reachable: bool = True
+    """False if the name on the disk is no text: `name` has question marks then, and no address leads there."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,14 @@ def list_folder(root: Path, *names: str) -> FolderListing:
     """Links, pipes and files with a second name are left out. Raises FileMissing or FileNotPlain."""
     with open_folder_beneath(root, *names) as folder, os.scandir(folder) as entries:
         found = list(read_entries(entries, LISTED_ENTRIES + 1))
-    shown = sorted(found[:LISTED_ENTRIES], key=lambda one: (not one.is_folder, one.name))
+    shown = sorted(map(with_text_name, found[:LISTED_ENTRIES]), key=lambda one: (not one.is_folder, one.name))
     return FolderListing(tuple(shown), len(found) > LISTED_ENTRIES)
+
+
+def with_text_name(entry: WrittenFile) -> WrittenFile:
+    """Names on a disk are bytes. Pages and JSON can show text alone."""
+    name = printable_path((entry.name,))
+    return entry if name == entry.name else replace(entry, name=name, is_reachable=False)
 
 
 def read_entries(entries: Iterator["os.DirEntry[str]"], limit: int) -> Iterator[WrittenFile]:

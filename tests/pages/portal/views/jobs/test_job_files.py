@@ -1,12 +1,16 @@
 """What a job's program wrote, on its page and as downloads."""
 
 import io
+import os
 import zipfile
+from pathlib import Path
 
 import pytest
 
 from cluster.domain.states import JobState
+from cluster.services.people import api_tokens
 from cluster.store.jobs import Job
+from tests.builders import actor_of
 from tests.pages.portal.pages_lab import Lab
 
 
@@ -43,6 +47,24 @@ def test_the_tab_shows_a_folder_or_the_beginning_of_a_file(
     page = lab.browser(lab.minjun).get(f"/jobs/{job.id}?tab=files&path={path}").get_data(as_text=True)
     assert all(text in page for text in seen)
     assert not any(text in page for text in unseen)
+
+
+def test_names_that_are_no_text_are_shown_and_lie_in_the_archive(lab: Lab, job: Job) -> None:
+    """A program may call its files by any bytes; no address leads to those."""
+    out = os.fsencode(lab.out(job))
+    (lab.out(job) / "odd").mkdir()
+    Path(os.fsdecode(out + b"/odd/caf\xe9.txt")).write_text("x")
+    Path(os.fsdecode(out + b"/odd/d\xe9")).mkdir()
+    browser = lab.browser(lab.minjun)
+    answer = browser.get(f"/jobs/{job.id}?tab=files&path=odd")
+    assert answer.status_code == 200
+    assert "caf?.txt" in answer.text and "d?/" in answer.text and "path=odd/caf" not in answer.text
+    folder = browser.get(f"/jobs/{job.id}/files/archive?path=odd")
+    assert zipfile.ZipFile(io.BytesIO(folder.data)).namelist() == ["caf?.txt"]
+    token = api_tokens.create_api_token(lab.cluster, actor_of(lab.minjun), "laptop", ["read"])[1]
+    bearer = {"Authorization": f"Bearer {token}"}
+    listed = lab.app.test_client().get(f"/api/v1/jobs/{job.id}/files?path=odd", headers=bearer)
+    assert [entry["name"] for entry in listed.json["entries"]] == ["d?", "caf?.txt"]  # type: ignore[index]
 
 
 @pytest.mark.parametrize("path", ["link", "..", "nothing", "results/../../control", "%00"])
