@@ -108,7 +108,10 @@ DAMAGE = {
     ),
     "redis : Write the configuration, and who may do what": "chmod 644 /etc/redis/groundcrew.acl",
     "redis : Keep it running": "systemctl disable --now redis-server@groundcrew",
-    "storage : Make the folder of the workspaces": "chmod 700 /var/lib/groundcrew/storage/workspaces",
+    # The scheduler would mend it by itself within a minute; a later task starts that again.
+    "storage : Make the folder of the workspaces": (
+        "systemctl stop groundcrew-scheduler; chmod 700 /var/lib/groundcrew/storage/workspaces"
+    ),
     "portal : Write the settings, those that all services share and those that each knows alone": (
         "rm /etc/groundcrew/portal.env"
     ),

@@ -161,7 +161,7 @@ ip route replace 169.254.169.254 via 198.51.100.2
 systemd-run --quiet --unit=gc-metadata ip netns exec cloud python3 -m http.server 8099 --bind 169.254.169.254
 """
 NO_CLOUD = "systemctl stop gc-metadata.service; ip netns del cloud; ip link del cloud0"
-DROPPED = "nft list ruleset | sed -n 's/.* ip daddr 169.254.0.0.16 counter packets \\([0-9]*\\) .*/\\1/p'"
+DROPPED = "nft list ruleset 2>/dev/null | sed -n 's/.* ip daddr 169.254.0.0.16 counter packets \\([0-9]*\\) .*/\\1/p'"
 """How many packets the rule has dropped that this is about."""
 
 
