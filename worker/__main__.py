@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
 
 
 def load(path: str) -> Callable[[list[str]], Any]:
-    """The function, imported without the garbage collector, which would walk all modules again and again."""
+    """Imports the function without the garbage collector, which would walk all modules again and again."""
     gc.disable()
     try:
         function: Callable[[list[str]], Any] = resolve_name(path)

@@ -44,7 +44,7 @@ def encrypted_copy(file: Path, recipient: str) -> Iterator[Path]:
 
 
 def delete_unfinished_copies(folder: Path) -> None:
-    """The caller holds the lock of the backups; a copy under way holds none, so it fails and is made again."""
+    """The caller holds the lock of the backups. A copy in progress holds none, so it fails and is made again."""
     for each in folder.glob(f"{UNFINISHED_COPY}*"):
         shutil.rmtree(each, ignore_errors=True)
 

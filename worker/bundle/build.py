@@ -17,7 +17,7 @@ from worker.bundle.sources import BundleSources
 from worker.bundle.wheels import add_wheels
 
 CONTAINER_ENGINE = frozenset({"containerd", "containerd-shim-runc-v2", "ctr", "runc"})
-"""Programs that come as packages alone."""
+"""Programs that a bundle has as packages alone."""
 
 
 def build_bundle(

@@ -95,9 +95,7 @@ class BuildCache:
 
     @contextmanager
     def report_build(self, what: str) -> Iterator[ProgressPrinter]:
-        """Yields what prints the progress of an environment's or image's build, and turns BuildFailed into
-        CollectingFailed.
-        """
+        """Yields a function that prints the progress of a build, and turns BuildFailed into CollectingFailed."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
         try:
             yield ProgressPrinter()
@@ -117,7 +115,7 @@ class BuildCache:
 
 
 def _path() -> str:
-    """The administrator's PATH first, because Go may be installed anywhere."""
+    """PATH with the administrator's folders first, because Go may be installed anywhere."""
     return f"{os.environ.get('PATH', '')}:{PATH}"
 
 

@@ -33,7 +33,7 @@ class GoProgram:
     needs_c: bool = False
     """Whether the program is linked against the C library, which its image or package then has to bring."""
     tags: tuple[str, ...] = ()
-    """The parts of the program that are compiled only when they are asked for."""
+    """The tags of parts of the program that are compiled only on request."""
 
     def flags(self, module: GoModule | None) -> str:
         parts = module.version.removeprefix("v").split(".") if module else ["", ""]

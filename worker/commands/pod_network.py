@@ -1,4 +1,4 @@
-"""The watcher of a Kubernetes node: it tells the node's packet filter which pods of other nodes are whose."""
+"""The watcher of a Kubernetes node. It tells the packet filter to which workspace each pod of other nodes belongs."""
 
 import argparse
 import threading

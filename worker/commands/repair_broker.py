@@ -87,7 +87,7 @@ def serve_connection(place: BrokerPaths, connection: socket.socket) -> int:
 
 
 def reply(connection: socket.socket, words: Mapping[str, Any]) -> None:
-    """A client that has closed its connection gets no answer; the run's folder records what was done."""
+    """Answers the client. One that has closed its connection gets no answer; the run's folder records what was done."""
     with suppress(OSError):
         write_json_line(connection, words)
 

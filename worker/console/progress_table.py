@@ -25,7 +25,7 @@ def host_task_state_name(cell: str) -> str:
 
 
 class ProgressTable:
-    """Prints what is new since the last call."""
+    """Prints what has changed since the last call."""
 
     def __init__(self, repair: Repair | None) -> None:
         self.names = {task.en: bilingual_text(task) for task in repair.tasks} if repair else {}

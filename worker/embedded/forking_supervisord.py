@@ -42,7 +42,7 @@ class ForkingOptions(ServerOptions):  # type: ignore[misc]
     """supervisord's options, which start a Python service without executing another Python."""
 
     def execve(self, filename: str, argv: Sequence[str], env: Mapping[str, str]) -> None:
-        """Called in the child, whose files, folder and user are set already. Raises OSError."""
+        """Becomes the service in the child, whose files, folder and user are set already. Raises OSError."""
         command = parse_python_command(argv, sys.executable)
         if command is None:
             super().execve(filename, argv, env)
@@ -53,7 +53,7 @@ class ForkingOptions(ServerOptions):  # type: ignore[misc]
 
 
 def load_libraries() -> None:
-    """Leaves nothing for the collector to walk in each service, and nothing of the product."""
+    """Loads libraries, but no product code, and exempts them from garbage collection in every service."""
     gc.disable()
     for name in LIBRARIES:
         importlib.import_module(name)

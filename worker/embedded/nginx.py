@@ -56,7 +56,7 @@ def ensure_nginx_configuration(places: InstallationPaths, settings: Settings) ->
 
 
 def copy_static_files(places: InstallationPaths, settings: Settings) -> None:
-    """nginx's user may not pass through to the clone, which may lie in somebody's home."""
+    """Copies the files, because nginx's user may not pass through to the clone, which may be in a home folder."""
     target = places.nginx_dir / "static"
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(STATIC, target, copy_function=shutil.copyfile)
@@ -100,7 +100,7 @@ def render_start_script(places: InstallationPaths, settings: Settings) -> str:
 
 
 def render_main_configuration(places: InstallationPaths) -> str:
-    """One process: where it is killed, nothing of it stays behind and holds the port against the next one."""
+    """Renders a configuration with one process: if it is killed, no other process of nginx still holds the port."""
     scratch = places.nginx_dir / "temp"
     lines = [
         "# Written by make up.",
@@ -153,6 +153,6 @@ def render_site(places: InstallationPaths, settings: Settings) -> str:
 
 
 def listening_address(settings: Settings, port: int | None = None) -> str:
-    """A name leads to one address here: it is this machine's own, and the certificate is for the name."""
+    """The address and port on which nginx listens. A host name is resolved to one address of this machine."""
     found = socket.getaddrinfo(settings.host, settings.port, socket.AF_INET, socket.SOCK_STREAM)
     return f"{found[0][4][0]}:{port or settings.port}"

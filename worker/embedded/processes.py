@@ -14,7 +14,7 @@ INTERACTIVE_COMMANDS = {"up", "down", "status", "reset", "restore", "support", "
 
 
 def list_installation_processes(places: InstallationPaths) -> list[psutil.Process]:
-    """The services and what they started. Trainings are not among them: a shim is nobody's child."""
+    """Lists the services and their children. Trainings are not among them, because a shim is nobody's child."""
     found: dict[int, psutil.Process] = {}
     for process in psutil.process_iter():
         try:
@@ -42,12 +42,12 @@ def is_installation_process(process: psutil.Process, places: InstallationPaths) 
 
 
 def shares_root_filesystem(process: psutil.Process) -> bool:
-    """A container's processes are seen from outside, and its paths may be the same as ours."""
+    """Whether the process sees this machine's files. One of a container does not, although its paths may be equal."""
     return Path(f"/proc/{process.pid}/root").samefile("/")
 
 
 def end_processes(processes: Iterable[psutil.Process], patience: float) -> None:
-    """Ask them to end, then make them, after `patience` seconds."""
+    """Asks the processes to end, and kills them after `patience` seconds."""
     asked = []
     for process in processes:
         try:

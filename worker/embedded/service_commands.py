@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 PASS_SOCKET = 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@" 3<&0 </dev/null'
-"""supervisord gives a listening socket as standard input; both services take it as they do from systemd."""
+"""supervisord gives a listening socket as standard input. Both services take it in the same way from systemd."""
 WITH_SOCKET = ("/bin/sh", "-c", PASS_SOCKET)
 
 

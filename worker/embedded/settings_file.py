@@ -19,7 +19,7 @@ LOCALTIME = Path("/etc/localtime")
 
 
 def read_settings_file(file: Path) -> dict[str, str]:
-    """The lines NAME=value; comments and empty lines aside. Empty if there is no file yet."""
+    """Reads the lines NAME=value without comments and empty lines. Empty if there is no file yet."""
     if not file.exists():
         return {}
     values = {}
@@ -74,7 +74,7 @@ def ensure_settings_file(
 
 
 def build_portal_url(host: str, port: str) -> str:
-    """Beyond this machine only by TLS: passwords would cross the network in the clear."""
+    """Builds an address with TLS unless it is loopback, because passwords would cross the network unencrypted."""
     return f"{'http' if host == LOOPBACK else 'https'}://{host}:{port}"
 
 

@@ -45,7 +45,7 @@ from worker.embedded.supervisor import (
 )
 
 CODE = ("cluster", "portal", "worker", "docs/howto")
-"""Folders of the checkout that the services read."""
+"""The folders of the checkout that the services read."""
 OF_NGINX = ("nginx.conf", "site.conf", "start", "portal.pem")
 PORTAL_TIMEOUT = 60
 """Seconds that the portal has to answer before make up shows its log instead."""
@@ -53,7 +53,7 @@ PORTAL_TIMEOUT = 60
 
 @contextmanager
 def hold_make_lock(places: InstallationPaths) -> Iterator[None]:
-    """A second make up or make down waits until the first has done what changes processes."""
+    """Holds the lock. A second make up or make down waits until the first has done what changes processes."""
     with (places.state_dir / "run" / "make.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -64,7 +64,7 @@ def hold_make_lock(places: InstallationPaths) -> Iterator[None]:
 
 
 def configure_installation(places: InstallationPaths, port: int | None, host: str | None = None) -> Settings:
-    """The settings, with the asked port and address once they are known to be free or ours already."""
+    """Writes and returns the settings with the requested port and address. Ends if another program has the port."""
     written = read_settings_file(places.settings_file)
     before, bound = written.get("GROUNDCREW_PORT"), written.get("GROUNDCREW_HOST", LOOPBACK)
     wanted = port or int(before or DEFAULT_PORT)
@@ -84,7 +84,7 @@ def configure_installation(places: InstallationPaths, port: int | None, host: st
 
 
 def ensure_tls_files(settings: Settings) -> None:
-    """The installation's own authority and a certificate for its address; renewed by a later make up."""
+    """Ensures the installation's own authority and a certificate for its address. A later make up renews them."""
     if settings.tls_dir is None or settings.host == LOOPBACK:
         return
     settings.tls_dir.mkdir(mode=0o700, exist_ok=True)
@@ -141,7 +141,7 @@ def find_silent_service(places: InstallationPaths) -> str:
 
 
 def is_portal_healthy(settings: Settings) -> bool:
-    """Asks at the address that people type. It does not ask at the public address of a site's own proxy."""
+    """Whether the portal answers at its own address. The public address may belong to a proxy of the site."""
     try:
         url = f"{build_portal_url(settings.host, str(settings.port))}{HEALTH}"
         answer = httpx.get(url, timeout=5, verify=tls_context(settings), trust_env=False)
@@ -151,7 +151,7 @@ def is_portal_healthy(settings: Settings) -> bool:
 
 
 def tls_context(settings: Settings) -> ssl.SSLContext:
-    """Trusts the installation's own authority; without TLS nobody."""
+    """A context that trusts the installation's own authority; without TLS it trusts nobody."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if settings.tls_dir is not None:
         context.load_verify_locations(settings.tls_dir / "authority.pem")
@@ -159,7 +159,7 @@ def tls_context(settings: Settings) -> ssl.SSLContext:
 
 
 def migrate_database(settings: Settings) -> None:
-    """Ends with a sentence if this code is older than the database, or if it is somebody else's."""
+    """Migrates the database. Ends with a sentence if it is newer than this code or was made by others."""
     with refused_database(settings):
         done = upgrade_database(settings)
     if done.copy is not None:
@@ -168,7 +168,7 @@ def migrate_database(settings: Settings) -> None:
 
 @contextmanager
 def refused_database(settings: Settings) -> Iterator[None]:
-    """Ends with a sentence where the database cannot be migrated."""
+    """Ends with a sentence if the database cannot be migrated."""
     try:
         yield
     except GroundcrewError as error:
@@ -181,7 +181,7 @@ def refused_database(settings: Settings) -> Iterator[None]:
 
 
 def check_port_free(port: int, host: str = "127.0.0.1") -> None:
-    """Ends with the holder's name where another program listens, or where this user may not."""
+    """Ends with the holder's name if another program listens on the port, or if this user may not."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -213,9 +213,7 @@ def find_port_holder(port: int) -> psutil.Process | None:
 
 
 def code_fingerprint(places: InstallationPaths) -> str:
-    """Changes with any file of the code, the settings, and the environment. If it differs, services are started
-    again.
-    """
+    """A hash of the code's files, the settings and the environment. If it differs, services are started again."""
     digest = hashlib.sha256()
     for folder in CODE:
         for file in sorted((places.clone / folder).rglob("*")):

@@ -27,7 +27,7 @@ LOG_BYTES = 10 * 1024 * 1024
 LOG_FILES = 5
 SUPERVISORD = "worker.embedded.forking_supervisord"
 ROOM_FOR_TITLES = " " * 512
-"""A service that is forked writes its title over its parent's arguments."""
+"""The bytes for the title of a forked service, which is written over its parent's arguments."""
 PORTAL = ("--config", "python:portal.gunicorn", "portal.wsgi:app")
 REDIS_PROGRAMS = ("redis-server", "valkey-server")
 INHERITED_VARIABLES = (
@@ -108,7 +108,7 @@ def find_redis_program() -> str:
 
 
 def render_redis_configuration(places: InstallationPaths) -> str:
-    """A unix socket and no port; every write reaches the disk within two seconds; never forgets for room."""
+    """Renders a Redis with a unix socket and no port, which syncs its writes every second and never evicts a key."""
     lines = {
         "port": "0",
         "unixsocket": str(places.redis_socket),
@@ -126,7 +126,7 @@ def render_redis_configuration(places: InstallationPaths) -> str:
 
 
 def render_supervisor_configuration(places: InstallationPaths) -> str:
-    """supervisord's own file; the services inherit their settings from its environment."""
+    """Renders supervisord's own file. The services inherit their settings from its environment."""
     parts = [
         "[supervisord]",
         f"directory={places.clone}",
@@ -182,7 +182,7 @@ def render_section_header(service: ServiceDefinition) -> list[str]:
 
 
 def service_variables(settings: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
-    """The variables of the starting terminal that the services may see: no keys and no agents of a person."""
+    """The variables of the starting terminal that services may see: no keys and no agents of a person."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -204,7 +204,7 @@ class SupervisorClient:
         self.places = places
 
     def call(self, method: str, *arguments: Any) -> Any:
-        """A connection of its own each time: supervisor's transport does not recover from a failed one.
+        """Uses a new connection each time, because supervisor's transport does not recover from a failed one.
 
         That transport is supervisor's own, on http.client. Raises OSError, xmlrpc.client.Error.
         """
@@ -232,7 +232,7 @@ class SupervisorClient:
         ]
 
     def start_supervisord(self, environment: Mapping[str, str]) -> None:
-        """Detached from the terminal by supervisord itself, which forks and begins a session of its own."""
+        """Starts supervisord, which detaches itself from the terminal: it forks and begins a session of its own."""
         program = (sys.executable, "-m", SUPERVISORD, ROOM_FOR_TITLES)
         command = [*program, "-c", str(self.places.supervisor_file)]
         subprocess.run(
@@ -250,7 +250,7 @@ class SupervisorClient:
         return stopped
 
     def restart_service(self, name: str) -> None:
-        """Ends the process, and supervisord begins the next one, because it restarts whatever ends.
+        """Ends the process. supervisord starts the next one, because it restarts whatever ends.
 
         The caller may be killed at any moment: nothing is left stopped. Raises TimeoutError.
         """
@@ -276,7 +276,7 @@ class SupervisorClient:
         self.call("startProcess", old.name)
 
     def wait_for_new_process(self, old: ServiceStatus, seconds: float) -> bool:
-        """Whether another process than that one runs, within so long."""
+        """Whether another process than `old` runs within that time."""
         end = time.monotonic() + seconds
         while True:
             found = next(each for each in self.list_services() if each.name == old.name)

@@ -120,9 +120,9 @@ class PlacementPlan:
     nodes: tuple[str, ...] = ()
     """The nodes of a gang; the launcher is on the first one. Empty: the scheduler's own machine."""
     units_by_node: tuple[tuple[str, int], ...] = ()
-    """How many units the attempt has on each node, in the order of `nodes`."""
+    """The number of units of the attempt on each node, in the order of `nodes`."""
     gang: str = "none"
-    """How the ranks of a gang of several pods find each other (worker/kubernetes/manifests/run_spec.py)."""
+    """The way in which the ranks of several pods find each other (worker/kubernetes/manifests/run_spec.py)."""
     gpus: tuple[str, ...] = ()
     """The UUIDs of the attempt's GPUs. Empty: every GPU is hidden."""
     gpu_minors: Mapping[str, int] = field(default_factory=dict)

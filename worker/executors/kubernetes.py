@@ -79,7 +79,7 @@ costs a fifth of a core.
 """
 FORCE_SECONDS = 1.0
 MEMBERS_SECONDS = 10.0
-"""How long other pods of a gang may go on after the pod with the shim has ended without an error."""
+"""The time for which other pods of a gang may go on after the pod with the shim has ended without an error."""
 PAUSE_SECONDS = 0.05
 NEVER = float("-inf")
 REMEMBERED_SECONDS = 60.0

@@ -32,9 +32,9 @@ log = structlog.get_logger()
 FORCE_SECONDS = 1.0
 PAUSE_SECONDS = 0.02
 OLD_SECONDS = 60.0
-"""A group without a folder may be one that is just being made; an empty one this old is not."""
+"""The age from which an empty group without a folder is a leftover. A younger one may just be being made."""
 COMMAND_LINE_BYTES = 16 * 1024
-"""A shim's command line is three paths; of a longer one of somebody else the beginning is enough."""
+"""The bytes that are read of a command line. That of a shim is three paths; of others the beginning is enough."""
 
 
 class ProcessExecutor:

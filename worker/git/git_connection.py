@@ -15,7 +15,7 @@ from cluster.services.git.fetch_orders import FetchOrder
 from worker.git.git_process import GitLimits, quote_words
 
 WORK = Path("/var/tmp")
-"""Everybody may enter it, as the user without rights has to, and services have their own on servers."""
+"""A folder that everybody may enter, as the user without rights has to. On servers the services have their own."""
 KEY, KNOWN_HOSTS, CREDENTIALS = "key", "known_hosts", "credentials"
 UNPRIVILEGED = UnixIds(65534, 65534)
 """The user nobody."""
@@ -106,7 +106,7 @@ class GitConnection:
 
     @property
     def private_files(self) -> dict[str, str]:
-        """Contents by name, for git's user alone."""
+        """The contents by name of files for git's user alone."""
         files = {KNOWN_HOSTS: self.order.known_hosts}
         if self.order.credential is GitCredential.TOKEN:
             login = f"{quote(self.order.user_name, safe='')}:{quote(self.order.secret, safe='')}"

@@ -21,7 +21,7 @@ PATH = "/usr/bin:/bin:/usr/local/bin"
 SHOWN_BYTES = 64 * 1024
 """The number of bytes that are read of git's stderr."""
 OLDEST_GIT = (2, 37)
-"""The first that connects to a chosen address (http.curloptResolve) while it verifies the name."""
+"""The first version that connects to a chosen address (http.curloptResolve) while it verifies the name."""
 OPTIONS = {
     "protocol.allow": "never",
     "core.hooksPath": "/dev/null",
@@ -119,7 +119,7 @@ class GitProcesses:
             raise Unavailable("git.missing") from error
 
     def confine(self) -> list[str]:
-        """Programs of util-linux, which give away rights before git begins."""
+        """The programs of util-linux that drop rights before git begins."""
         drop = ["setpriv", "--no-new-privs"]
         if self.ids is not None:
             drop += [f"--reuid={self.ids.uid}", f"--regid={self.ids.gid}", "--clear-groups"]
@@ -143,7 +143,7 @@ class GitProcesses:
         }
 
     def wait(self, process: "subprocess.Popen[bytes]") -> int:
-        """Ends what git has started, too. Raises Unavailable at the deadline."""
+        """Waits for git, and then ends what it has started. Raises Unavailable at the deadline."""
         try:
             return process.wait(max(0.0, self.until - time.monotonic()))
         except subprocess.TimeoutExpired:

@@ -77,7 +77,7 @@ def stop_service(supervisor: SupervisorClient, name: str) -> None:
 
 
 def interrupt_jobs(settings: Settings) -> None:
-    """Every attempt ends within its patience and its job waits again; the rows say so at once."""
+    """Ends every attempt within its patience, and its job waits again. The rows say so at once."""
     if not is_schema_current(settings):
         return
     runtime = install_runtime(settings.runtime_dir, settings.job_ids)
@@ -88,7 +88,7 @@ def interrupt_jobs(settings: Settings) -> None:
 
 
 def remove_routing_rules(settings: Settings) -> None:
-    """Takes the closed addresses out of this machine's routing, unless somebody's job still runs by such a number."""
+    """Removes the closed addresses from this machine's routing, unless a job still runs under such a number."""
     first, last = settings.job_ids.uid_range
     if os.geteuid() == 0 and not any(first <= uid <= last for uid in list_process_uids()):
         shim_cloud_metadata.unblock_cloud_metadata(first, last)

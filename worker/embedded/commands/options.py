@@ -25,7 +25,7 @@ class MakeOptions:
 
 
 def parse_make_options(arguments: list[str]) -> MakeOptions:
-    """Ends with a sentence where a value cannot be used."""
+    """Parses the options. Ends the command with a sentence if a value cannot be used."""
     parser = argparse.ArgumentParser(prog="make")
     parser.add_argument("--port")
     parser.add_argument("--host")
@@ -69,7 +69,7 @@ def parse_host_option(typed: str | None) -> str | None:
 
 
 def is_address_of_machine(host: str) -> bool:
-    """True for a numeric address of this machine. A name does not count, because /etc/hosts may map it to loopback."""
+    """Whether the text is a numeric address of this machine. A name is not, as /etc/hosts may map it to loopback."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
             probe.bind((host, 0))
@@ -79,7 +79,7 @@ def is_address_of_machine(host: str) -> bool:
 
 
 def list_machine_addresses() -> list[str]:
-    """IPv4, without the loopback's."""
+    """The IPv4 addresses of this machine without loopback."""
     found = [each for entries in psutil.net_if_addrs().values() for each in entries]
     addresses = [each.address for each in found if each.family == socket.AF_INET]
     return [address for address in addresses if not address.startswith("127.")]

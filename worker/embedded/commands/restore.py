@@ -67,7 +67,7 @@ def restore_embedded(request: RestoreRequest) -> int:
 
 
 def restore_with_settings(settings: Settings, request: RestoreRequest) -> int:
-    """0, or 1 with a sentence of what is wrong and one of the way out."""
+    """Returns 0, or 1 after it has printed what is wrong and the way out."""
     try:
         done = restore_file(settings, request)
     except GroundcrewError as error:

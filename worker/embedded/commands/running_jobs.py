@@ -31,7 +31,7 @@ class RunningJobLine:
 
 
 def list_running_job_lines(settings: Settings) -> list[RunningJobLine]:
-    """Empty if there is no database yet, or if the database belongs to another version of the product."""
+    """Returns the lines; none if there is no database yet, or if it belongs to another version of the product."""
     if not is_schema_current(settings):
         return []
     cluster = open_cluster(settings)

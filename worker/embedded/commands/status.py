@@ -21,7 +21,7 @@ from worker.embedded.supervisor import SupervisorClient
 
 
 def main(arguments: list[str]) -> int:
-    """0 if every service runs, 1 if one does not."""
+    """Returns 0 if every service runs, 1 if one does not."""
     places = find_installation_paths()
     supervisor = SupervisorClient(places)
     if not supervisor.is_running():
@@ -47,7 +47,7 @@ def main(arguments: list[str]) -> int:
 
 
 def drawn(table: Table) -> str:
-    """The table as text: rich would end the program by itself when the reader leaves."""
+    """The table as text. If rich printed it, a reader that leaves would end the program."""
     console = Console(soft_wrap=True)
     with console.capture() as capture:
         console.print(table)

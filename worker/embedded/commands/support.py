@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> int:
 
 
 def write_support_bundle(places: InstallationPaths, settings: dict[str, str], now: datetime) -> Path:
-    """Readable by its owner alone; what cannot be read is said in its place."""
+    """Writes a file that only its owner may read. What cannot be read is said in its place."""
     name = f"groundcrew-support-{now:%Y%m%d-%H%M%S}"
     folder = places.state_dir / "support"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -91,7 +91,7 @@ def to_json(value: Any) -> str:
 
 
 def read_or_explain(read: Callable[[], str]) -> str:
-    """The bundle is wanted most where something is down: then its file says what."""
+    """Reads the part, or returns why it cannot be read: the bundle is needed most when something is down."""
     try:
         return read()
     except (
@@ -126,7 +126,7 @@ def read_metric_values(cluster: Cluster) -> dict[str, Any]:
 
 
 def count_table_rows(cluster: Cluster) -> dict[str, int]:
-    """Rows by table."""
+    """The number of rows by table."""
     with cluster.store.read() as session:
         return {
             table.name: session.scalar(select(func.count()).select_from(table)) or 0
@@ -135,7 +135,7 @@ def count_table_rows(cluster: Cluster) -> dict[str, int]:
 
 
 def read_repair_runs(cluster: Cluster) -> list[dict[str, Any]]:
-    """The last ones: what the checks said before and after, not who asked or why."""
+    """The newest runs with their checks before and after, without the person and the reason."""
     shown = ("id", "name", "target", "requested_at", "started_at", "ended_at", "verdict", "playbook_rc")
     lists = ("before", "checks", "tasks")
     runs = list_repair_runs(cluster, service_actor(cluster))
@@ -149,7 +149,7 @@ def list_newest_logs(folder: Path) -> list[Path]:
 
 
 def read_last_log_lines(path: Path) -> str:
-    """Whole lines: a secret that is cut in two would not be known."""
+    """Reads whole lines, because a secret that is cut in two would not be recognised."""
     with path.open("rb") as file:
         size = file.seek(0, io.SEEK_END)
         file.seek(max(0, size - TAIL_BYTES))

@@ -74,7 +74,7 @@ def print_address(cluster: Cluster) -> None:
 
 
 def print_closed_door(cluster: Cluster) -> None:
-    """How root opens the SSH door, if only packages are missing: `make up` installs no sshd by itself."""
+    """Prints how root opens the SSH door if only packages are missing. `make up` itself installs no sshd."""
     missing = missing_packages()
     if missing and os.geteuid() == 0 and reason_against_door(cluster.settings) is None:
         print_sentence(

@@ -45,9 +45,9 @@ class ConfinedCommands:
     ids: UnixIds | None = None
     """Nothing else runs as this user. None: the commands keep the rights of this process, which is not root."""
     hidden: Sequence[Path] = ()
-    """Folders of the installation."""
+    """Folders of the installation that the commands do not see."""
     shown: Sequence[Path] = ()
-    """Folders that are read, below hidden ones or elsewhere."""
+    """Folders that the commands may read, below hidden ones or elsewhere."""
     check_room: Callable[[], None] = ignore_tick
     """Raises if the disk has become too full."""
     until: float = field(init=False)
@@ -163,7 +163,7 @@ def is_alive_as(process: Path, uid: int) -> bool:
 
 
 def signal_all(ids: UnixIds) -> None:
-    """A process of that user kills all the others in one call, so that none can fork away."""
+    """Signals from a process of that user: it kills all the others in one call, so that none can fork away."""
     subprocess.run(
         [
             "setpriv",

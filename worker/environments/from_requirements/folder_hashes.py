@@ -22,7 +22,7 @@ PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^\]]*\])?==([^\s;\\]+)[^\\]
 
 
 def add_folder_hashes(pins: str, folders: Sequence[Path]) -> str:
-    """Pins that have hashes, and those that no folder has, stay as they are."""
+    """Adds hashes to pins. Those that have hashes, and those that no folder has, stay as they are."""
     return "".join(f"{line}{hashes_of(line, folders)}\n" for line in pins.splitlines())
 
 
