@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -75,11 +75,23 @@ def test_nothing_that_one_process_manager_alone_knows_is_asked_on_servers(entry:
         assert not {check.kind for check in entry.repair.checks} & {*HOST_CHECKS}
 
 
+def names_set_by(part: Any) -> Iterator[str]:
+    """The variables that plays and tasks set themselves: by `vars` and by `register`."""
+    if isinstance(part, list):
+        for each in part:
+            yield from names_set_by(each)
+    elif isinstance(part, dict):
+        yield from part.get("vars") or {}
+        yield from [part["register"]] if "register" in part else []
+        for value in part.values():
+            yield from names_set_by(value)
+
+
 def test_a_playbook_touches_its_targets_alone_and_takes_no_word_of_a_person(entry: CatalogueEntry) -> None:
     text = (ANSIBLE / "playbooks" / "repair" / f"{entry.repair.name}.yml").read_text()
     if OF_SERVERS & entry.repair.installations:
         assert {play["hosts"] for play in yaml.safe_load(text)} == {"targets"}
-    own = set(re.findall(r"(?:register:|vars:\n\s+) *(repair_[a-z]+)", text))
+    own = {name for name in names_set_by(yaml.safe_load(text)) if name.startswith("repair_")}
     assert set(re.findall(r"{{ *\(*([a-z_]+)", text)) <= {
         "item",
         "groups",
