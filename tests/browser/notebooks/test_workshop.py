@@ -28,6 +28,7 @@ from cluster.store.users import User
 from tests.browser.conftest import LOCALES, signed_in
 from tests.browser.journey import archive_of_shapes
 from tests.browser.notebooks.jupyterlab import IDLE_KERNEL, LONG_MS, edit_file, run_cell
+from tests.browser.page_checks import assert_fits
 from tests.browser.straight_paths import Walk, upload_dataset
 from tests.builders import a_user, a_workspace
 from tests.conftest import IS_CI
@@ -335,6 +336,7 @@ def enter_job(steps: Steps, name: str) -> None:
         assert (folder / "model.bin").read_bytes() == bytes(1000)
         fingerprint = run(["ssh-keygen", "-lf", f"{folder}/known"]).split()[1]
         expect(walk.page.locator("main")).to_contain_text(fingerprint)
+        assert_fits(walk.page)
 
 
 def stop_shown(walk: Walk) -> None:
