@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -196,11 +197,15 @@ def test_a_cell_that_is_run_before_the_kernel_has_started_says_so(
 ) -> None:
     page, held = visit("en"), list[Route]()
     open_lab(page, place.training.id)
-    page.route("**/api/sessions?*", lambda route: held.append(route))
+    is_held = threading.Event()
+    is_held.set()
+    page.route(
+        "**/api/sessions?*", lambda route: held.append(route) if is_held.is_set() else route.continue_()
+    )
     page.locator(".jp-LauncherCard[data-category='Notebook']").first.click()
     type_and_run(page, "print('seen', 6 * 7)")
     expect(page.locator(".Toastify__toast")).to_contain_text("is still initializing", timeout=LONG_MS)
-    page.unroute("**/api/sessions?*")
+    is_held.clear()
     for route in held:
         route.continue_()
     expect(page.locator("#jp-main-statusbar")).to_contain_text(IDLE_KERNEL, timeout=LONG_MS)
@@ -272,7 +277,7 @@ def test_a_hostile_page_gets_nothing(visit: Callable[[str], Page], place: Place,
     address = open_lab(page, place.training.id)
     assert "token" not in address and "ticket" not in address
     sent: list[Request] = []
-    page.on("request", sent.append)
+    page.on("request", lambda request: sent.append(request))
     # With the port alone so many cookies sign the person out, as docs/topic/notebooks.md says.
     got = page.evaluate(
         HOSTILE.replace("PORT", str(port)), [place.url, 999, 0 if setting == ":port" else 400]
