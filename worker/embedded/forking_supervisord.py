@@ -118,9 +118,11 @@ def exit_code(end: SystemExit) -> int:
 
 
 def main(arguments: Sequence[str]) -> None:
+    words = [word for word in arguments if word.strip()]
+    set_process_title([*sys.orig_argv[:3], *words])
     load_libraries()
     supervisord.ServerOptions = ForkingOptions
-    supervisord.main([word for word in arguments if word.strip()])
+    supervisord.main(words)
 
 
 if __name__ == "__main__":
