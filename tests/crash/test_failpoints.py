@@ -13,7 +13,7 @@ from tests.builders import a_user
 ROOT = Path(__file__).resolve().parents[2]
 STORE = ROOT / "cluster" / "store"
 OWN_TRANSACTIONS = {
-    STORE / name for name in ("engine.py", "migrate.py", "sqlite.py", "sql/sqlite_writers.py")
+    STORE / name for name in ("engine.py", "migrate.py", "sql/sqlite.py", "sql/sqlite_writers.py")
 }
 LISTED = [
     *(ROOT / "cluster" / "services").rglob("*.py"),
