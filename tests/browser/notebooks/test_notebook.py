@@ -225,7 +225,11 @@ def test_a_kernel_outlives_portal_scheduler_and_nginx(visit: Callable[[str], Pag
     supervisor = SupervisorClient(place.installation.places)
     for service in ("portal", "scheduler", "nginx"):
         supervisor.restart_service(service)
-    run_cell(page, "print('still', x)")
+    # JupyterLab connects again within half a minute, and shows the kernel as "Unknown" until a cell is run.
+    reconnecting = page.locator("#jp-main-statusbar", has_text="Connecting")
+    reconnecting.wait_for(timeout=LONG_MS)
+    expect(reconnecting).to_have_count(0, timeout=LONG_MS)
+    type_and_run(page, "print('still', x)")
     expect(page.locator(".jp-OutputArea-output").nth(1)).to_contain_text("still 42", timeout=LONG_MS)
 
 
