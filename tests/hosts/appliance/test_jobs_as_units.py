@@ -11,6 +11,8 @@ from tests.hosts.appliance.installer.ansible_runs import CACHE, ROOT
 from tests.hosts.machines import testbed as testbeds
 from tests.hosts.machines.testbed import Testbed, quoted
 from tests.machine.fork_chains import LENT, compile_burst
+from worker.environments.editor_environment import build_editor
+from worker.tasks.environments import find_uv
 
 SUITE = "tests/integration/worker/executors"
 OTHERS = "not docker and not simulated"
@@ -36,7 +38,8 @@ def test_the_contract_of_the_process_executor_holds_for_transient_units(bed: Tes
     folder.mkdir()
     program = compile_burst(folder)
     assert program is not None
-    (host,) = bed.add("one", lent=(ROOT, Path(sys.prefix), folder))
+    editor = build_editor(CACHE, lambda step, share, detail: None, uv=find_uv(), log=folder / "editor.log")
+    (host,) = bed.add("one", lent=(ROOT, Path(sys.prefix), editor, folder))
     words = [
         *(sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"),
         SUITE,
