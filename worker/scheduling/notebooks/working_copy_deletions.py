@@ -1,76 +1,39 @@
-"""Deletes the working copies of trainings that were deleted; never follows a symbolic link."""
+"""Deletes the working copies of trainings that were deleted."""
 
-import os
-from concurrent.futures import Future, ThreadPoolExecutor
-
-import structlog
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
 
 from cluster.failpoints import external_call
-from cluster.files.safe_files import UnsafeFile, open_folder_path, remove_tree
-from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease
 from cluster.services.notebooks.deleted_copies import (
     UnwantedCopies,
     list_unwanted_copies,
     record_copies_deleted,
 )
-from cluster.services.storage.folders import workspace_folder
 from cluster.services.storage.notebook_folders import NOTEBOOKS
-from cluster.settings import Settings
+from worker.scheduling.file_deletions import FolderDeletions, delete_folder_of_workspace
 
-log = structlog.get_logger()
 AT_MOST = 10
 """The number of trainings in one pass."""
 
 
-class WorkingCopyDeletions:
-    """One training at a time in a thread, because `pip install` may have written many files. A deletion that is killed
-    begins again.
-    """
+class WorkingCopyDeletions(FolderDeletions):
+    """Deletes the working copies of all people for a training, with their packages."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self.cluster = cluster
-        self.remover = ThreadPoolExecutor(1, "copies")
-        self.in_progress: dict[int, Future[None]] = {}
+    kind = NOTEBOOKS
 
-    def advance(self, held: HeldLease) -> None:
-        """Raises LeaseLost."""
-        for training_id, removal in list(self.in_progress.items()):
-            if removal.done():
-                del self.in_progress[training_id]
-                self.record_end(held, training_id, removal)
-        for copies in list_unwanted_copies(self.cluster, AT_MOST):
-            if copies.training_id not in self.in_progress:
-                self.in_progress[copies.training_id] = self.remover.submit(
-                    delete_copies, self.cluster.settings, copies
-                )
+    def list_pending(self) -> Mapping[int, Callable[[], None]]:
+        storage = self.cluster.settings.storage_dir
+        unwanted = list_unwanted_copies(self.cluster, AT_MOST)
+        return {copies.training_id: partial(delete_copies, storage, copies) for copies in unwanted}
 
-    def record_end(self, held: HeldLease, training_id: int, removal: "Future[None]") -> None:
-        try:
-            removal.result()
-        except OSError as error:
-            log.warning(
-                "working copies are not deleted; trying again", training=training_id, error=str(error)
-            )
-            return
-        record_copies_deleted(self.cluster, held, training_id)
-        log.info("the working copies of a deleted training are deleted", training=training_id)
-
-    def close(self) -> None:
-        self.remover.shutdown(wait=False, cancel_futures=True)
+    def record_deleted(self, held: HeldLease, number: int) -> bool:
+        record_copies_deleted(self.cluster, held, number)
+        return True
 
 
-def delete_copies(settings: Settings, copies: UnwantedCopies) -> None:
-    """Those of all people, with their packages; safe to repeat. Raises OSError."""
-    folder = workspace_folder(settings, copies.workspace_id)
-    try:
-        with (
-            external_call("notebooks.working_copies_deleted"),
-            open_folder_path(folder, NOTEBOOKS) as notebooks,
-        ):
-            remove_tree(notebooks, str(copies.training_id))
-            os.fsync(notebooks)
-    except FileNotFoundError:
-        return  # Nobody had a notebook in this workspace.
-    except UnsafeFile as error:
-        raise OSError(error.errno, f"it does not lead to a folder of ours: {error}") from error
+def delete_copies(storage: Path, copies: UnwantedCopies) -> None:
+    """Safe to repeat. Raises OSError."""
+    with external_call("notebooks.working_copies_deleted"):
+        delete_folder_of_workspace(storage, copies.workspace_id, NOTEBOOKS, copies.training_id)

@@ -1,4 +1,4 @@
-"""Who is affected by a drain is known before."""
+"""A drain tells beforehand which people and jobs it affects."""
 
 from datetime import timedelta
 

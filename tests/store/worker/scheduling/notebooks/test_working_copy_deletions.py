@@ -11,7 +11,7 @@ from cluster.services.training_changes import delete_training
 from cluster.store.jobs import Job
 from cluster.store.trainings import WorkingCopy
 from tests.notebook_lab import NotebookLab
-from worker.scheduling.notebooks import working_copy_deletions
+from worker.scheduling import file_deletions
 from worker.scheduling.notebooks.working_copy_deletions import WorkingCopyDeletions
 
 
@@ -66,7 +66,7 @@ def test_a_deletion_that_fails_is_tried_again(
     copy, asked = lab.write({"train.py": b"x"}), list[str]()
     job = lab.start()
     end_and_delete(lab, job)
-    remove_tree = working_copy_deletions.remove_tree
+    remove_tree = file_deletions.remove_tree
 
     def fail_once(folder: int, name: str) -> None:
         asked.append(name)
@@ -74,7 +74,7 @@ def test_a_deletion_that_fails_is_tried_again(
             raise OSError("the storage does not answer")
         remove_tree(folder, name)
 
-    monkeypatch.setattr(working_copy_deletions, "remove_tree", fail_once)
+    monkeypatch.setattr(file_deletions, "remove_tree", fail_once)
     deletions.advance(held)
     for removal in list(deletions.in_progress.values()):
         assert isinstance(removal.exception(timeout=5), OSError)
