@@ -11,13 +11,11 @@ from cluster.domain.errors import NotFound, Refused
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import require_administrator
 from cluster.failpoints import external_call
-from cluster.files import safe_files
+from cluster.files import safe_files, zip_tables
 from cluster.services.context import Cluster
 from cluster.services.images.environment_requests import require_own_builds
 from cluster.services.storage.folders import WHEELS, wheels_folder
 from cluster.store.audit import add_audit_entry
-
-MOST_MEMBERS = 100_000
 
 
 @dataclass(frozen=True)
@@ -67,12 +65,12 @@ def add_wheels(cluster: Cluster, actor: Actor, arrived: list[tuple[str, Path]]) 
 def check_wheel(name: str, file: Path) -> None:
     parsed = parse_wheel_name(name)
     try:
+        zip_tables.check_zip_table(file)
         with zipfile.ZipFile(file) as archive:
             members = archive.namelist()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+    except (zip_tables.TooManyEntries, zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         raise Refused(FIELD, "environment.wheel_unreadable", name=name) from None
-    metadata = [member for member in members[:MOST_MEMBERS] if member.endswith(".dist-info/METADATA")]
-    if not metadata:
+    if not any(member.endswith(".dist-info/METADATA") for member in members):
         raise Refused(FIELD, "environment.wheel_unreadable", name=parsed.package)
 
 

@@ -3,7 +3,6 @@
 import lzma
 import os
 import stat
-import struct
 import tarfile
 import zipfile
 import zlib
@@ -15,6 +14,7 @@ from typing import IO, Self
 
 from cluster.domain.errors import Refused
 from cluster.domain.storage.upload_archives import ArchiveChecker, ArchiveEntry, ArchiveEntryKind
+from cluster.files import zip_tables
 from worker.adapters.memory_limit import limited_memory
 
 CHUNK_BYTES = 1024 * 1024
@@ -29,23 +29,12 @@ MOST_HEADER_BYTES = 2 * 1024**3
 """The largest sum of all headers: twice a kilobyte for each of a million entries."""
 MOST_GLOBAL_HEADERS = 1000
 """tarfile keeps all global headers and copies them into each entry."""
-ZIP_ENTRIES = 250_000
-"""The largest number of entries. zipfile keeps about 600 bytes per entry while the archive is open; tarfile needs
-none.
-"""
-ZIP_TABLE_BYTES = 64 * 1024 * 1024
 HEADER_KINDS = frozenset(
     (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
     + (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
 )
 GNU_SPARSE_GOES_ON = 482
 """https://www.gnu.org/software/tar/manual/html_node/Standard.html: `isextended` of the old GNU header."""
-END_ENTRIES, END_SIZE, END_PLACE = 4, 5, 9
-"""Positions in the end record as zipfile reads it: number of entries, size of the table, position of the record."""
-LARGE_END_BYTES = 56 + 20
-"""The size of a large archive's own end record and its locator, which are between the table and the end record."""
-TABLE_RECORD = struct.Struct("<4s24xHHH12x")
-"""The record of PKWARE's APPNOTE 4.3.12: signature, then the lengths of name, extra field and comment; 46 bytes."""
 TAR_KINDS = {
     tarfile.REGTYPE: ArchiveEntryKind.FILE,
     tarfile.AREGTYPE: ArchiveEntryKind.FILE,
@@ -153,39 +142,12 @@ def refusing_damage(name: str = "") -> Iterator[None]:
 
 
 def check_zip_table(archive: Path) -> None:
-    """Counts the entries of a zip before zipfile makes an object of each. Raises Refused."""
-    with archive.open("rb") as file:
-        # This is the end record that zipfile uses. An own reading of it could be misled to another number.
-        end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
-        if not end:
-            raise zipfile.BadZipFile
-        said, size, place = end[END_ENTRIES], end[END_SIZE], end[END_PLACE]
-        is_large = end[0] == b"PK\x06\x06"
-        begin = place - size - (LARGE_END_BYTES if is_large else 0)
-        if begin < 0:
-            raise zipfile.BadZipFile
-        count = said
-        if said <= ZIP_ENTRIES and size <= ZIP_TABLE_BYTES:
-            file.seek(begin)
-            count = count_records(file, size)
-    if count > ZIP_ENTRIES or size > ZIP_TABLE_BYTES:
-        raise Refused("archive", "archive.zip_too_many", count=count, most=ZIP_ENTRIES)
-
-
-def count_records(file: IO[bytes], size: int) -> int:
-    """Counts the records in the table of `size` bytes. It stops after the largest allowed number."""
-    count = read = 0
-    while read < size and count <= ZIP_ENTRIES:
-        record = file.read(TABLE_RECORD.size)
-        if len(record) < TABLE_RECORD.size:
-            raise zipfile.BadZipFile
-        signature, *lengths = TABLE_RECORD.unpack(record)
-        if signature != b"PK\x01\x02":
-            raise zipfile.BadZipFile
-        file.seek(sum(lengths), os.SEEK_CUR)
-        read += TABLE_RECORD.size + sum(lengths)
-        count += 1
-    return count
+    """Raises Refused, zipfile.BadZipFile, OSError."""
+    try:
+        zip_tables.check_zip_table(archive)
+    except zip_tables.TooManyEntries as error:
+        most = zip_tables.ZIP_ENTRIES
+        raise Refused("archive", "archive.zip_too_many", count=error.count, most=most) from error
 
 
 def bounded_tar_headers() -> type[tarfile.TarInfo]:

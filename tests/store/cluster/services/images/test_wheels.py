@@ -9,6 +9,7 @@ from sqlalchemy import select
 
 from cluster.domain.errors import Forbidden, NotFound, Refused
 from cluster.domain.people.actor import Actor
+from cluster.files import zip_tables
 from cluster.services.context import Cluster
 from cluster.services.images.wheels import add_wheels, delete_wheel, list_wheels
 from cluster.store.audit import AuditEntry
@@ -88,3 +89,13 @@ def test_only_administrators_see_and_change_them(cluster: Cluster, admin: Actor,
     with pytest.raises(Forbidden):
         delete_wheel(cluster, other, LOWER)
     assert names(cluster, admin) == [LOWER]
+
+
+def test_a_table_of_too_many_entries_is_refused_before_it_is_read(
+    cluster: Cluster, admin: Actor, arrive: Arrive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """zipfile would keep an object for each entry in the portal's memory."""
+    monkeypatch.setattr(zip_tables, "ZIP_ENTRIES", 0)
+    with pytest.raises(Refused, match=r"environment\.wheel_unreadable"):
+        add_wheels(cluster, admin, [(LOWER, arrive())])
+    assert names(cluster, admin) == []
