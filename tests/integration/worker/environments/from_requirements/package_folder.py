@@ -35,11 +35,15 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 
 def add_wheel(folder: Path, name: str, version: str, needs: str = "", **files: str) -> Path:
-    """`files` by the name of their module."""
+    """`files` by the name of their module.
+
+    Modules of two versions differ in length: Python takes a compiled file for that of its source by the source's length
+    and the second of its time, and tests install two versions in the same second.
+    """
     info = f"{name}-{version}.dist-info"
     metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
     contents = {
-        f"{name}.py": f"VERSION = {version!r}\n",
+        f"{name}.py": f"VERSION = {version!r}\n" + "\n" * (sum(version.encode()) % 97),
         **{f"{module}.py": text for module, text in files.items()},
         f"{info}/METADATA": metadata + (f"Requires-Dist: {needs}\n" if needs else ""),
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n",

@@ -96,23 +96,22 @@ def test_a_copy_of_another_environment_gets_packages_on_top(lab: Lab) -> None:
     lab.build("upper\n")
     base = lab.target.with_name("base")
     lab.target.rename(base)
-    # Of another length than 1.5: Python takes a compiled file for new by the size and the second of its source.
-    add_wheel(lab.packages, "lower", "2.10")
+    add_wheel(lab.packages, "lower", "2.0")
     add_wheel(lab.packages, "needy", "1.0", needs="no-such-thing")
-    built = lab.build("lower==2.10\nneedy==1.0\n", base=base, base_digest="b" * 64)
+    built = lab.build("lower==2.0\nneedy==1.0\n", base=base, base_digest="b" * 64)
     assert [part.line[:2] for part in built.files.contents[1:]] == [
-        ("lower", "2.10"),
+        ("lower", "2.0"),
         ("needy", "1.0"),
         ("upper", "2.0"),
     ]
     assert "upper" not in built.pins and built.pins.count("--hash=sha256:") == 2
     program = "import upper, lower; print(upper.VERSION, lower.VERSION)"
-    for environment, said in ((lab.target, "2.0 2.10\n"), (base, "2.0 1.5\n")):
+    for environment, said in ((lab.target, "2.0 2.0\n"), (base, "2.0 1.5\n")):
         run = [environment / "bin" / "python", "-I", "-c", program]
         assert subprocess.run(run, capture_output=True, text=True, check=True).stdout == said
     for path in lab.target.rglob("*"):
         assert path.lstat().st_uid == os.geteuid(), path
-    other = lab.build("lower==2.10\nneedy==1.0\n", base=base, base_digest="c" * 64)
+    other = lab.build("lower==2.0\nneedy==1.0\n", base=base, base_digest="c" * 64)
     assert other.digest != built.digest and other.pins == built.pins
     refusal = lab.refusal("lower\n", base=base.with_name("gone"))
     assert refusal.code == "environment.base_gone"
