@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, func, insert, literal, select, text, update
+from sqlalchemy import ColumnElement, Select, Table, delete, func, insert, literal, select, text, update
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
@@ -12,10 +12,10 @@ from sqlalchemy.sql.functions import FunctionElement
 from cluster.domain.states import LIVE_JOB_STATES, DesiredState, JobState, Launcher, TrainingKind, Visibility
 from cluster.services.context import Cluster
 from cluster.store.engine import Store
-from cluster.store.jobs import Attempt, Job, JobEvent, Sweep, job_shape
+from cluster.store.jobs import Job, JobEvent, job_shape
 from cluster.store.leases import IdempotentAnswer
-from cluster.store.nodes import Allocation
 from cluster.store.queue import QueueExplanation
+from cluster.store.tables import metadata
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from tests.builders import a_workspace, first_positions
@@ -23,8 +23,6 @@ from tests.databases import owner_url
 
 NAME = "filled"
 CHUNK = 5_000
-OF_A_JOB = (QueueExplanation, IdempotentAnswer, JobEvent, Allocation, Attempt, Job, Sweep)
-"""In the order in which they can be deleted."""
 
 
 def a_line_of_workspaces(cluster: Cluster, manager: User, count: int) -> list[int]:
@@ -140,14 +138,23 @@ def gather_statistics(cluster: Cluster) -> None:
 
 def clear(cluster: Cluster) -> None:
     """No job, attempt or history is left; nothing may run."""
+    tables = tables_of_jobs()
     with closing(Store(owner_url(cluster.store.address))) as owner, owner.write() as session:
         if cluster.store.is_sqlite:
-            for table in OF_A_JOB:
+            for table in tables:
                 session.execute(delete(table))
         else:
-            names = ", ".join(table.__tablename__ for table in OF_A_JOB)
-            session.execute(text(f"TRUNCATE {names}"))
+            session.execute(text(f"TRUNCATE {', '.join(table.name for table in tables)}"))
     gather_statistics(cluster)
+
+
+def tables_of_jobs() -> list[Table]:
+    """Jobs, sweeps, what refers to them, and answers kept for repeated requests, in an order that can be deleted."""
+    found = {"jobs", "sweeps", IdempotentAnswer.__tablename__}
+    for table in metadata.sorted_tables:
+        if any(key.column.table.name in found for key in table.foreign_keys):
+            found.add(table.name)
+    return [table for table in reversed(metadata.sorted_tables) if table.name in found]
 
 
 def forget_waiting(cluster: Cluster, training_id: int) -> None:
