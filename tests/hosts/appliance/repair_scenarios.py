@@ -119,7 +119,7 @@ class Mender:
             method, f"{self.url}/api/v1/{path}", json=body, headers=headers, verify=False, timeout=60
         )
         assert answer.status_code < 300, answer.text
-        return answer.json()
+        return answer.json() if answer.content else None
 
     def mend(
         self,

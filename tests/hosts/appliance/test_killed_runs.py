@@ -28,6 +28,7 @@ ROLES = (
     "portal",
     "stream",
     "scheduler",
+    "ssh_door",
     "task_workers",
     "repairs",
     "nginx",

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.hosts.appliance.conftest import UNITS_OF_THE_MASTER
-from tests.hosts.appliance.first_sign_in import enter
 from tests.hosts.appliance.installer.ansible_runs import Played, note, play_there
+from tests.hosts.appliance.installer.first_sign_in import enter
 from tests.hosts.machines.testbed import Host
 
 MOST_EXPOSED = 2.0

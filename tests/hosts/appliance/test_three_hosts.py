@@ -1,6 +1,7 @@
 """A master, two worker nodes and one that joins and leaves: each reports to the portal with a token of its own."""
 
 import subprocess
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,8 +10,9 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser.repair_pages import pages_of_repairs
 from tests.hosts.appliance.conftest import ROOT, UNITS_OF_THE_MASTER, Played, RunSite
-from tests.hosts.appliance.first_sign_in import enter
-from tests.hosts.appliance.repair_scenarios import SHOWN_WITHIN, Break, Mender, make_token, write_down
+from tests.hosts.appliance.fakes.fake_hardware import H100, commands, gpu
+from tests.hosts.appliance.installer.first_sign_in import enter
+from tests.hosts.appliance.repair_scenarios import SHOWN_WITHIN, Break, Mended, Mender, make_token, write_down
 from tests.hosts.machines.host_image import docker
 from tests.hosts.machines.host_snapshot import differences, found
 from tests.hosts.machines.testbed import Testbed
@@ -136,6 +138,51 @@ def test_what_failed_on_one_of_two_nodes_is_mended_on_that_one_alone(
     assert again.was_red, again.before
     assert {name for task in again.tasks for name in task["hosts"]} == {closed.name}, again.tasks
     assert well.ask(AGENT_SINCE) == before
+
+
+BUS = "/sys/bus/pci/devices"
+SMI = """cat > /usr/local/bin/nvidia-smi <<'END'
+#!/bin/sh
+for number in 1 2; do echo "GPU-0000000$number-0000-0000-0000-000000000000, 580.126.20"; done
+END
+chmod 755 /usr/local/bin/nvidia-smi"""
+"""A stand-in, which shows the two GPUs that the agent reads by the simulated library."""
+ONE_IS_LOST = "3 GPUs are on the PCI bus and nvidia-smi shows 2"
+
+
+@pytest.fixture
+def cards(installed: Played, bed: Testbed) -> Iterator[None]:
+    """On the bus of one node as many GPUs as its driver shows, on that of the other one more."""
+    shown = {"w1": 2, "w2": 3}
+    for name, count in shown.items():
+        bed.hosts[name].ask(f"{commands([gpu(H100)] * count)} && mount --bind /hardware{BUS} {BUS} && {SMI}")
+    try:
+        yield
+    finally:
+        for name in shown:
+            bed.hosts[name].ask(f"umount {BUS}; rm -r /hardware /usr/local/bin/nvidia-smi")
+
+
+def check_gpus(bed: Testbed) -> Mended:
+    """The repair *Check the GPUs of nodes* on both nodes, asked for over REST."""
+    mender = Mender(bed.hosts["m"], make_token(bed.hosts["m"]))
+    return mender.mend(Break("verify-gpus", "", "true"), nodes=[bed.hosts["w1"], bed.hosts["w2"]])
+
+
+def test_gpus_that_nothing_contradicts_pass_their_check(installed: Played, bed: Testbed) -> None:
+    checked = check_gpus(bed)
+    assert checked.verdict == "verified", (checked.checks, checked.tasks)
+    last = checked.tasks[-1]
+    assert last["hosts"] == {bed.hosts["w1"].name: "ok", bed.hosts["w2"].name: "ok"}, checked.tasks
+
+
+def test_the_check_names_the_gpu_that_the_bus_has_and_the_driver_has_not(cards: None, bed: Testbed) -> None:
+    well, short = bed.hosts["w1"].name, bed.hosts["w2"].name
+    checked = check_gpus(bed)
+    assert checked.verdict == "not_verified", (checked.checks, checked.tasks)
+    last = checked.tasks[-1]
+    assert last["hosts"] == {well: "ok", short: "failed"}, checked.tasks
+    assert ONE_IS_LOST in last["output"][short] and "dmesg | grep -i nvrm" in last["output"][short]
 
 
 def are_up(bed: Testbed, *names: str) -> None:

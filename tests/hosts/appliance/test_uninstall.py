@@ -1,15 +1,13 @@
-"""The host that all have shared is taken off in the end, while a repair is at work on it."""
+"""The host that all have shared is taken off in the end, while a job runs and a repair is at work on it."""
 
 from pathlib import Path
-
-import pytest
 
 from tests.hosts.appliance.installer.ansible_runs import play_there
 from tests.hosts.appliance.repair_scenarios import Break, Mender
 from tests.hosts.appliance.test_repairs import host as host
 from tests.hosts.appliance.test_repairs import mender as mender
-
-pytestmark = pytest.mark.long
+from tests.hosts.appliance.test_ssh_door import BRING, PLAY, TREE
+from tests.hosts.machines.testbed import Host
 
 HOLD_THE_CACHE = (
     "systemd-run --unit another-build flock /var/cache/groundcrew-services/.training.lock sleep infinity"
@@ -20,10 +18,20 @@ OPEN_A_CONSOLE = "systemd-run --unit open-console sh -c 'sleep infinity | ground
 CONSOLE = "pgrep --uid groundcrew-watch --full 'worker console'"
 AT_WORK = "grep -lsz '^SUDO_USER=groundcrew-repair$' /proc/[0-9]*/environ"
 REPAIR = Break("restore-training-environment", "", "true")
+A_NOTEBOOK_HAS_RUN = "install -d -m 711 /var/lib/groundcrew/notebooks"
+OF_JOBS = "pgrep --full '[t]rain.py'"
 
 
-def test_a_repair_at_work_ends_with_the_installation(mender: Mender, ansible_programs: Path) -> None:
+def start_a_job(host: Host) -> None:
+    host.ask(f"{BRING}; ssh-keygen -q -t ed25519 -N '' -f {TREE}/key")
+    number = host.ask(f"{PLAY} submit {TREE}/key.pub").splitlines()[-1]
+    host.wait_until(f"systemctl is-active gc-{number}-1.service && {OF_JOBS}", 300)
+
+
+def test_a_job_and_a_repair_at_work_end_with_the_installation(mender: Mender, ansible_programs: Path) -> None:
     host = mender.host
+    start_a_job(host)
+    host.ask(A_NOTEBOOK_HAS_RUN)
     host.ask(HOLD_THE_CACHE)
     host.ask(OPEN_A_CONSOLE)
     try:
@@ -37,8 +45,10 @@ def test_a_repair_at_work_ends_with_the_installation(mender: Mender, ansible_pro
         taken_off.must_succeed()
     finally:
         host.ask("systemctl stop another-build open-console")
-    assert host.run(f"{AT_WORK}; pgrep -f '[a]nsible-playbook'").stdout == ""
-    assert host.run("systemctl list-units --all --plain --no-legend 'groundcrew-*'").stdout == ""
+    assert host.run(f"{AT_WORK}; pgrep -f '[a]nsible-playbook'; {OF_JOBS}").stdout == ""
+    assert host.run("systemctl list-units --all --plain --no-legend 'groundcrew-*' 'gc-*'").stdout == ""
     assert host.run(f"id groundcrew-watch; {CONSOLE}").stdout.count("no such user") == 1
-    for path in ("/var/lib/groundcrew", "/opt/groundcrew", "/etc/groundcrew"):
+    for path in ("/var/lib/groundcrew", "/var/lib/groundcrew-ssh", "/opt/groundcrew", "/etc/groundcrew"):
         assert host.run(f"test -e {path}").returncode != 0, host.run(f"find {path}").stdout
+    left = host.ask("find /var/cache/groundcrew-services -mindepth 1 -maxdepth 1 ! -name 'wheels-*'")
+    assert left == "", "of the cache only the wheels stay that the host was lent"

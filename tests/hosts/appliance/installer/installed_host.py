@@ -22,6 +22,7 @@ SHARED_BY = (
     "test_repairs",
     "test_two_administrators",
     "test_application_repairs",
+    "test_environments_of_servers",
     "test_ssh_door",
     "test_console_of_servers",
     "test_copies_elsewhere",
