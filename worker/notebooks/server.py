@@ -1,4 +1,4 @@
-"""The program of a notebook: prepares the folders of its person, then becomes JupyterLab.
+"""The program of a notebook: prepares the folders of its person, then runs JupyterLab.
 
     python3 -I groundcrew_notebooks/server.py
 
@@ -7,8 +7,10 @@ started by kernel.py with GROUNDCREW_NOTEBOOK_PYTHON. Everything that has to out
 GROUNDCREW_NOTEBOOK_FOLDER: files, packages, home and settings.
 """
 
+import hashlib
 import json
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -19,6 +21,11 @@ PORT = 8888
 AUTOSAVE_SECONDS = 30
 """The interval between two saves. A stop of the notebook loses at most what was typed since the last one."""
 READ_VERSION = "import sys; print('%d.%d' % sys.version_info[:2])"
+SLOW_MODULE = "rfc3987_syntax"
+"""jsonschema imports it for the format `iri`, which no schema of Jupyter has, and does without it where it is missing.
+It compiles a grammar at each import, which took longer than all other imports of JupyterLab together.
+"""
+TEMPORARY = Path("/tmp")
 SERVER_SETTINGS = {
     "ServerApp.allow_remote_access": "True",
     "ServerApp.open_browser": "False",
@@ -51,11 +58,16 @@ def prepare_folders(folder: Path, code: str) -> None:
         unfinished.rename(files)
 
 
-def make_scratch_folder() -> Path:
+def make_scratch_folder(folder: Path) -> Path:
     """Makes the folder for what is lost with the notebook: sockets, connection files, and databases that shared storage
     would damage. Without a sandbox /tmp belongs to the whole machine, and another notebook has a folder of its own.
+
+    Removes what a killed notebook with the same working copy has left. A working copy has one notebook at a time.
     """
-    return Path(tempfile.mkdtemp(prefix="jupyter-", dir="/tmp"))
+    prefix = f"jupyter-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}-"
+    for left in TEMPORARY.glob(f"{prefix}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=TEMPORARY))
 
 
 def copy_tree(source: Path, target: Path) -> None:
@@ -96,15 +108,21 @@ def packages_of(folder: Path, python: str) -> Path:
     return folder / "packages" / "lib" / f"python{asked.stdout.strip()}" / "site-packages"
 
 
-def server_command(files: Path, base: str, socket: str) -> list[str]:
+def server_switches(files: Path, base: str, socket: str) -> list[str]:
     settings = SERVER_SETTINGS | {"ServerApp.root_dir": str(files), "ServerApp.base_url": base}
     if socket:
         settings |= {"ServerApp.sock": socket, "ServerApp.sock_mode": "0660"}
     else:
         # Nobody would find the server on another port.
         settings |= {"ServerApp.ip": "0.0.0.0", "ServerApp.port": str(PORT), "ServerApp.port_retries": "0"}
-    switches = [f"--{name}={value}" for name, value in sorted(settings.items())]
-    return [sys.executable, "-I", "-m", "jupyterlab", *switches]
+    return [f"--{name}={value}" for name, value in sorted(settings.items())]
+
+
+def run_jupyterlab(switches: list[str]) -> None:
+    """Returns or raises SystemExit once JupyterLab has ended."""
+    sys.modules[SLOW_MODULE] = None  # type: ignore[assignment]
+    sys.argv = ["jupyterlab", *switches]
+    runpy.run_module("jupyterlab", run_name="__main__", alter_sys=True)
 
 
 def main() -> None:
@@ -116,7 +134,7 @@ def main() -> None:
     packages.mkdir(parents=True, exist_ok=True)
     libraries = [str(packages), str(here.parent)]
     kernel = kernel_specification(here, python, libraries)
-    scratch = make_scratch_folder()
+    scratch = make_scratch_folder(folder)
     write_json(scratch / "data" / "kernels" / "python3" / "kernel.json", kernel)
     write_json(folder / "settings" / "labconfig" / "default_setting_overrides.json", LAB_SETTINGS)
     variables.update(
@@ -130,8 +148,10 @@ def main() -> None:
     if socket:
         Path(socket).unlink(missing_ok=True)
     os.chdir(folder / "files")
-    command = server_command(folder / "files", variables["GROUNDCREW_NOTEBOOK_BASE"], socket)
-    os.execv(command[0], command)
+    try:
+        run_jupyterlab(server_switches(folder / "files", variables["GROUNDCREW_NOTEBOOK_BASE"], socket))
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 if __name__ == "__main__":

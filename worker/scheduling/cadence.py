@@ -61,7 +61,7 @@ PERIODS: Mapping[PeriodicWork, float] = MappingProxyType(
         PeriodicWork.NOTIFICATIONS: 60.0,
         PeriodicWork.CONFINEMENT: 900.0,  # A network manager may have taken a rule away meanwhile.
         PeriodicWork.ORPHAN_RUNS: 5.0,
-        PeriodicWork.NOTEBOOKS: 0.5,  # A notebook that has just answered is opened at once.
+        PeriodicWork.NOTEBOOKS: 0.25,  # A person waits for the first answer.
         PeriodicWork.KUBERNETES: 1.0,  # The watch itself pauses for longer between two reads of the cluster.
     }
 )
@@ -129,6 +129,9 @@ class Cadence:
 
     def is_due(self, work: PeriodicWork, now: float) -> bool:
         return now - self.work_began.get(work, NEVER) >= PERIODS[work]
+
+    def make_due(self, work: PeriodicWork) -> "Cadence":
+        return replace(self, work_began={**self.work_began, work: NEVER})
 
     def begin_work(self, work: PeriodicWork, now: float) -> "Cadence":
         """Called before the work is done: what fails is tried again one period later, and holds nothing else up."""

@@ -57,7 +57,7 @@ class SchedulerLoop:
         self.exit_watch = ExitWatch()
         self.deletions = JobFileDeletions(cluster)
         self.kubernetes = open_kubernetes_watch(cluster, executor)
-        self.notebooks = NotebookWatch(cluster, self.reconciler.executor, steady)
+        self.notebooks = NotebookWatch(cluster, self.reconciler.executor, wakeup.wake, steady)
         self.workspace_folders = WorkspaceFolders(cluster, steady)
         self.queue_reporter = QueueReporter(cluster, steady)
         nodes = NodeWatch(cluster, self.reconciler.executor, wakeup.wake)
@@ -190,6 +190,8 @@ class SchedulerLoop:
         """Does the work that is due. Without open work, only work with a longer period than the wait between two
         passes.
         """
+        if self.notebooks.has_first_answer:
+            self.cadence = self.cadence.make_due(PeriodicWork.NOTEBOOKS)
         for work, run in self.periodic_work.items():
             if work is PeriodicWork.PROGRESS and not living:
                 continue

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session, joinedload
 
 from cluster.domain.errors import NotFound
@@ -13,6 +13,15 @@ from cluster.services.context import Cluster
 from cluster.services.jobs.queries import read_job
 from cluster.store.jobs import IS_LIVE, Attempt, Job, Notebook
 from cluster.store.trainings import Training
+
+RUNNING = (
+    select(Job, Attempt, Notebook)
+    .join(Attempt, (Attempt.job_id == Job.id) & (Attempt.number == Job.fence))
+    .join(Notebook, Notebook.job_id == Job.id)
+    .where(Job.kind == JobKind.NOTEBOOK, IS_LIVE, Attempt.state == AttemptState.RUNNING)
+    .order_by(Job.id)
+)
+UNANSWERED = RUNNING.where(or_(Notebook.ready_attempt.is_(None), Notebook.ready_attempt != Job.fence))
 
 
 def load_tokens(session: Session, job_ids: Sequence[int]) -> dict[int, str]:
@@ -75,14 +84,12 @@ def find_live_notebook(session: Session, user_id: int, training_id: int) -> Job 
 
 def list_running(session: Session) -> list[tuple[Job, Attempt, Notebook]]:
     """Every notebook whose shim runs, with its attempt."""
-    query = (
-        select(Job, Attempt, Notebook)
-        .join(Attempt, (Attempt.job_id == Job.id) & (Attempt.number == Job.fence))
-        .join(Notebook, Notebook.job_id == Job.id)
-        .where(Job.kind == JobKind.NOTEBOOK, IS_LIVE, Attempt.state == AttemptState.RUNNING)
-        .order_by(Job.id)
-    )
-    return [(job, attempt, notebook) for job, attempt, notebook in session.execute(query)]
+    return [(job, attempt, notebook) for job, attempt, notebook in session.execute(RUNNING)]
+
+
+def list_unanswered(session: Session) -> list[tuple[Job, Attempt, Notebook]]:
+    """Those running notebooks whose server has not answered in their attempt yet."""
+    return [(job, attempt, notebook) for job, attempt, notebook in session.execute(UNANSWERED)]
 
 
 def list_living_attempts(session: Session) -> list[tuple[int, int]]:

@@ -15,7 +15,7 @@ from cluster.domain.notebooks.jupyter_server import FILES, base_path
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_folder_beneath
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease
-from cluster.services.notebooks.notebook_rows import list_living_attempts, list_running
+from cluster.services.notebooks.notebook_rows import list_living_attempts, list_running, list_unanswered
 from cluster.services.notebooks.use import NotebookUse, record_use
 from cluster.services.storage import folders
 from cluster.services.storage.notebook_folders import (
@@ -32,7 +32,9 @@ log = structlog.get_logger()
 ASKED_AT_ONCE = 4
 USE_ASKED_EVERY = 30.0
 """Seconds between two questions to a notebook that has answered."""
-READY_ASKED_EVERY = 0.25
+READY_ASKED_EVERY = 0.2
+ALL_READ_EVERY = 5.0
+"""Seconds between two reads of all running notebooks. Those that have not answered yet are read in each pass."""
 REMOVED_EVERY = 60.0
 """Seconds between two looks for sockets and working copies that nobody needs any more."""
 MOST_FILES = 1_000
@@ -50,27 +52,34 @@ class Question:
 
 
 class NotebookWatch:
-    """Asks in each pass of the scheduler, and records the answers in the pass after it."""
+    """Asks in each pass of the scheduler, and records the answers in the pass after it.
+
+    `wake` begins a pass: the person waits for the first answer of a notebook.
+    """
 
     def __init__(
-        self, cluster: Cluster, executor: Executor, steady: Callable[[], float] = time.monotonic
+        self,
+        cluster: Cluster,
+        executor: Executor,
+        wake: Callable[[], None],
+        steady: Callable[[], float] = time.monotonic,
     ) -> None:
         self.cluster = cluster
         self.executor = executor
+        self.wake = wake
         self.steady = steady
         self.pool = ThreadPoolExecutor(ASKED_AT_ONCE, "notebook")
         self.asked: dict[int, Future[NotebookUse | None]] = {}
         self.asked_at: dict[int, float] = {}
+        self.read_at = float("-inf")
         self.removed_at = steady()
+        self.has_first_answer = False
         self.copies = WorkingCopyDeletions(cluster)
 
     def advance(self, held: HeldLease) -> None:
         """Raises LeaseLost."""
         record_use(self.cluster, held, self.take_answers())
-        with self.cluster.store.read() as session:
-            running = [self.question(*each) for each in list_running(session)]
-        self.asked_at = {q.job: self.asked_at[q.job] for q in running if q.job in self.asked_at}
-        for question in running:
+        for question in self.read_questions():
             self.ask(question)
         if self.steady() - self.removed_at >= REMOVED_EVERY:
             self.removed_at = self.steady()
@@ -79,8 +88,19 @@ class NotebookWatch:
             remove_socket_folders_except(self.cluster.settings, living)
             self.copies.advance(held)
 
+    def read_questions(self) -> list[Question]:
+        reads_all = self.steady() - self.read_at >= ALL_READ_EVERY
+        with self.cluster.store.read() as session:
+            rows = list_running(session) if reads_all else list_unanswered(session)
+            questions = [self.question(*each) for each in rows]
+        if reads_all:
+            self.read_at = self.steady()
+            self.asked_at = {q.job: self.asked_at[q.job] for q in questions if q.job in self.asked_at}
+        return questions
+
     def take_answers(self) -> dict[int, NotebookUse]:
         """Returns the use by job id. The answer of a person's server may not end the scheduler."""
+        self.has_first_answer = False
         done = [job for job, future in self.asked.items() if future.done()]
         uses = {}
         for job in done:
@@ -107,7 +127,16 @@ class NotebookWatch:
         if question.job in self.asked or (before is not None and self.steady() - before < pause):
             return
         self.asked_at[question.job] = self.steady()
-        self.asked[question.job] = self.pool.submit(partial(answer, self.cluster, question))
+        future = self.pool.submit(partial(answer, self.cluster, question))
+        self.asked[question.job] = future
+        if not question.is_ready:
+            future.add_done_callback(self.note_first_answer)
+
+    def note_first_answer(self, future: Future[NotebookUse | None]) -> None:
+        """Called in a thread of the pool."""
+        if not future.cancelled() and future.exception() is None and future.result() is not None:
+            self.has_first_answer = True
+            self.wake()
 
     def close(self) -> None:
         self.pool.shutdown(wait=False, cancel_futures=True)

@@ -1,8 +1,12 @@
 """The program of a notebook prepares its folders once and starts JupyterLab with fixed switches."""
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from worker.notebooks import server
 
@@ -31,15 +35,14 @@ def test_an_interrupted_copy_is_begun_again(tmp_path: Path) -> None:
 
 
 def test_it_listens_on_its_socket_alone_or_on_its_port_alone() -> None:
-    by_socket = server.server_command(Path("/copy/files"), "/nb/7/", "/socket/jupyter.sock")
+    by_socket = server.server_switches(Path("/copy/files"), "/nb/7/", "/socket/jupyter.sock")
     assert {"--ServerApp.sock=/socket/jupyter.sock", "--ServerApp.sock_mode=0660"} <= set(by_socket)
     assert not [word for word in by_socket if word.startswith(("--ServerApp.ip", "--ServerApp.port"))]
-    by_port = server.server_command(Path("/copy/files"), "/nb/7/", "")
+    by_port = server.server_switches(Path("/copy/files"), "/nb/7/", "")
     assert {"--ServerApp.ip=0.0.0.0", "--ServerApp.port=8888", "--ServerApp.port_retries=0"} <= set(by_port)
-    for command in (by_socket, by_port):
-        assert command[:4] == [sys.executable, "-I", "-m", "jupyterlab"]
-        assert {"--ServerApp.base_url=/nb/7/", "--ServerApp.root_dir=/copy/files"} <= set(command)
-        assert "--KernelManager.transport=ipc" in command
+    for switches in (by_socket, by_port):
+        assert {"--ServerApp.base_url=/nb/7/", "--ServerApp.root_dir=/copy/files"} <= set(switches)
+        assert "--KernelManager.transport=ipc" in switches
 
 
 def test_kernels_run_in_the_jobs_environment_with_the_persons_packages_first(tmp_path: Path) -> None:
@@ -55,10 +58,40 @@ def test_kernels_run_in_the_jobs_environment_with_the_persons_packages_first(tmp
     assert json.loads((tmp_path / "a" / "b.json").read_text()) == made
 
 
-def test_two_notebooks_share_no_scratch_folder() -> None:
-    first, second = server.make_scratch_folder(), server.make_scratch_folder()
-    try:
-        assert first != second and {path.stat().st_mode & 0o777 for path in (first, second)} == {0o700}
-    finally:
-        first.rmdir()
-        second.rmdir()
+def test_two_notebooks_share_no_scratch_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "TEMPORARY", tmp_path)
+    first, second = (server.make_scratch_folder(Path(f"/copies/{name}")) for name in ("first", "second"))
+    assert {path.stat().st_mode & 0o777 for path in (first, second)} == {0o700}
+    (first / "runtime").mkdir()
+    again = server.make_scratch_folder(Path("/copies/first"))
+    assert sorted(tmp_path.iterdir()) == sorted([again, second]), "what a killed notebook left is removed"
+
+
+JUPYTERLAB = """import json, os, sys
+with open(os.environ["ASKED"], "w") as file:
+    json.dump([sys.argv[1:], os.environ["JUPYTER_DATA_DIR"]], file)
+try:
+    import rfc3987_syntax
+except ImportError:
+    sys.exit(7)
+"""
+
+
+def test_jupyterlab_runs_without_the_slow_module_and_leaves_nothing_in_tmp(tmp_path: Path) -> None:
+    """A package of that name stands for JupyterLab; the launcher is the real one."""
+    library, folder, asked = tmp_path / "library", tmp_path / "copy", tmp_path / "asked"
+    (library / "jupyterlab").mkdir(parents=True)
+    (library / "jupyterlab" / "__main__.py").write_text(JUPYTERLAB)
+    (library / "jupyterlab" / "__init__.py").touch()
+    (library / f"{server.SLOW_MODULE}.py").touch()
+    folder.mkdir()
+    variables = {
+        "PYTHONPATH": str(library), "PATH": os.environ["PATH"], "ASKED": str(asked),
+        "GROUNDCREW_NOTEBOOK_FOLDER": str(folder), "GROUNDCREW_NOTEBOOK_PYTHON": sys.executable,
+        "GROUNDCREW_NOTEBOOK_BASE": "/nb/7/", "GROUNDCREW_NOTEBOOK_SOCKET": str(tmp_path / "jupyter.sock"),
+    }  # fmt: skip
+    ended = subprocess.run([sys.executable, server.__file__], env=variables, check=False)
+    switches, scratch = json.loads(asked.read_text())
+    assert ended.returncode == 7, "the module could be imported"
+    assert "--ServerApp.base_url=/nb/7/" in switches
+    assert scratch.startswith("/tmp/jupyter-") and not Path(scratch).parent.exists()

@@ -80,6 +80,12 @@ def test_the_begin_of_one_work_postpones_no_other() -> None:
     assert cadence.is_due(PeriodicWork.ORPHAN_RUNS, START)
 
 
+def test_work_that_is_made_due_is_due_at_once() -> None:
+    cadence = Cadence.at_start(START).begin_work(PeriodicWork.NOTEBOOKS, START)
+    assert not cadence.is_due(PeriodicWork.NOTEBOOKS, START)
+    assert cadence.make_due(PeriodicWork.NOTEBOOKS).is_due(PeriodicWork.NOTEBOOKS, START)
+
+
 def test_a_transition_leaves_the_former_value_as_it_was() -> None:
     cadence = Cadence.at_start(START)
     before = replace(cadence, work_began=dict(cadence.work_began))

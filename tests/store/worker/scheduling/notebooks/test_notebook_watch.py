@@ -21,9 +21,18 @@ from worker.scheduling.notebooks.notebook_watch import NotebookWatch
 
 
 @pytest.fixture
-def watch(lab: NotebookLab, steady: SteadyClock, tmp_path: Path) -> Iterator[NotebookWatch]:
+def woken() -> threading.Event:
+    """Set once the watch has asked for a pass."""
+    return threading.Event()
+
+
+@pytest.fixture
+def watch(
+    lab: NotebookLab, steady: SteadyClock, tmp_path: Path, woken: threading.Event
+) -> Iterator[NotebookWatch]:
     settings = lab.cluster.settings
-    made = NotebookWatch(lab.cluster, ProcessExecutor(tmp_path, settings.storage_dir), steady)
+    executor = ProcessExecutor(tmp_path, settings.storage_dir)
+    made = NotebookWatch(lab.cluster, executor, woken.set, steady)
     yield made
     made.close()
 
@@ -40,6 +49,7 @@ def test_it_is_ready_once_it_answers_and_its_use_is_asked_for_seldom(
     lab: NotebookLab,
     held: HeldLease,
     watch: NotebookWatch,
+    woken: threading.Event,
     steady: SteadyClock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -50,15 +60,16 @@ def test_it_is_ready_once_it_answers_and_its_use_is_asked_for_seldom(
         JupyterServer, "read_status", lambda self: asked.append("use") or JupyterStatus(None, is_busy=True)
     )
     advance(watch, held)
-    assert lab.row(job).ready_attempt is None
+    assert lab.row(job).ready_attempt is None and not woken.is_set()
     asked.append("ready")
     steady.now += 1
     advance(watch, held)
-    assert lab.row(job).ready_attempt == 1
+    assert lab.row(job).ready_attempt == 1 and woken.wait(5)
+    woken.clear()
     for seconds in (1, 1, 31):
         steady.now += seconds
         advance(watch, held)
-    assert asked == ["ready", "use"] and lab.row(job).is_busy
+    assert asked == ["ready", "use"] and lab.row(job).is_busy and not woken.is_set()
 
 
 def test_a_server_that_hangs_is_asked_once_at_a_time(
