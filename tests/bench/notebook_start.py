@@ -2,8 +2,8 @@
 
 python -m tests.bench.notebook_start [--turns 7] [--write FILE]
 
-Each turn is a new notebook of one training in a new chromium without anything cached, on an installation of `make up`.
-A station is a moment that a row, a file, a process, Jupyter's log or the browser has noted, in seconds after the click;
+Each turn is a notebook of a new training in a new chromium without anything cached, on an installation of `make up`.
+A station is a moment that a row, a file, Jupyter's log or the browser has noted, in seconds after the click;
 the kernel's stations begin at the click on *Python 3*. Prints median, least and most. The goal is 10 s of waiting in
 all. With `--write` each turn is a line of JSON, so that two versions of the product can be measured in turn.
 """
@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, WebSocket
@@ -34,7 +35,6 @@ from tests.bench.programs import TRAINING_CODE
 from tests.browser.conftest import find_chromium, launched, signed_in
 from tests.browser.notebooks.jupyterlab import IDLE_KERNEL, LONG_MS
 from tests.builders import a_user, a_workspace, actor_of
-from tests.installation import trainings_of
 
 GOAL = 10.0
 """Seconds from the click to the idle kernel, without the person's own time before the second click."""
@@ -81,25 +81,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 class Starts:
-    """One person who opens and stops the notebook of one training."""
+    """One person who opens and stops notebooks, each of another training, so that none opens what another left open."""
 
     def __init__(self, house: House, browser: Browser) -> None:
         self.house, self.browser = house, browser
         self.person = a_user(house.cluster, "minji")
-        workspace = a_workspace(house.cluster, self.person, units=2)
-        self.training = trainings.create_training(
-            *(house.cluster, actor_of(self.person), workspace.id, "shapes", ""),
-            *(TrainingKind.ADVANCED, None, Visibility.PUBLIC, TRAINING_CODE),
-        )
+        self.workspace = a_workspace(house.cluster, self.person, units=2)
+        self.names = (f"shapes-{number}" for number in count(1))
 
     def turn(self) -> dict[str, float]:
+        training = trainings.create_training(
+            *(self.house.cluster, actor_of(self.person), self.workspace.id, next(self.names), ""),
+            *(TrainingKind.ADVANCED, None, Visibility.PUBLIC, TRAINING_CODE),
+        )
         url = f"http://127.0.0.1:{self.house.port}"
         context = self.browser.new_context(
             base_url=url, locale="en-US", storage_state=signed_in(self.house.cluster, self.person, url)
         )
         try:
             page = context.new_page()
-            page.goto(f"/trainings/{self.training.id}/notebook")
+            page.goto(f"/trainings/{training.id}/notebook")
             turn = self.open(page)
             self.read_server(turn)
             self.start_kernel(page, turn)
@@ -121,10 +122,10 @@ class Starts:
         page.wait_for_url(re.compile(r"/nb/\d+/lab"), timeout=LONG_MS)
         page.locator(".jp-LauncherCard").first.wait_for(timeout=LONG_MS)
         turn.note("JupyterLab is usable")
-        begun, answered, parsed, count, size = page.evaluate(NAVIGATION)
+        begun, answered, parsed, requests, size = page.evaluate(NAVIGATION)
         turn.note("JupyterLab's page has arrived", begun + answered)
         turn.note("its first scripts have run", begun + parsed)
-        turn.stations["requests"], turn.stations["MB"] = count, size / 1e6
+        turn.stations["requests"], turn.stations["MB"] = requests, size / 1e6
         return turn
 
     def start_kernel(self, page: Page, turn: Turn) -> None:
@@ -151,14 +152,7 @@ class Starts:
         turn.note("the row says ready", moments["notebook.ready"])
         socket = socket_path(self.house.cluster.settings, job.id, job.fence)
         turn.note("Jupyter listens", socket.stat().st_ctime)
-        self.read_processes(turn)
         self.read_log(turn, job)
-
-    def read_processes(self, turn: Turn) -> None:
-        tops = trainings_of(self.house.installation.places)
-        for each in {below for top in tops for below in (top, *top.children(recursive=True))}:
-            if "jupyterlab" in each.cmdline():
-                turn.note("the program has started", each.create_time())
 
     def read_log(self, turn: Turn, job: Job) -> None:
         folder = folders.attempt_folder(self.house.cluster.settings, job.workspace_id, job.id, job.fence)
