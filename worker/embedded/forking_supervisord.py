@@ -91,7 +91,9 @@ def become_service(command: PythonCommand, environment: Mapping[str, str]) -> No
 
 
 def run_to_the_end(program: Callable[[], object]) -> NoReturn:
-    """Runs the program and ends the process as Python would: threads are waited for, exit functions called."""
+    """Runs the program and ends the process as Python would: pools of threads are told to end, threads are waited for,
+    exit functions called.
+    """
     code = FAILED
     try:
         program()
@@ -101,9 +103,9 @@ def run_to_the_end(program: Callable[[], object]) -> NoReturn:
     except BaseException:  # noqa: BLE001  # The service has ended: its log says why, and another is started.
         traceback.print_exc()
     finally:
-        for thread in threading.enumerate():
-            if thread is not threading.current_thread() and not thread.daemon:
-                thread.join()
+        # Python's own end calls it. Only it tells the threads of pools that no more work comes; a service that failed
+        # would wait for them for ever, and count as running.
+        threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()

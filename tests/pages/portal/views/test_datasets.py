@@ -10,6 +10,7 @@ import pytest
 
 from cluster.domain.states import DatasetKind, DatasetState
 from cluster.services import datasets
+from cluster.services.people import sessions
 from cluster.services.storage import folders
 from cluster.store.datasets import Dataset
 from portal import create_app
@@ -133,6 +134,23 @@ def test_bad_input_is_said_beside_its_field_and_leaves_nothing(lab: Lab) -> None
         assert answer.status_code == 422, (field, data)
         assert problem_of(answer.text, field), (field, data)
         assert incoming(lab) == [], (field, data)
+    assert newest(lab).name == "digits"
+
+
+def test_a_path_of_the_installation_is_refused_beside_its_field(lab: Lab, tmp_path: Path) -> None:
+    """Beneath the state lie the files of other workspaces."""
+    settings = replace(lab.cluster.settings, dataset_roots=(tmp_path,))
+    browser = create_app(replace(lab.cluster, settings=settings), testing=True).test_client()
+    browser.set_cookie(
+        f"gc_session_{settings.port}", sessions.begin_session(lab.cluster, lab.manager.id, "", "a test")
+    )
+    for folder in (tmp_path, settings.storage_dir):
+        folder.mkdir(exist_ok=True)
+        answer = browser.post(
+            f"/workspaces/{lab.workspace.id}/datasets/new",
+            data={"way": "path", "name": "theirs", "path": str(folder)},
+        )
+        assert answer.status_code == 422 and problem_of(answer.text, "path")
     assert newest(lab).name == "digits"
 
 

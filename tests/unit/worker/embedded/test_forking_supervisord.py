@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from worker.embedded.supervisor import ROOM_FOR_TITLES, SUPERVISORD
 
 TELLING = """
 import atexit, json, os, signal, socket, sys, threading, time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 def is_socket(number):
@@ -40,9 +42,13 @@ print("a line of errors", file=sys.stderr)
 part = Path(f"{os.environ['GIVEN']}.part")
 part.write_text(json.dumps(found))
 threading.Thread(target=lambda: (time.sleep(0.05), Path("thread").write_text("ended"))).start()
+pool = ThreadPoolExecutor(1)  # Its thread waits for work until the end of Python.
+pool.submit(Path("pool").write_text, "ended")
 atexit.register(lambda: part.rename(os.environ["GIVEN"]))
 sys.exit(7)
 """
+
+ENDS_WITHIN_SECONDS = 30
 
 
 @pytest.fixture
@@ -66,12 +72,15 @@ def run_program(tmp_path: Path) -> Callable[..., dict[str, object]]:
             stdout=subprocess.PIPE,
             text=True,
         ) as started:
+            too_long = threading.Timer(ENDS_WITHIN_SECONDS, started.kill)
+            too_long.start()
             try:
                 assert started.stdout is not None
-                end = next(line for line in started.stdout if "exited: telling" in line)
+                end = next((line for line in started.stdout if "exited: telling" in line), "it has not ended")
             finally:
+                too_long.cancel()
                 started.terminate()
-        assert "(exit status 7; not expected)" in end
+        assert "(exit status 7; not expected)" in end, end
         return dict(json.loads(told.read_text()))
 
     return run
@@ -96,7 +105,7 @@ def test_a_forked_service_begins_and_ends_as_one_that_is_executed(
     }
     # The program's answer has its name only because the function at its exit was called.
     assert (tmp_path / "out").read_text() == "a line\na line of errors\n"
-    assert (tmp_path / "thread").read_text() == "ended"
+    assert (tmp_path / "thread").read_text() == (tmp_path / "pool").read_text() == "ended"
 
 
 def test_a_listening_socket_is_handed_over_as_systemd_does(

@@ -1,8 +1,12 @@
 """The profile shows the sessions and tokens of its user, and changes the password."""
 
+from collections.abc import Callable
+
+import pytest
+
 from cluster.domain.states import NotificationKind
-from cluster.services.people import sessions
-from tests.pages.portal.filled_portal import House
+from cluster.services.people import passwords, sessions
+from tests.pages.portal.filled_portal import PASSWORD, House
 
 
 def test_a_token_is_shown_once_and_works_until_it_is_revoked(house: House) -> None:
@@ -39,6 +43,32 @@ def test_changing_the_password_keeps_this_session_alone(house: House) -> None:
     assert sessions.sign_in(house.cluster, "seoyeon", "another quiet apron", "127.0.0.1", "")
     wrong = browser.post("/profile/password", data=typed)
     assert wrong.status_code == 422 and 'id="old-problem"' in wrong.text
+
+
+def change_own_password(house: House) -> int:
+    typed = {"old": PASSWORD, "password": "another quiet apron"}
+    return house.visitor("owner").post("/profile/password", data=typed).status_code
+
+
+def use_reset_link(house: House) -> int:
+    link = passwords.issue_password_link(
+        house.cluster, house.actor("administrator"), house.people["owner"].id
+    )
+    typed = {"username": "seoyeon", "password": "another quiet apron"}
+    return house.visitor("anonymous").post(f"/link/{link}", data=typed).status_code
+
+
+def become_administrator(house: House) -> int:
+    address = f"/users/{house.people['owner'].id}/role"
+    return house.visitor("administrator").post(address, data={"role": "administrator"}).status_code
+
+
+@pytest.mark.parametrize("change", [change_own_password, use_reset_link, become_administrator])
+def test_a_token_ends_with_the_password_and_the_role(house: House, change: Callable[[House], int]) -> None:
+    rest, headers = house.app.test_client(), {"Authorization": f"Bearer {house.tokens['owner']}"}
+    assert rest.get("/api/v1/jobs", headers=headers).status_code == 200
+    assert change(house) in (302, 303)
+    assert rest.get("/api/v1/jobs", headers=headers).status_code == 401
 
 
 def test_only_administrators_are_told_which_setting_makes_mails(house: House) -> None:

@@ -8,7 +8,8 @@ import pytest
 from flask.testing import FlaskClient
 
 from cluster.services.context import Cluster
-from cluster.services.people import passwords, users
+from cluster.services.people import passwords, sign_in_throttle, users
+from cluster.services.people.password_slots import SlowLane
 from portal import create_app
 from tests.builders import a_user, actor_of, an_administrator
 from tests.conftest import Clock
@@ -123,6 +124,20 @@ def test_a_browser_that_has_signed_in_before_is_not_kept_out(
     assert post(client, "/sign-in", name="seoyeon", password=PASSWORD).status_code == 422
     client.set_cookie(cookie, kept.value, path="/sign-in")
     assert post(client, "/sign-in", name="seoyeon", password=PASSWORD).status_code == 302
+
+
+def test_names_that_others_try_from_the_same_address_keep_nobody_out(
+    client: FlaskClient, light_cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On one machine jobs have the address of everybody else."""
+    known(light_cluster)
+    waits: list[float] = []
+    monkeypatch.setattr(sign_in_throttle, "SLOW_LANE", SlowLane(waits.append))
+    job = create_app(light_cluster).test_client()
+    for number in range(31):
+        assert post(job, "/sign-in", name=f"nobody-{number}", password="guess").status_code == 422
+    assert post(client, "/sign-in", name="seoyeon", password=PASSWORD).status_code == 302
+    assert waits, "tries from one address are answered later"
 
 
 def test_signing_out_ends_the_row_and_not_only_the_cookie(

@@ -184,7 +184,7 @@ def test_the_curves_of_chosen_jobs_lie_over_one_another(lab: Lab) -> None:
 
 def test_the_file_has_every_column_and_runs_nothing(lab: Lab) -> None:
     job = JobRequest("own", 1, command=("t.py",))
-    request = SweepRequest(job, {"lr": ["=cmd|' /C calc'!A0", "-1", "@x", "한글"]})
+    request = SweepRequest(job, {"lr": ["=cmd|' /C calc'!A0", "-1", "@x", "한글", "＝1+1"]})
     sweep = submission.submit_sweep(lab.cluster, actor_of(lab.seoyeon), lab.own_code.id, request)
     ended(lab, jobs_of(lab, sweep)[1], {"loss/train": [0.5, 1, 0.5]})
     answer = lab.browser(lab.minjun).get(f"/sweeps/{sweep.id}?format=csv&sort=job")
@@ -192,7 +192,7 @@ def test_the_file_has_every_column_and_runs_nothing(lab: Lab) -> None:
     assert f"sweep-{sweep.id}.csv" in answer.headers["Content-Disposition"]
     head, *rows = csv.reader(io.StringIO(answer.text.removeprefix("\ufeff")))
     assert head == ["job", "number", "state", "lr", "loss/train", "seconds"]
-    assert [row[3] for row in rows] == ["'=cmd|' /C calc'!A0", "-1", "'@x", "한글"]
+    assert [row[3] for row in rows] == ["'=cmd|' /C calc'!A0", "-1", "'@x", "한글", "'＝1+1"]
     assert rows[1][4] == "0.5"
 
 
