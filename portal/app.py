@@ -2,20 +2,15 @@
 
 import importlib
 import pkgutil
+from types import ModuleType
 
-from flask import Blueprint, Flask
+from flask import Flask
 
 from cluster.services.context import Cluster
-from portal import api, app_configuration, recent_values, views
+from portal import api, app_configuration, presenters, recent_values, views
 from portal.i18n import messages, reader, sentence_times, shown_moments, translate
 from portal.job_files.metrics import export_slots, metrics_cache
 from portal.layout import page_layout, theme
-from portal.presenters import access_log, runbook, unit_words, workspace_page
-from portal.presenters.jobs import job_rows, job_texts
-from portal.presenters.nodes import kubernetes_health, node_problems
-from portal.presenters.queue import waiting_rows, waiting_texts
-from portal.presenters.repairs import repair_texts
-from portal.presenters.sweeps import sweep_rows
 from portal.rendering import answer_marks, facts, kept_html, template_environment
 from portal.shared_objects import share_object
 from portal.web import (
@@ -58,19 +53,10 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     messages.init_app(app)
     facts.init_app(app)
     kept_html.init_app(app)
-    unit_words.init_app(app)
-    job_texts.init_app(app)
-    waiting_texts.init_app(app)
-    waiting_rows.init_app(app)
-    job_rows.init_app(app)
-    sweep_rows.init_app(app)
-    workspace_page.init_app(app)
-    kubernetes_health.init_app(app)
-    node_problems.init_app(app)
+    for presenter in list_modules(presenters):
+        if hasattr(presenter, "init_app"):
+            presenter.init_app(app)
     uploads.init_app(app)
-    runbook.init_app(app)
-    repair_texts.init_app(app)
-    access_log.init_app(app)
     app.add_template_global(forms.password_help)
     session_cookie.init_app(app)
     errors.init_app(app)
@@ -79,15 +65,14 @@ def build_app(cluster: Cluster, testing: bool = False) -> Flask:
     csrf.init_app(app)
     fragments.init_app(app)
     row_ids.init_app(app)
-    for blueprint in list_blueprints():
-        app.register_blueprint(blueprint)
+    for view in list_modules(views):
+        app.register_blueprint(view.blueprint)
     api.init_app(app)
     route_permissions.require_rule_for_every_route(app)
     return app
 
 
-def list_blueprints() -> list[Blueprint]:
-    """The `blueprint` of every module in views/."""
-    modules = pkgutil.walk_packages(views.__path__, f"{views.__name__}.")
-    names = sorted(module.name for module in modules if not module.ispkg)
-    return [importlib.import_module(name).blueprint for name in names]
+def list_modules(package: ModuleType) -> list[ModuleType]:
+    """Imports the modules of a package and of the packages in it, and returns them in the order of their names."""
+    modules = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    return [importlib.import_module(name) for name in sorted(each.name for each in modules if not each.ispkg)]

@@ -12,10 +12,9 @@ from cluster.files.checkpoints import CheckpointFile
 from portal.job_files.folders import control_path_parts, out_path_parts
 from portal.job_files.logs.log_chunks import LogFile, list_attempt_logs
 from portal.job_files.metrics.job_metrics import JobMetrics
-from portal.job_files.metrics.metrics_cache import MetricsCache
+from portal.job_files.metrics.metrics_cache import current_metrics_cache
 from portal.job_files.start_plan import StartPlanFile, read_start_plan_file
 from portal.job_files.usage import AttemptUsage, read_attempt_results, read_attempt_usage
-from portal.shared_objects import shared_object
 
 RANKING_METRIC = "accuracy/validation"
 
@@ -35,7 +34,7 @@ class AttemptFiles:
 
     @unlocked_cached_property
     def metrics(self) -> JobMetrics:
-        return shared_object(MetricsCache).read(self.root, *self.out)
+        return current_metrics_cache().read(self.root, *self.out)
 
     @unlocked_cached_property
     def usage(self) -> AttemptUsage | None:

@@ -5,20 +5,13 @@ from flask.typing import ResponseReturnValue
 
 from cluster.services.backups import manifests
 from cluster.services.jobs import queries
-from cluster.services.nodes.totals import count_nodes, read_node_map, read_totals_of_everybody
 from cluster.services.operations import queries as operation_queries
 from cluster.services.storage.disk_space import read_disk_usage
 from cluster.services.workspaces import queries as workspace_queries
 from portal.i18n.translate import now
 from portal.presenters.alerts import read_alert_panel
 from portal.presenters.guidance.first_steps import list_first_steps, newest_active_job
-from portal.presenters.nodes.unit_bars import (
-    MOST_NODES_DRAWN,
-    count_units_by_status,
-    node_bars,
-    totals_by_node_state,
-    workspace_legend,
-)
+from portal.presenters.nodes.occupancy import read_occupancy
 from portal.presenters.queue import queue_summary, waiting_texts
 from portal.presenters.workspace_page import active_workspaces, ending_workspaces
 from portal.recent_values import EVERYBODY, recent_values
@@ -38,11 +31,9 @@ JOBS_SHOWN = 8
 @blueprint.get("/")
 def home() -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
-    everybody = recent_values().read(EVERYBODY, "totals", lambda: read_totals_of_everybody(cluster))
     in_use = recent_values().read(
         EVERYBODY, "units in use", lambda: workspace_queries.read_units_in_use_of_everybody(cluster)
     )
-    drawn, totals = read_node_map(cluster, actor, MOST_NODES_DRAWN, everybody)
     workspaces = read_once(workspace_queries.list_workspace_summaries)
     own_jobs = queries.list_jobs(cluster, actor, user_id=actor.user_id, limit=JOBS_SHOWN)
     waiting_texts.read_explanations(own_jobs)
@@ -51,12 +42,7 @@ def home() -> ResponseReturnValue:
         "dashboard/_dashboard.html" if is_fragment_request() else "dashboard/page.html",
         alerts=read_alert_panel(),
         checked=now(),
-        node_count=totals.node_count,
-        drawn_nodes=[(node, node_bars(node)) for node in drawn],
-        node_totals=totals_by_node_state(totals) if totals.node_count > MOST_NODES_DRAWN else [],
-        ready=count_nodes([total for total in totals.nodes if total.can_take_jobs]),
-        shares=count_units_by_status(totals),
-        legend=workspace_legend(totals),
+        occupancy=read_occupancy(),
         line=queue_summary.summarise_queue(queue_summary.read_recent_queue_summary()),
         operations=operation_queries.list_operations(cluster, actor, limit=OPERATIONS_SHOWN),
         disk=read_disk_usage(cluster.settings.state_dir) if actor.is_administrator else None,

@@ -20,8 +20,8 @@ from cluster.domain.states import (
     OperationState,
 )
 from cluster.services.context import Cluster
-from cluster.services.images.environment_list import load_use
 from cluster.services.images.environment_scope import LONGEST_DESCRIPTION, load_own, load_scope
+from cluster.services.images.environment_use import load_use
 from cluster.services.images.environments import is_being_built
 from cluster.services.operations.lifecycle import (
     close_step,

@@ -2,21 +2,19 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from cluster.domain.errors import Conflict, Forbidden, Refused
+from cluster.domain.errors import Conflict, Forbidden
 from cluster.domain.names import check_text
 from cluster.domain.people.actor import Actor
 from cluster.domain.people.permissions import require_administrator, require_permission
-from cluster.domain.states import LIVE_JOB_STATES, EnvironmentSource
+from cluster.domain.states import EnvironmentSource
 from cluster.services.context import Cluster
 from cluster.services.images.environment_list import load_environment
+from cluster.services.images.environment_use import require_unused_elsewhere
 from cluster.services.people.access import load_workspace, workspace_relation
 from cluster.store.audit import add_audit_entry
 from cluster.store.environments import Environment
-from cluster.store.jobs import Job
-from cluster.store.trainings import Training
 from cluster.store.workspaces import Workspace
 
 LONGEST_DESCRIPTION = 500
@@ -91,25 +89,3 @@ def change_scope(
         )
     cluster.events.publish("environments", environment_id)
     return environment
-
-
-def require_unused_elsewhere(session: Session, environment: Environment, kept: Sequence[int]) -> None:
-    trainings = (
-        select(Workspace.name)
-        .join(Training, Training.workspace_id == Workspace.id)
-        .where(Training.environment_id == environment.id, Training.deleted_at.is_(None))
-    )
-    jobs = (
-        select(Workspace.name)
-        .join(Job, Job.workspace_id == Workspace.id)
-        .where(Job.environment_id == environment.id, Job.state.in_(LIVE_JOB_STATES))
-    )
-    users = {
-        name
-        for query in (trainings, jobs)
-        for name in session.scalars(query.where(Workspace.id.not_in(kept)).distinct())
-    }
-    if users:
-        raise Refused(
-            "workspaces", "environment.used_in_workspaces", name=environment.name, workspaces=sorted(users)
-        )

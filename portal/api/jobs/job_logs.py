@@ -13,9 +13,8 @@ from portal.job_files.logs.log_chunks import LogFile
 from portal.job_files.logs.log_times import read_log_times
 from portal.job_files.logs.merged_log import read_merged_log
 from portal.job_files.logs.merged_log_search import MergedMatch, search_merged_logs
-from portal.job_files.metrics.metrics_cache import MetricsCache
+from portal.job_files.metrics.metrics_cache import current_metrics_cache
 from portal.presenters.jobs.job_page import JobView
-from portal.shared_objects import shared_object
 
 SOURCE = {"description": "`rank-0` … or `launcher`; empty: all"}
 
@@ -90,7 +89,7 @@ class LogSearch(MethodView):
             chosen_logs(view, query),
             read_log_times(view.files.root, *view.files.control),
             query["text"],
-            shared_object(MetricsCache).time_slicer,
+            current_metrics_cache().time_slicer,
         )
         return {
             "count": found.count,

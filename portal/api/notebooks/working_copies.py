@@ -6,7 +6,7 @@ from flask.views import MethodView
 from marshmallow import fields, validate
 
 from cluster.services.notebooks import kept_packages, working_copies
-from portal.api.environments.environments import DescribedEnvironment, read_described
+from portal.api.environments.environment_answers import DescribedEnvironment, read_described
 from portal.api.schemas import RequestSchema, ResponseSchema
 from portal.api.trainings import blueprint
 from portal.web.request_context import current_actor, current_cluster

@@ -14,7 +14,7 @@ from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from portal.job_files.folders import METRICS_FILE
 from portal.job_files.metrics.job_metrics import JobMetrics
 from portal.job_files.time_slicing import TimeSlicer
-from portal.shared_objects import share_object
+from portal.shared_objects import share_object, shared_object
 
 MAX_CACHED_POINTS = 200_000
 """The limit for all files in a process, at some 80 bytes a point. The least recently used files are dropped first."""
@@ -29,6 +29,11 @@ FileIdentity = tuple[int, int]
 
 def init_app(app: Flask) -> None:
     share_object(app, MetricsCache, MetricsCache())
+
+
+def current_metrics_cache() -> "MetricsCache":
+    """Returns the cache of the portal that answers the current request."""
+    return shared_object(MetricsCache)
 
 
 @dataclass

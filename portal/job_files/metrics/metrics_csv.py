@@ -16,7 +16,7 @@ from portal.job_files.attempt_files import AttemptFiles
 from portal.job_files.folders import METRICS_FILE
 from portal.job_files.metrics.export_slots import CsvExportSlot, CsvExportSlots
 from portal.job_files.metrics.job_metrics import MAX_METRICS
-from portal.job_files.metrics.metrics_cache import MetricsCache
+from portal.job_files.metrics.metrics_cache import current_metrics_cache
 from portal.job_files.metrics.metrics_rows import (
     LARGEST_FILE,
     MetricsLineReader,
@@ -81,7 +81,7 @@ def open_csv_export(files: AttemptFiles, user_id: int) -> Iterable[str]:
         except BaseException:
             export_file.close()
             raise
-        return CsvExport(export_file, names, shared_object(MetricsCache).time_slicer, slot)
+        return CsvExport(export_file, names, current_metrics_cache().time_slicer, slot)
     except (FileMissing, FileNotPlain):
         return [csv_line(HEAD)]
 

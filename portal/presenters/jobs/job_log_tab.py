@@ -11,7 +11,7 @@ from portal.i18n.reader_zone import request_zone
 from portal.i18n.translate import _
 from portal.job_files.logs import log_search
 from portal.job_files.logs.log_chunks import KINDS, LAUNCHER_LOG, log_file_name
-from portal.job_files.metrics.metrics_cache import MetricsCache
+from portal.job_files.metrics.metrics_cache import current_metrics_cache
 from portal.presenters.jobs.failed_attempt import rank_words
 from portal.presenters.jobs.job_page import JobView
 from portal.presenters.jobs.merged_log_view import (
@@ -28,7 +28,6 @@ from portal.presenters.jobs.shown_log_lines import (
     read_last_lines,
     read_level,
 )
-from portal.shared_objects import shared_object
 from portal.web import query_params
 
 MOST_EXPECTED = 1_000
@@ -78,7 +77,7 @@ def read_log_tab(view: JobView) -> LogTab:
     query = request.args.get("find", "")[:LONGEST_QUERY]
     lines: list[ShownLogLine] = []
     problem, search_result = None, None
-    time_slicer = shared_object(MetricsCache).time_slicer
+    time_slicer = current_metrics_cache().time_slicer
     try:
         with open_file_beneath(view.files.root, *view.files.out, log_file_name(rank, kind)) as file:
             lines = read_last_lines(view.files, log_file_name(rank, kind), file)

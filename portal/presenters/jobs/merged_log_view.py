@@ -8,10 +8,9 @@ from portal.job_files.logs.log_chunks import LogFile
 from portal.job_files.logs.log_times import AttemptLogTimes, read_log_times
 from portal.job_files.logs.merged_log import MergedLine, read_merged_log
 from portal.job_files.logs.merged_log_search import MergedMatch, search_merged_logs
-from portal.job_files.metrics.metrics_cache import MetricsCache
+from portal.job_files.metrics.metrics_cache import current_metrics_cache
 from portal.presenters.jobs.job_page import JobView
 from portal.presenters.jobs.shown_log_lines import ShownLogLine, lines_of_level, read_level, shown_log_line
-from portal.shared_objects import shared_object
 from portal.web import query_params
 
 LONGEST_QUERY = 200
@@ -77,7 +76,7 @@ def read_merged_view(view: JobView, rank: str, kind: str) -> MergedView:
 def read_hits(view: JobView, logs: list[LogFile], times: AttemptLogTimes) -> MergedHits:
     """Searches the chosen logs. An empty text finds the first error alone."""
     text = request.args["find"][:LONGEST_QUERY]
-    slicer = shared_object(MetricsCache).time_slicer
+    slicer = current_metrics_cache().time_slicer
     found = search_merged_logs(view.files.root, view.files.out, logs, times, text, slicer)
     first = shown_hit(found.first_error) if found.first_error else None
     return MergedHits(found.count, [shown_hit(match) for match in found.matches], found.covers_all, first)

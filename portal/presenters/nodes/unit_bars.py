@@ -1,6 +1,5 @@
 """Groups the units of a node or workspace into bars for the maps of the dashboard and the workspace page."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -10,7 +9,6 @@ from flask import url_for
 from cluster.domain.states import NodeState, UnitState
 from cluster.services.jobs.queries import JobLine
 from cluster.services.nodes.queries import NodeSummary, NodeView, UnitView
-from cluster.services.nodes.totals import ClusterTotals
 from cluster.services.queue.written_queue import read_queue_overview
 from cluster.store.workspaces import Workspace
 from portal.i18n.messages import localized_word
@@ -20,10 +18,6 @@ from portal.web.request_context import current_cluster
 
 UNITS_PER_ROW = 8
 """Squares in one row of the map."""
-MOST_NODES_DRAWN = 50
-"""If there are more nodes, the map shows how many are in each state, because thousands of squares are slow to load."""
-HIDDEN_COLOUR = 6
-"""The colour of jobs that the reader may not see."""
 
 
 @dataclass(frozen=True)
@@ -156,48 +150,3 @@ def largest_free_block(quota_left: int) -> LargestFreeBlock:
     best = read_queue_overview(current_cluster()).largest_free_block
     free = min(quota_left, best.units) if best else 0
     return LargestFreeBlock(max(0, free), best.node if best and free > 0 else "")
-
-
-def count_units_by_status(totals: ClusterTotals) -> Counter[str]:
-    """Counts the units of each state, for the bar over the map."""
-    counted = Counter[str]()
-    for total in totals.units:
-        for is_held, count in ((True, total.held), (False, total.units - total.held)):
-            counted[unit_status(total.node_state, total.can_take_jobs, total.unit_state, is_held)] += count
-    return counted
-
-
-@dataclass(frozen=True)
-class NodeStateTotal:
-    """The number of nodes in one state, and the number of their units that are held."""
-
-    state: NodeState
-    nodes: int
-    held_units: int
-    units: int
-
-
-def totals_by_node_state(totals: ClusterTotals) -> list[NodeStateTotal]:
-    """The totals in the order in which NodeState names the states."""
-    return [
-        NodeStateTotal(
-            state,
-            nodes,
-            sum(total.held for total in totals.units if total.node_state is state),
-            sum(total.units for total in totals.units if total.node_state is state),
-        )
-        for state in NodeState
-        if (nodes := sum(total.nodes for total in totals.nodes if total.state is state))
-    ]
-
-
-def workspace_legend(totals: ClusterTotals) -> list[dict[str, object]]:
-    """The workspaces that hold units, with their colours. All that the reader may not see count as one more."""
-    counted = Counter[tuple[str, int]]()
-    for total in totals.held:
-        if unit_status(total.node_state, True, total.unit_state, True) == "work":
-            counted[total.workspace or "", total.colour or HIDDEN_COLOUR] += total.units
-    return [
-        {"fill": fill, "word": name or _("others"), "count": count}
-        for (name, fill), count in counted.most_common()
-    ]

@@ -14,6 +14,7 @@ from cluster.services.images import (
     environment_list,
     environment_requests,
     environment_scope,
+    environment_use,
 )
 from cluster.services.images.environment_requests import EnvironmentRequest
 from cluster.services.repairs.catalogue import can_request_repair
@@ -41,7 +42,7 @@ def index() -> Response:
         "environments/list.html",
         "environments/_list.html",
         rows=[environment_pages.environment_row(row, scopes[row.id]) for row in rows],
-        uses=environment_list.read_use_counts(cluster),
+        uses=environment_use.read_use_counts(cluster),
         site_image=cluster.settings.kubernetes_image or cluster.settings.docker_image,
         may_add=environment_pages.can_add(cluster, actor),
         may_upload=actor.is_administrator and environment_pages.can_add(cluster, actor),
@@ -130,7 +131,7 @@ def render_page(environment_id: int, errors: dict[str, str]) -> str:
         "environments/page.html",
         "environments/_page.html",
         environment=environment,
-        use=environment_list.read_use(cluster, actor, environment_id),
+        use=environment_use.read_use(cluster, actor, environment_id),
         shown=environment_pages.environment_page(cluster, actor, environment),
         workspaces=environment_pages.offered_workspaces(cluster, actor),
         may_be_global=actor.is_administrator,
@@ -196,7 +197,7 @@ def render_delete(environment_id: int, errors: dict[str, str]) -> str:
     return render_template(
         "environments/delete.html",
         environment=environment,
-        use=environment_list.read_use(cluster, actor, environment_id),
+        use=environment_use.read_use(cluster, actor, environment_id),
         shown=environment_pages.environment_page(cluster, actor, environment),
         errors=errors,
     )

@@ -5,16 +5,13 @@ from flask.typing import ResponseReturnValue
 from flask_login import current_user
 
 from cluster.domain.errors import Refused
-from cluster.domain.people.time_zones import proposed_zone_names
 from cluster.domain.refusals import Refusals
 from cluster.domain.states import NotificationKind
 from cluster.services.alerts.trial_messages import send_test_messages
 from cluster.services.notifications import choices
-from cluster.services.people import api_tokens, passwords, preferences, sessions, ssh_keys
-from cluster.services.ssh.door_state import read_door_state
-from portal.i18n.reader_zone import browser_zone, installation_zone
-from portal.i18n.translate import _, ngettext, request_language
-from portal.presenters.notification_form import prepare_notification_form
+from cluster.services.people import api_tokens, passwords, preferences, sessions
+from portal.i18n.translate import _, ngettext
+from portal.presenters.profile_page import read_profile_page
 from portal.views.command import describe_installation
 from portal.web import forms
 from portal.web.request_context import current_actor, current_cluster
@@ -61,29 +58,19 @@ def render_profile(
     errors: dict[str, str], values: dict[str, str], made: tuple[str, str] | None = None
 ) -> str:
     """`made` is the name and the text of a new token, which is shown here and never again."""
-    cluster, actor = current_cluster(), current_actor()
-    this_session = sessions.find_session(cluster, current_user.token)
+    this_session = sessions.find_session(current_cluster(), current_user.token)
     if this_session is None:
         raise NotSignedIn
     return render_template(
         "profile/page.html",
         person=this_session.user,
-        sessions=sessions.list_sessions(cluster, actor),
         this_session=this_session,
-        tokens=api_tokens.list_api_tokens(cluster, actor),
-        ssh_keys=ssh_keys.list_ssh_keys(cluster, actor),
-        ssh_door=read_door_state(cluster),
+        profile=read_profile_page(values),
         token_days=TOKEN_DAYS,
-        now=cluster.clock(),
-        notifications=prepare_notification_form(
-            cluster, choices.read_choices(cluster, actor), values, request_language()
-        ),
         errors=errors,
         values=values,
         made=made,
         command=describe_installation(),
-        zone_names=proposed_zone_names(),
-        browser_zone=browser_zone() or installation_zone(),
     )
 
 

@@ -1,7 +1,7 @@
 """User pages for administrators: list, create with a one-time link, change role, disable and enable. Users are never
 deleted."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, request, session, url_for
 from flask.typing import ResponseReturnValue
@@ -9,16 +9,13 @@ from flask.typing import ResponseReturnValue
 from cluster.domain.errors import Refused
 from cluster.domain.refusals import Refusals
 from cluster.domain.states import UserRole, UserState
-from cluster.services.alerts.outbox import request_delivery
 from cluster.services.jobs import queries
 from cluster.services.notifications.invitation_mails import can_mail_invitations
 from cluster.services.people import passwords, users
-from cluster.services.people.users import service_actor
 from cluster.services.workspaces import invitations, open_workspaces
 from cluster.services.workspaces import queries as workspace_queries
-from cluster.store.users import User
-from portal.i18n.shown_moments import ShownMoment, shown_age, shown_moment
 from portal.i18n.translate import _
+from portal.presenters.user_rows import user_row
 from portal.web import forms, query_params
 from portal.web.request_context import current_actor, current_cluster
 
@@ -51,30 +48,6 @@ def index() -> ResponseReturnValue:
         asked_state=asked_state,
         q=q,
         current_url_with=query_params.current_url_with,
-    )
-
-
-class UserRow(NamedTuple):
-    """One user. `password_changed` is None until the person uses the link."""
-
-    id: int
-    name: str
-    full_name: str
-    is_administrator: bool
-    state: UserState
-    created: ShownMoment | None
-    password_changed: ShownMoment | None
-
-
-def user_row(user: User) -> UserRow:
-    return UserRow(
-        user.id,
-        user.name,
-        user.full_name,
-        user.is_administrator,
-        user.state,
-        shown_moment(user.created_at),
-        shown_age(user.password_changed_at) if user.password_hash else None,
     )
 
 
@@ -117,8 +90,6 @@ def create() -> ResponseReturnValue:
         errors = forms.error_messages_with_suggestion(refusal, "users.new")
         return render_new_user(request.form, errors, request.form.getlist("workspaces")), 422
     is_mailed = invitations.is_mailed(current_cluster(), user)
-    if is_mailed:
-        request_delivery(current_cluster(), service_actor(current_cluster()))
     return redirect_to_link(user.id, secret, is_mailed)
 
 

@@ -1,21 +1,10 @@
-"""The list has the default environment first and says who uses each; names of private users stay private."""
+"""The list of environments has the default one first and leaves out deleted ones."""
 
-from cluster.domain.states import EnvironmentSource, JobState, Visibility
+from cluster.domain.states import EnvironmentSource
 from cluster.services.context import Cluster
-from cluster.services.images.environment_list import (
-    EnvironmentUse,
-    list_environments,
-    read_ran_in,
-    read_use,
-    read_use_counts,
-)
+from cluster.services.images.environment_list import list_environments
 from cluster.services.images.environments import ensure_default_environment
-from cluster.services.jobs.queries import read_job
 from tests.builders import (
-    a_job,
-    a_training,
-    a_user,
-    a_workspace,
     actor_of,
     an_administrator,
     an_environment,
@@ -32,18 +21,3 @@ def test_only_the_current_default_is_listed_and_no_deleted_one(cluster: Cluster)
     listed = list_environments(cluster, administrator)
     assert [(row.name, row.digest) for row in listed][0] == ("default", "new")
     assert [row.name for row in listed] == ["default", "a-torch", "image"]
-
-
-def test_everybody_sees_how_many_use_it_and_only_their_own_by_name(cluster: Cluster) -> None:
-    manager, member = a_user(cluster), a_user(cluster)
-    workspace = a_workspace(cluster, manager, (member,), units=2)
-    used, unused = an_environment(cluster, "torch-2.7"), an_environment(cluster, "torch-2.6")
-    private = a_training(cluster, workspace, visibility=Visibility.PRIVATE, environment_id=used.id)
-    job = a_job(cluster, private, manager, environment_id=used.id)
-    a_job(cluster, private, manager, state=JobState.FINISHED, environment_id=used.id)
-    assert read_use(cluster, actor_of(member), used.id) == EnvironmentUse(1, 1, [], [])
-    seen = read_use(cluster, actor_of(manager), used.id)
-    assert (seen.named_trainings, seen.named_jobs) == ([(private.id, private.name)], [(job.id, job.name)])
-    assert not read_use(cluster, actor_of(manager), unused.id).is_used
-    assert read_use_counts(cluster) == {used.id: EnvironmentUse(1, 1)}
-    assert read_ran_in(cluster, [read_job(cluster, actor_of(manager), job.id)]) == {}
