@@ -25,7 +25,7 @@ from portal.presenters.jobs.job_form import parse_duration
 from portal.shared_objects import share_object
 from tests.unit.korean_texts import list_korean_texts, list_outside_english
 from worker.console.prompt import terminal_sentence
-from worker.tasks.alert_texts import occurrence_text
+from worker.tasks.messages.alert_texts import occurrence_text
 
 SEOUL = ZoneInfo("Asia/Seoul")
 NOW = datetime(2026, 11, 20, 14, 6, tzinfo=SEOUL)

@@ -25,9 +25,9 @@ from worker.tasks import (
     environment_installs,
     environments,
     git_fetches,
-    notices,
     repairs,
 )
+from worker.tasks.messages import notices
 from worker.tasks.operation_lease import lease_kept
 
 log = structlog.get_logger()

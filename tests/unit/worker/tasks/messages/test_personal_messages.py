@@ -36,7 +36,7 @@ from tests.notification_lab import choose
 from tests.unit.worker.tasks.notice_receivers import Ear, Postbox, a_webhook
 from worker.adapters import webhook as webhook_adapter
 from worker.adapters.webhook import call_personal_webhook
-from worker.tasks.personal_messages import compose_personal_mail
+from worker.tasks.messages.personal_messages import compose_personal_mail
 from worker.tasks.run import run_claimed
 
 FAILURE = {

@@ -6,7 +6,7 @@ import pytest
 
 from cluster.services.context import Cluster
 from cluster.store.alerts import AlertOccurrence
-from worker.tasks.alert_texts import compose_mail, webhook_body
+from worker.tasks.messages.alert_texts import compose_mail, webhook_body
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from cluster.store.users import User
 from tests.builders import add, an_administrator
 from tests.unit.worker.tasks.notice_receivers import PASSWORD, Ear, Postbox, a_webhook
 from worker.adapters.mail import send_mail, write_mail
-from worker.tasks.notices import message_id
+from worker.tasks.messages.notices import message_id
 from worker.tasks.run import run_claimed
 
 WEBHOOK_SECRET = "canary-of-the-webhook"
