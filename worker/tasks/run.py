@@ -3,57 +3,21 @@
 import json
 import os
 import socket
-from collections.abc import Callable
 from typing import Any
 
 import structlog
 from sqlalchemy.exc import OperationalError
 
 from cluster.domain.errors import Conflict, GroundcrewError
-from cluster.domain.states import OperationKind
 from cluster.services.context import Cluster
-from cluster.services.git.git_fetches import record_fetch_failure
-from cluster.services.operations.lifecycle import claim_operation, fail_claimed_operation
+from cluster.services.operations.lifecycle import claim_operation
 from cluster.settings import Settings
 from cluster.store.operations import Operation
 from worker.composition import open_cluster
-from worker.tasks import (
-    backups,
-    code_imports,
-    datasets,
-    editors,
-    environment_installs,
-    environments,
-    git_fetches,
-    repairs,
-)
-from worker.tasks.messages import notices
 from worker.tasks.operation_lease import lease_kept
+from worker.tasks.task_bodies import BODIES, CAN_BEGIN, TaskBody
 
 log = structlog.get_logger()
-
-TaskBody = Callable[[Cluster, Operation], None]
-FailureRecorder = Callable[[Cluster, Operation, str, dict[str, Any]], None]
-
-BODIES: dict[str, tuple[TaskBody, FailureRecorder]] = {
-    OperationKind.ENVIRONMENT_BUILD: (environments.run_environment_build, environments.record_build_failure),
-    OperationKind.ENVIRONMENT_INSTALL: (
-        environment_installs.run_environment_install,
-        environments.record_build_failure,
-    ),
-    OperationKind.ENVIRONMENT_DELETE: (environment_installs.run_environment_delete, fail_claimed_operation),
-    OperationKind.EDITOR_BUILD: (editors.run_editor_build, editors.record_editor_failure),
-    OperationKind.DATASET_IMPORT: (datasets.run_import, datasets.record_dataset_failure),
-    OperationKind.DATASET_SAMPLE: (datasets.run_sample, datasets.record_dataset_failure),
-    OperationKind.DATASET_DELETE: (datasets.run_delete, datasets.record_dataset_failure),
-    OperationKind.CODE_IMPORT: (code_imports.run_import, code_imports.record_import_failure),
-    OperationKind.CODE_FETCH: (git_fetches.run_fetch, record_fetch_failure),
-    OperationKind.BACKUP: (backups.run_backup, fail_claimed_operation),
-    OperationKind.NOTICES: (notices.run_notices, fail_claimed_operation),
-    OperationKind.REPAIR: (repairs.run_repair, repairs.record_repair_failure),
-}
-CAN_BEGIN: dict[str, Callable[[Cluster], bool]] = {OperationKind.DATASET_SAMPLE: datasets.can_write_samples}
-"""If it returns False the row stays requested, and is published again later."""
 
 
 def run_operation(operation_id: int) -> None:

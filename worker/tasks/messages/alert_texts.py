@@ -8,7 +8,7 @@ from cluster import words
 from cluster.portal_paths import PROFILE
 from cluster.services.context import Cluster
 from cluster.store.alerts import AlertOccurrence
-from worker.tasks.messages.personal_messages import LANGUAGES, redact_secrets, sentence_with_details
+from worker.tasks.messages.personal_texts import LANGUAGES, redact_secrets, sentence_with_details
 
 
 def webhook_body(cluster: Cluster, number: int, occurrence: AlertOccurrence) -> dict[str, Any]:

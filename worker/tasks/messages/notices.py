@@ -19,7 +19,11 @@ from cluster.store.operations import Operation
 from worker.adapters.mail import send_mail, write_mail
 from worker.adapters.webhook import call_webhook
 from worker.tasks.messages.alert_texts import compose_mail, webhook_body
-from worker.tasks.messages.personal_messages import mail_host, send_personal_mails, send_personal_webhook_calls
+from worker.tasks.messages.personal_messages import (
+    mail_host,
+    send_personal_mails,
+    send_personal_webhook_calls,
+)
 from worker.tasks.step_progress import StepProgress
 
 SEND = "notices_send"

@@ -36,7 +36,7 @@ from tests.notification_lab import choose
 from tests.unit.worker.tasks.notice_receivers import Ear, Postbox, a_webhook
 from worker.adapters import webhook as webhook_adapter
 from worker.adapters.webhook import call_personal_webhook
-from worker.tasks.messages.personal_messages import compose_personal_mail
+from worker.tasks.messages.personal_messages import mail_host
 from worker.tasks.run import run_claimed
 
 FAILURE = {
@@ -310,15 +310,21 @@ def test_a_test_message_says_that_it_is_one(
     assert json.loads(hook[0].calls[0][1])["text"].startswith("Messages from Groundcrew arrive here.")
 
 
-@pytest.mark.parametrize(
-    ("left_out", "subject"),
-    [(0, "[Groundcrew] job-1042 (mnist) has failed after 2 h 5 min"), (1, "[Groundcrew] 2 messages")],
-)
-def test_the_subject_of_a_single_event_is_its_sentence(
-    light_cluster: Cluster, left_out: int, subject: str
-) -> None:
-    content = {"kind": "events", "events": [FAILURE], "left_out": left_out}
-    assert compose_personal_mail(light_cluster, "en", content)[0] == subject
+def test_an_invitation_is_mailed_with_its_link_once(lab: Cluster, postbox: tuple[Postbox, str]) -> None:
+    chief = actor_of(an_administrator(lab))
+    _user, secret = invitations.invite_user(lab, chief, "newcomer", email="new@lab.example")
+    invitations.invite_user(lab, chief, "late", email="late@lab.example")
+    with lab.store.read() as session:
+        late = session.query(User).filter_by(name="late").one()
+    issue_password_link(lab, chief, late.id)
+    work(lab)
+    (mail,) = postbox[0].mails
+    assert mail["To"] == "new@lab.example"
+    assert mail["Subject"] == "[Groundcrew] 초대받았습니다 / You are invited"
+    assert f"https://lab.example/link/{secret}" in mail.get_content()
+    assert "newcomer" in mail.get_content()
+    work(lab)
+    assert len(postbox[0].mails) == 1
 
 
 def test_times_of_a_mail_are_in_the_zone_that_its_reader_chose(
@@ -336,18 +342,12 @@ def test_times_of_a_mail_are_in_the_zone_that_its_reader_chose(
         assert clock in text and f"Times are in {zone or lab.settings.zone.key}." in text
 
 
-def test_an_invitation_is_mailed_with_its_link_once(lab: Cluster, postbox: tuple[Postbox, str]) -> None:
-    chief = actor_of(an_administrator(lab))
-    _user, secret = invitations.invite_user(lab, chief, "newcomer", email="new@lab.example")
-    invitations.invite_user(lab, chief, "late", email="late@lab.example")
-    with lab.store.read() as session:
-        late = session.query(User).filter_by(name="late").one()
-    issue_password_link(lab, chief, late.id)
-    work(lab)
-    (mail,) = postbox[0].mails
-    assert mail["To"] == "new@lab.example"
-    assert mail["Subject"] == "[Groundcrew] 초대받았습니다 / You are invited"
-    assert f"https://lab.example/link/{secret}" in mail.get_content()
-    assert "newcomer" in mail.get_content()
-    work(lab)
-    assert len(postbox[0].mails) == 1
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [("https://gpu.lab.example:8443/portal", "gpu.lab.example"), ("http://10.0.0.5", "10.0.0.5")],
+)
+def test_the_number_of_a_message_ends_with_the_host_of_the_portal(
+    light_cluster: Cluster, url: str, host: str
+) -> None:
+    cluster = replace(light_cluster, settings=replace(light_cluster.settings, public_url=url))
+    assert mail_host(cluster) == host
