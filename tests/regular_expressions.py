@@ -54,8 +54,11 @@ def all_patterns() -> Iterator[Pattern]:
 
 def patterns_of(path: Path) -> Iterator[Pattern]:
     """Those whose text stands in the file; an f-string's own parts count as one letter."""
-    tree = ast.parse(path.read_text())
-    whole = fully_matched(tree)
+    source = path.read_text()
+    if "re." not in source:
+        return
+    tree = ast.parse(source)
+    whole, names = fully_matched(tree), bound_names(tree)
     for node in ast.walk(tree):
         if not (isinstance(node, ast.Call) and is_of_re(node.func) and node.args):
             continue
@@ -63,7 +66,7 @@ def patterns_of(path: Path) -> Iterator[Pattern]:
         text = text_of(node.args[0])
         if text is None:
             continue
-        name = name_of(tree, node)
+        name = names.get(node, "")
         label = name or (text if isinstance(text, str) else text.decode())[:20]
         anchored = node.func.attr in ("match", "fullmatch") or name in whole
         yield Pattern(f"{path.relative_to(ROOT)}:{label}", text, flags_of(node), anchored)
@@ -87,11 +90,15 @@ def text_of(node: ast.expr) -> str | bytes | None:
     return None
 
 
-def name_of(tree: ast.Module, call: ast.Call) -> str:
+def bound_names(tree: ast.Module) -> dict[ast.AST, str]:
+    """The name to which an assignment binds each node of its value; of several that hold a node the outermost."""
+    names: dict[ast.AST, str] = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and any(inner is call for inner in ast.walk(node.value)):
-            return next((target.id for target in node.targets if isinstance(target, ast.Name)), "")
-    return ""
+        if isinstance(node, ast.Assign):
+            name = next((target.id for target in node.targets if isinstance(target, ast.Name)), "")
+            for inner in ast.walk(node.value):
+                names.setdefault(inner, name)
+    return names
 
 
 def fully_matched(tree: ast.Module) -> set[str]:

@@ -5,8 +5,8 @@ from typing import Any
 from flask.views import MethodView
 
 from cluster.domain.repairs.definition import Repair
-from cluster.services.repairs import previews, repair_runs
-from cluster.services.repairs.previews import RepairPreview
+from cluster.services.repairs import past_runs, previews, repair_runs
+from cluster.services.repairs.repair_preview import RepairPreview
 from cluster.store.repairs import RepairRun
 from portal.api.blueprint import ApiBlueprint, describe_sentence
 from portal.api.repair_schemas import ForecastAnswer, ForecastQuery, RepairBody, RepairList, RepairRunAnswer
@@ -74,7 +74,7 @@ class Repairs(MethodView):
     @blueprint.response(200, RepairList)
     def get(self) -> dict[str, Any]:
         """Returns the repairs of this installation, by name; `seconds` is how long one usually takes."""
-        shown = previews.list_repair_summaries(current_cluster(), current_actor())
+        shown = past_runs.list_repair_summaries(current_cluster(), current_actor())
         return {"items": [describe_repair(line.repair, line.seconds) for line in shown]}
 
 

@@ -18,7 +18,7 @@ from portal.web.request_context import current_actor, current_cluster
 
 @dataclass(frozen=True)
 class ProfilePage:
-    """What the page lists beside its forms, at the moment `now`."""
+    """The things that the page lists beside its forms, read at `now`."""
 
     sessions: Sequence[SignInSession]
     tokens: Sequence[ApiToken]

@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 from cluster.domain.errors import Conflict, Refused
 from cluster.domain.repairs.definition import RepairGroup
 from cluster.services.backups.manifests import last_verified_backup, list_backups
-from cluster.services.repairs import previews, repair_runs
+from cluster.services.repairs import past_runs, previews, repair_runs
 from cluster.services.repairs.catalogue import (
     list_offered_repairs,
     read_repair_catalogue,
@@ -27,7 +27,7 @@ FIELDS = ("etag", "reason", "typed")
 @blueprint.get("/repairs")
 def index() -> ResponseReturnValue:
     cluster, actor = current_cluster(), current_actor()
-    shown = previews.list_repair_summaries(cluster, actor)
+    shown = past_runs.list_repair_summaries(cluster, actor)
     before = min(request.args.get("before", LARGEST_ID, type=int), LARGEST_ID)
     runs = repair_runs.list_repair_runs(cluster, actor, before, RUNS_SHOWN + 1)
     backups = list_backups(cluster, actor)

@@ -152,7 +152,7 @@ def has_behaviour(module: Module) -> bool:
     """Word tables, rows, protocols and packages without code have nothing that a test could call."""
     return not module.folder.startswith(CATALOGUES) and any(
         does_something(node)
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     )
 
@@ -204,8 +204,10 @@ def drives(source: Source, file: Path, module: Module) -> bool:
         return True
     if file.relative_to(source.root / "tests").parts[0] in ("integration", "pages"):
         return True
-    test = Module(str(file.relative_to(source.root)), file.read_text())
-    return any(target.path == module.path for target, _ in source.imported(test))
+    path = str(file.relative_to(source.root))
+    if path not in source.tests:
+        source.tests[path] = Module(path, file.read_text())
+    return any(target.path == module.path for target, _ in source.imported(source.tests[path]))
 
 
 def find_fragments(source: Source) -> list[str]:

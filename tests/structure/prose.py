@@ -52,7 +52,7 @@ def find_headless(modules: list[Module]) -> list[FirstSentence]:
 
 def read_first_sentences(module: Module) -> Iterator[FirstSentence]:
     """Those of the module, its classes and functions, and those under a field or constant."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if (
             isinstance(node, ast.Expr)
             and isinstance(node.value, ast.Constant)

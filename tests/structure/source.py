@@ -1,6 +1,7 @@
 """Reads the product's modules: what each defines, what it imports, and how long it is."""
 
 import ast
+import gc
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -21,6 +22,11 @@ class Module:
     @cached_property
     def tree(self) -> ast.Module:
         return ast.parse(self.text)
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the tree, as `ast.walk` yields them: a list is far quicker to go through again."""
+        return list(ast.walk(self.tree))
 
     @cached_property
     def name(self) -> str:
@@ -49,14 +55,12 @@ class Module:
     @cached_property
     def functions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
         """Methods and functions inside of functions too."""
-        return [
-            node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        ]
+        return [node for node in self.nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
 
     @cached_property
     def import_statements(self) -> list[ast.Import | ast.ImportFrom]:
         """Those inside functions too."""
-        return [node for node in ast.walk(self.tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+        return [node for node in self.nodes if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
 class Source:
@@ -64,12 +68,14 @@ class Source:
 
     def __init__(self, root: Path = ROOT) -> None:
         self.root = root
-        self.modules = list(read_modules(root))
+        self.modules = parse_all(list(read_modules(root)))
         self.by_name = {module.name: module for module in self.modules}
         flat = [module for module in self.modules if module.folder.startswith("worker/inside")]
         self.flat = {module.stem: module for module in flat}
         """Modules that run from one flat folder import each other by their bare names."""
         self.imports: dict[str, list[tuple[Module, str | None]]] = {}
+        self.tests: dict[str, Module] = {}
+        """The tests that were looked at, by their paths."""
 
     def imported(self, module: Module) -> list[tuple[Module, str | None]]:
         """Each module of the product that `module` imports, with the name that it takes from it (None: itself)."""
@@ -109,6 +115,27 @@ class Source:
 def read_source() -> Source:
     """Read and parse this checkout once in each process, however many tests look at it."""
     return Source()
+
+
+@cache
+def read_tests() -> list[Module]:
+    """Read and parse the tests of this checkout once in each process."""
+    return parse_all(
+        [
+            Module(file.relative_to(ROOT).as_posix(), file.read_text())
+            for file in sorted((ROOT / "tests").rglob("*.py"))
+        ]
+    )
+
+
+def parse_all(modules: list[Module]) -> list[Module]:
+    """The trees stay for good and hold no cycles, so the collector need not go through them while they grow."""
+    gc.disable()
+    for module in modules:
+        module.nodes  # noqa: B018  # It is computed once and kept.
+    gc.freeze()
+    gc.enable()
+    return modules
 
 
 def read_modules(root: Path) -> Iterator[Module]:

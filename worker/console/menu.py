@@ -26,7 +26,8 @@ from cluster.services.repairs.offline_records import (
     list_offline_records,
 )
 from cluster.services.repairs.offline_runs import new_offline_run
-from cluster.services.repairs.previews import list_repair_summaries, preview_repair
+from cluster.services.repairs.past_runs import list_repair_summaries
+from cluster.services.repairs.previews import preview_repair
 from cluster.services.repairs.repair_runs import (
     cancel_repair,
     list_repair_runs,

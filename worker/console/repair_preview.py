@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from cluster import words
 from cluster.domain.repairs.definition import Repair, RepairGroup
 from cluster.services.context import Cluster
-from cluster.services.repairs.previews import RepairPreview, RepairSummary
+from cluster.services.repairs.past_runs import RepairSummary
+from cluster.services.repairs.repair_preview import RepairPreview
 from worker.bootstrap.terminal import language_of_terminal
 from worker.console.progress_table import verdict_name
 from worker.console.prompt import bilingual_text, console_text, print_line, print_title, terminal_sentence

@@ -17,7 +17,7 @@ from cluster.services.repairs.offline_records import (
     offline_record_file,
     write_offline_record,
 )
-from cluster.services.repairs.previews import MASTER
+from cluster.services.repairs.repair_targets import MASTER
 from cluster.store.repairs import RepairRun
 
 Data = Sequence[dict[str, Any]]

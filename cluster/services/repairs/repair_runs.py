@@ -34,7 +34,8 @@ from cluster.services.operations.lifecycle import (
     request_operation,
 )
 from cluster.services.repairs.offline_records import CONSOLE_ADDRESS
-from cluster.services.repairs.previews import WITH_PEOPLE, find_locking_run, preview_repair
+from cluster.services.repairs.past_runs import WITH_PEOPLE, find_locking_run
+from cluster.services.repairs.previews import preview_repair
 from cluster.store.audit import add_audit_entry
 from cluster.store.nodes import Node
 from cluster.store.operations import Operation

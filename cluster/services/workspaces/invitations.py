@@ -8,7 +8,6 @@ from sqlalchemy.orm.attributes import flag_modified
 from cluster.domain.people.actor import Actor
 from cluster.domain.refusals import Refusals
 from cluster.domain.states import UserRole
-from cluster.services.alerts.outbox import request_delivery
 from cluster.services.context import Cluster
 from cluster.services.notifications import invitation_mails
 from cluster.services.people import credentials, users
@@ -30,7 +29,7 @@ def invite_user(
     refusals: Refusals | None = None,
 ) -> tuple[User, str]:
     """The user, and the secret of a link (72 h) with which they choose their password. If a mail server is configured
-    and the person has an address, a mail with the link is sent.
+    and the person has an address, the link also waits in the outbox.
 
     Raises Refused for every field that is wrong; `refusals` are those of the form.
     """
@@ -52,8 +51,6 @@ def invite_user(
     )  # fmt: skip
     for workspace_id in workspace_ids:
         cluster.events.publish("workspaces", workspace_id)
-    if is_mailed(cluster, invited[0]):
-        request_delivery(cluster, users.service_actor(cluster))
     return invited
 
 

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from cluster.domain.repairs.definition import BilingualText
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.domain.states import OperationState
-from cluster.services.repairs.previews import RepairPreview
+from cluster.services.repairs.repair_preview import RepairPreview
 from cluster.store.repairs import RepairRun
 from portal.i18n.messages import localized_sentence, localized_word
 from portal.i18n.translate import _, request_language

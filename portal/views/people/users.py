@@ -1,14 +1,13 @@
 """User pages for administrators: list, create with a one-time link, change role, disable and enable. Users are never
 deleted."""
 
-from typing import Any
-
 from flask import Blueprint, flash, redirect, render_template, request, session, url_for
 from flask.typing import ResponseReturnValue
 
 from cluster.domain.errors import Refused
 from cluster.domain.refusals import Refusals
 from cluster.domain.states import UserRole, UserState
+from cluster.services.alerts.outbox import request_delivery
 from cluster.services.jobs import queries
 from cluster.services.notifications.invitation_mails import can_mail_invitations
 from cluster.services.people import passwords, users
@@ -57,7 +56,7 @@ def new() -> ResponseReturnValue:
     return render_new_user(values, {}, request.args.getlist("workspaces"))
 
 
-def render_new_user(values: Any, errors: dict[str, str], chosen: list[str]) -> str:
+def render_new_user(values: dict[str, str], errors: dict[str, str], chosen: list[str]) -> str:
     """`chosen` are the ids of the ticked workspaces."""
     return render_template(
         "users/new.html",
@@ -90,6 +89,8 @@ def create() -> ResponseReturnValue:
         errors = forms.error_messages_with_suggestion(refusal, "users.new")
         return render_new_user(request.form, errors, request.form.getlist("workspaces")), 422
     is_mailed = invitations.is_mailed(current_cluster(), user)
+    if is_mailed:
+        request_delivery(current_cluster(), users.service_actor(current_cluster()))
     return redirect_to_link(user.id, secret, is_mailed)
 
 

@@ -3,9 +3,10 @@
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
+from functools import cache
 
-TESTS = Path(__file__).parents[2]
+from tests.structure.source import read_tests
+
 CHECKS = ("raises", "fail", "warns")
 FAIL_BY_AN_ERROR = {
     "test_files_of_the_version_and_commands_of_the_node_are_taken": "a refusal of the script is raised",
@@ -14,21 +15,23 @@ FAIL_BY_AN_ERROR = {
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def called_names(function: Function) -> set[str]:
+@cache
+def called_names(function: Function) -> frozenset[str]:
     calls = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
-    return {each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "") for each in calls}
+    return frozenset(
+        each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "") for each in calls
+    )
 
 
+@cache
 def has_assertion(function: Function) -> bool:
     stated = any(isinstance(node, ast.Assert | ast.Raise) for node in ast.walk(function))
     return stated or not called_names(function).isdisjoint(CHECKS)
 
 
 def read_functions() -> Iterator[Function]:
-    for file in sorted(TESTS.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, Function):
-                yield node
+    for module in read_tests():
+        yield from module.functions
 
 
 def test_every_test_asserts_something() -> None:

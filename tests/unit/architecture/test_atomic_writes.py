@@ -4,7 +4,8 @@ Read from the syntax tree, so each rename is either on the list below with its r
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 
 import pytest
 
@@ -40,9 +41,9 @@ ALLOWED = {
 }
 
 
-def renames(tree: ast.AST) -> Iterator[int]:
+def renames(nodes: Iterable[ast.AST]) -> Iterator[int]:
     """Lines of `os.rename`, `os.replace`, `shutil.move`, `path.rename(…)`, and `path.replace(…)` of one argument."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module in ("os", "shutil"):
             if any(alias.name in ("rename", "renames", "replace", "move") for alias in node.names):
                 yield node.lineno
@@ -57,8 +58,9 @@ def renames(tree: ast.AST) -> Iterator[int]:
                 yield node.lineno
 
 
+@cache
 def places() -> dict[str, list[int]]:
-    found = {module.path: list(renames(module.tree)) for module in read_source().modules}
+    found = {module.path: list(renames(module.nodes)) for module in read_source().modules}
     return {
         path: lines for path, lines in found.items() if lines and not path.startswith(WITHOUT_THE_CLUSTER)
     }
@@ -84,11 +86,11 @@ def test_nothing_is_allowed_that_nobody_does() -> None:
     ],
 )
 def test_the_reader_sees_a_rename(line: str) -> None:
-    assert len(list(renames(ast.parse(line)))) == 1
+    assert len(list(renames(ast.walk(ast.parse(line))))) == 1
 
 
 @pytest.mark.parametrize(
     "line", ["'a b'.replace(' ', '')", "at.replace(tzinfo=UTC)", "replace(row, name='a')"]
 )
 def test_the_reader_leaves_other_words_alone(line: str) -> None:
-    assert list(renames(ast.parse(line))) == []
+    assert list(renames(ast.walk(ast.parse(line)))) == []

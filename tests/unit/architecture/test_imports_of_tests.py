@@ -7,9 +7,9 @@ import ast
 import re
 from collections.abc import Iterator
 from importlib import import_module, util
-from pathlib import Path
 
-TESTS = Path(__file__).parents[2]
+from tests.structure.source import ROOT, Module, read_tests
+
 OURS = ("cluster", "portal", "worker")
 
 
@@ -18,25 +18,24 @@ MADE_UP = "structure"
 IMPORT = re.compile(r"^from ((?:cluster|portal|worker)(?:\.\w+)*) import ([\w, ]+)$", re.MULTILINE)
 
 
-def imported_in_strings(file: Path) -> Iterator[tuple[str, str]]:
+def imported_in_strings(module: Module) -> Iterator[tuple[str, str]]:
     """Also what is called of a module that was imported by its name."""
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in module.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            for module, names in IMPORT.findall(node.value):
+            for package, names in IMPORT.findall(node.value):
                 for name in (each.split()[0] for each in names.split(",")):
-                    yield module, name
-                    if TESTS.parent.joinpath(*module.split("."), f"{name}.py").exists():
+                    yield package, name
+                    if ROOT.joinpath(*package.split("."), f"{name}.py").exists():
                         called = re.findall(rf"(?<![\w.]){name}\.(\w+)\(", node.value)
-                        yield from ((f"{module}.{name}", each) for each in called)
+                        yield from ((f"{package}.{name}", each) for each in called)
 
 
-def imported(file: Path) -> set[tuple[str, str]]:
+def imported(module: Module) -> set[tuple[str, str]]:
     """Module and name of each thing of ours."""
-    found = [each for each in ast.walk(ast.parse(file.read_text())) if isinstance(each, ast.ImportFrom)]
     return {
         (each.module, alias.name)
-        for each in found
-        if each.module is not None and each.module.split(".")[0] in OURS
+        for each in module.import_statements
+        if isinstance(each, ast.ImportFrom) and each.module is not None and each.module.split(".")[0] in OURS
         for alias in each.names
     }
 
@@ -48,15 +47,15 @@ def is_there(module: str, name: str) -> bool:
 
 
 def test_what_tests_import_of_ours_is_there() -> None:
-    wanted = {pair: file for file in sorted(TESTS.rglob("*.py")) for pair in imported(file)}
+    wanted = {pair: module.path for module in read_tests() for pair in imported(module)}
     assert len(wanted) > 500
-    lost = [f"{file}: {'.'.join(pair)}" for pair, file in sorted(wanted.items()) if not is_there(*pair)]
+    lost = [f"{path}: {'.'.join(pair)}" for pair, path in sorted(wanted.items()) if not is_there(*pair)]
     assert lost == []
 
 
 def test_what_programs_in_strings_import_of_ours_is_there() -> None:
-    files = [file for file in sorted(TESTS.rglob("*.py")) if file.parent.name != MADE_UP]
-    wanted = {pair: file for file in files for pair in imported_in_strings(file)}
+    modules = [module for module in read_tests() if not module.folder.endswith(f"/{MADE_UP}")]
+    wanted = {pair: module.path for module in modules for pair in imported_in_strings(module)}
     assert len(wanted) > 30
-    lost = [f"{file}: {'.'.join(pair)}" for pair, file in sorted(wanted.items()) if not is_there(*pair)]
+    lost = [f"{path}: {'.'.join(pair)}" for pair, path in sorted(wanted.items()) if not is_there(*pair)]
     assert lost == []

@@ -5,9 +5,9 @@ Not counted are measurements, programs that tests run as text, and `sleep(0)`, b
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-TESTS = Path(__file__).parents[2]
+from tests.structure.source import read_tests
+
 MEASUREMENTS = "bench"
 LOOPS = ast.While | ast.For | ast.AsyncFor
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -38,10 +38,10 @@ def is_sleep(call: ast.Call) -> bool:
 
 def test_no_test_sleeps_outside_a_loop_that_asks() -> None:
     found = []
-    for file in sorted(TESTS.rglob("*.py")):
-        path = file.relative_to(TESTS).as_posix()
-        if not path.startswith(f"{MEASUREMENTS}/") and "sleep(" in (text := file.read_text()):
-            found += [(path, line) for line in find_sleeps_outside_loops(ast.parse(text))]
+    for module in read_tests():
+        path = module.path.removeprefix("tests/")
+        if not path.startswith(f"{MEASUREMENTS}/") and "sleep(" in module.text:
+            found += [(path, line) for line in find_sleeps_outside_loops(module.tree)]
     assert [f"{path}:{line}" for path, line in found if path not in ELSEWHERE] == []
     assert set(ELSEWHERE) == {path for path, _ in found}
 

@@ -11,7 +11,8 @@ from cluster.services.context import Cluster
 from cluster.services.operations.lifecycle import request_operation
 from cluster.services.people.users import service_actor
 from cluster.services.repairs.catalogue import find_catalogue_entry
-from cluster.services.repairs.previews import RepairSummary, preview_repair
+from cluster.services.repairs.past_runs import RepairSummary
+from cluster.services.repairs.previews import preview_repair
 from tests.builders import (
     a_job,
     a_node,

@@ -14,7 +14,7 @@ from cluster.domain.states import OperationState
 from cluster.services.audit import entries
 from cluster.services.context import Cluster
 from cluster.services.operations import lifecycle, queries, retries
-from cluster.services.repairs import previews
+from cluster.services.repairs import past_runs, previews
 from cluster.services.repairs import repair_runs as repairs
 from cluster.services.repairs.reclaimable_files import delete_reclaimable_of_run, list_reclaimable_paths
 from cluster.services.repairs.repair_runs import record_run_end, record_run_start
@@ -117,7 +117,7 @@ def test_nobody_else_sees_or_asks(cluster: Cluster, chief: Actor) -> None:
     user = actor_of(a_user(cluster))
     run = ask(cluster, chief)
     for refused in (
-        lambda: previews.list_repair_summaries(cluster, user),
+        lambda: past_runs.list_repair_summaries(cluster, user),
         lambda: previews.preview_repair(cluster, user, "back-up-now"),
         lambda: repairs.request_repair(cluster, user, "back-up-now", "", "why", ""),
         lambda: repairs.read_repair_run(cluster, user, run.id),

@@ -1,15 +1,12 @@
 """A person is invited into workspaces by one transaction."""
 
 import pytest
-from sqlalchemy import select
 
 from cluster.domain.errors import Forbidden, Refused
-from cluster.domain.states import OperationKind
 from cluster.services.context import Cluster
 from cluster.services.people.passwords import read_password_link
 from cluster.services.workspaces import invitations, lifecycle
 from cluster.store.alerts import Notification
-from cluster.store.operations import Operation
 from cluster.store.workspaces import Workspace
 from tests.audit_entries import actions
 from tests.builders import a_user, a_workspace, actor_of, an_administrator
@@ -61,11 +58,3 @@ def test_without_a_mail_server_or_an_address_nothing_is_mailed(cluster: Cluster)
     invitations.invite_user(with_channels(cluster), chief, "two")
     with cluster.store.read() as session:
         assert session.query(Notification).count() == 0
-
-
-def test_a_mail_with_the_link_is_on_its_way_with_the_invitation(cluster: Cluster) -> None:
-    chief = actor_of(an_administrator(cluster))
-    invitations.invite_user(with_channels(cluster), chief, "newcomer", email="new@lab.example")
-    with cluster.store.read() as session:
-        kinds = session.scalars(select(Operation.kind)).all()
-    assert kinds == [OperationKind.NOTICES]

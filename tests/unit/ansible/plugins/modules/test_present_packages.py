@@ -50,12 +50,19 @@ def test_a_package_is_missing_where_it_is_not_installed_or_too_old(
 def test_what_was_interrupted_is_finished_and_old_lists_are_fetched_before(
     module: Any, monkeypatch: pytest.MonkeyPatch, typed: list[tuple[str, ...]]
 ) -> None:
-    for half, old, steps in ((False, False, 1), (True, False, 2), (True, True, 3)):
+    for half, old, broken, steps in (
+        (False, False, False, 1),
+        (True, False, False, 2),
+        (True, True, False, 3),
+        (True, True, True, 4),
+    ):
         typed.clear()
         monkeypatch.setattr(module, "is_half_done", lambda half=half: half)
         monkeypatch.setattr(module, "are_lists_old", lambda old=old: old)
+        monkeypatch.setattr(module, "are_dependencies_broken", lambda broken=broken: broken)
         module.install(["redis-server"])
         assert len(typed) == steps
+        assert any("--fix-broken" in command for command in typed) == broken
         assert typed[-1][-2:] == ("install", "redis-server")
         assert (typed[0][0] == "dpkg") == half
 

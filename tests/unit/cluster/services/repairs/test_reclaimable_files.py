@@ -15,7 +15,6 @@ from cluster.services.people.users import service_actor
 from cluster.services.repairs.reclaimable_files import (
     LOGS_KEPT_FOR,
     delete_reclaimable_of_run,
-    delete_reclaimable_path,
     list_reclaimable_paths,
 )
 from cluster.store.environments import Environment
@@ -181,13 +180,6 @@ def test_a_deletion_that_is_killed_leaves_nothing_that_looks_whole(
             delete_reclaimable_of_run(cluster, run.id)
     assert not path.exists()
     assert site.listed()[f"{path.name}.gone"] == "leftover.half_gone"
-
-
-def test_what_was_half_deleted_and_built_again_since_goes_as_well(site: Site) -> None:
-    again = site.cache / f"training-{DIGESTS[0]}"
-    half = site.place(site.cache, f"training-{DIGESTS[0]}.gone", 60.0)
-    delete_reclaimable_path(again)
-    assert not again.exists() and not half.exists()
 
 
 def test_the_log_of_an_operation_that_goes_on_is_kept_however_old(site: Site) -> None:

@@ -3,6 +3,7 @@
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -134,23 +135,26 @@ def test_a_large_file_is_read_by_several_requests_and_comes_out_the_same(
 
 
 def test_a_large_file_holds_up_no_other_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, content in (("large", many_rows(60_000)), ("small", many_rows(10))):
+    for name, content in (("large", many_rows(8_000)), ("small", many_rows(10))):
         (tmp_path / name).mkdir()
         (tmp_path / name / "metrics.jsonl").write_bytes(content)
     monkeypatch.setattr(metrics_cache, "READ_SECONDS", 30.0, raising=False)
-    has_begun, loads = threading.Event(), json.loads
+    has_begun, may_end, loads, lines = threading.Event(), threading.Event(), json.loads, count()
 
-    def notice(line: bytes) -> object:
-        has_begun.set()
+    def stop_in_the_middle(line: bytes) -> object:
+        if threading.current_thread() is not threading.main_thread() and next(lines) == 5_000:
+            has_begun.set()
+            assert may_end.wait(10)
         return loads(line)
 
-    monkeypatch.setattr(json, "loads", notice)
+    monkeypatch.setattr(json, "loads", stop_in_the_middle)
     reader = MetricsCache()
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(reader.read, tmp_path, "large")
         assert has_begun.wait(10)
         assert len(reader.read(tmp_path, "small").points("loss", "step")[0]) == 10
         assert not other.done()
+        may_end.set()
 
 
 def test_a_small_file_waits_for_no_turn(tmp_path: Path) -> None:
