@@ -43,6 +43,11 @@ LAB_SETTINGS = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
 }
 
+PAGE_SETTINGS = {"buildAvailable": False, "buildCheck": False}
+"""The files of JupyterLab belong to the services, so that nobody can build another one. The server looked for most of a
+second whether that was needed, while the page was loading.
+"""
+
 
 def prepare_folders(folder: Path, code: str) -> None:
     """Creates what is missing. The files begin as a copy of the code, which appears whole or not at all."""
@@ -137,7 +142,9 @@ def main() -> None:
     scratch = make_scratch_folder(folder)
     write_json(scratch / "data" / "kernels" / "python3" / "kernel.json", kernel)
     write_json(folder / "settings" / "labconfig" / "default_setting_overrides.json", LAB_SETTINGS)
+    write_json(scratch / "config" / "labconfig" / "page_config.json", PAGE_SETTINGS)
     variables.update(
+        JUPYTER_CONFIG_PATH=str(scratch / "config"),
         JUPYTER_CONFIG_DIR=str(folder / "settings"),
         JUPYTER_DATA_DIR=str(scratch / "data"),
         JUPYTER_RUNTIME_DIR=str(scratch / "runtime"),
