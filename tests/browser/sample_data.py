@@ -205,6 +205,7 @@ def log_text() -> bytes:
     lines[60] = "WARNING: no device found."
     lines[61] = (
         "\x1b[31mERROR\x1b[0m: it goes on \x1b[1mall the same\x1b[0m \x1b]0;title\x07<b>not markup</b>"
+        " \x1b]8;;https://elsewhere.example\x1b\\a link\x1b]8;;\x1b\\\x1b]52;c;ZXZpbA==\x07"
     )
     lines[62] = "10 %\r50 %\r100 %"
     return ("\n".join(lines) + "\n").encode()

@@ -288,6 +288,10 @@ def test_a_hostile_page_gets_nothing(visit: Callable[[str], Page], place: Place,
     )
     asked = [request for request in sent if request.url.startswith(f"{place.url}/")]
     assert len(asked) >= 4
+    answers = [each.response() for each in asked]
+    assert {answer.status for answer in answers if answer} <= {403}, (
+        "the portal works for a page of a notebook"
+    )
     if setting != ":port":
         assert not [each.url for each in asked if "gc_session" in each.all_headers().get("cookie", "")]
     assert got.pop("frame") in ("blocked", "closed")

@@ -190,6 +190,29 @@ def test_what_open_pages_follow_is_asked_of_its_own_process(
             assert (status, json.loads(body)["socket"]) == (200, socket_name)
 
 
+@pytest.mark.parametrize(
+    ("site", "mode", "kind", "is_answered"),
+    [
+        ("same-origin", "cors", "empty", True),
+        ("none", "navigate", "document", True),
+        ("same-site", "navigate", "document", True),  # A link on another site's page.
+        ("cross-site", "navigate", "document", True),
+        ("same-site", "no-cors", "image", False),
+        ("same-site", "cors", "empty", False),
+        ("same-site", "navigate", "iframe", False),
+        ("cross-site", "no-cors", "empty", False),
+        ("cross-site", "no-cors", "script", False),
+    ],
+)
+def test_a_page_of_another_site_or_port_opens_pages_and_makes_the_portal_do_nothing_else(
+    front: Front, site: str, mode: str, kind: str, is_answered: bool
+) -> None:
+    said = {"Sec_Fetch_Site": site, "Sec_Fetch_Mode": mode, "Sec_Fetch_Dest": kind}
+    with front.portal():
+        for path in ("/accounting", "/api/v1/jobs", "/stream", "/jobs/1/log", "/static/app.css"):
+            assert front.ask("GET", path, **said)[0] == (200 if is_answered else 403), path
+
+
 def test_the_portal_hears_the_address_that_nginx_sees_behind_what_others_say(front: Front) -> None:
     with front.portal():
         said = json.loads(

@@ -41,6 +41,13 @@ def test_standard_output_and_errors_are_two_files(bench: Bench) -> None:
     assert (bench.log(plan), bench.log(plan, "stderr")) == (b"out\n", b"err\n")
 
 
+def test_arguments_reach_the_program_byte_for_byte(bench: Bench) -> None:
+    arguments = ("$(id)", "`id`", "; id", "two\nlines", "--help", "{{7*7}}", "{% raw %}", "!!python/object:x", "")
+    plan = bench.plan("/bin/sh", "-c", 'printf "%s\\0" "$@"', "sh", *arguments, "*", "한글 값")
+    bench.run(plan)
+    assert bench.log(plan).decode().split("\0") == [*arguments, "*", "한글 값", ""]
+
+
 @pytest.mark.parametrize("how", ["stop", "kill"])
 def test_stopping_ends_the_whole_tree_within_ten_seconds(bench: Bench, how: str) -> None:
     mark, plan = marked(bench.script(TREE))
