@@ -28,7 +28,7 @@ from tests.browser.conftest import signed_in
 from tests.browser.notebooks.jupyterlab import IDLE_KERNEL, LONG_MS, run_cell, type_and_run, type_in_cell
 from tests.browser.page_list import look_at
 from tests.builders import a_user, a_workspace, actor_of
-from tests.installation import Installation, an_installation
+from tests.installation import Installation, an_installation, trainings_of
 from worker.composition import open_cluster
 from worker.embedded.settings_file import read_settings_file, write_settings_file
 from worker.embedded.supervisor import SupervisorClient
@@ -270,6 +270,37 @@ def test_an_idle_notebook_is_stopped_with_unsaved_cells_saved_and_comes_back(
         )
     finally:
         place.use("GROUNDCREW_NOTEBOOK_IDLE_MINUTES", "120")
+
+
+@pytest.mark.long
+def test_after_all_its_processes_are_lost_one_click_brings_the_files_back(
+    visit: Callable[[str], Page], place: Place
+) -> None:
+    """As a machine that loses its power: nothing of the notebook, its kernel and its shim says that it ends."""
+    place.stop_notebooks()
+    lost = a_training(place.cluster, place.owner, place.training.workspace_id, "lost")
+    page = visit("en")
+    job = re.search(r"/nb/(\d+)/", open_lab(page, lost.id))
+    assert job is not None
+    page.locator(".jp-LauncherCard[data-category='Notebook']").first.click()
+    run_cell(page, "open('kept.txt', 'w').write('kept'); print('written')")
+    expect(page.locator(".jp-OutputArea-output").first).to_contain_text("written", timeout=LONG_MS)
+    kill_at_once(place)
+    shown = visit("en")
+    shown.goto(f"{place.url}/jobs/{job[1]}/notebook")
+    shown.get_by_role("button", name="Start it again").click(timeout=LONG_MS)
+    shown.wait_for_url(re.compile(r"/nb/\d+/lab"), timeout=LONG_MS)
+    expect(shown.locator(".jp-DirListing-item", has_text="kept.txt")).to_be_visible(timeout=LONG_MS)
+
+
+def kill_at_once(place: Place) -> None:
+    shims = trainings_of(place.installation.places)
+    assert shims
+    lost = [*shims, *(below for shim in shims for below in shim.children(recursive=True))]
+    for process in lost:
+        process.suspend()
+    for process in lost:
+        process.kill()
 
 
 @pytest.mark.long
