@@ -11,12 +11,20 @@ from typing import TextIO
 
 from worker.bootstrap.paths import find_installation_paths
 from worker.environments.build import build_environment
-from worker.environments.build_platform import PYTHON, read_build_platform, training_environment_path
-from worker.environments.description import DEFAULT, read_environment_description
+from worker.environments.build_platform import (
+    PYTHON,
+    read_build_platform,
+    training_environment_path,
+    wheel_folder_path,
+)
+from worker.environments.description import DEFAULT, EnvironmentDescription, read_environment_description
 from worker.environments.errors import BuildFailed
 from worker.environments.manifest import is_environment_ready, read_environment_contents
+from worker.environments.wheels import WheelFolder
 
 LINE_SECONDS = 10.0
+STANDS, NEEDS_COMPILER, NEEDS_NO_COMPILER = 0, 1, 3
+"""How `path` ends: the environment is there, or what a build of it needs."""
 
 
 def main(arguments: list[str]) -> int:
@@ -36,9 +44,7 @@ def main(arguments: list[str]) -> int:
         return lock_environment_requirements(chosen.description, chosen.uv)
     description = read_environment_description(chosen.description)
     if chosen.verb == "path":
-        path = training_environment_path(description, read_build_platform(PYTHON), chosen.cache)
-        print(path)
-        return 0 if is_environment_ready(path) else 1
+        return print_environment_path(description, chosen.cache, chosen.compiled)
     try:
         log = chosen.log or chosen.cache / "build.log"
         uv = Path(chosen.uv).absolute()
@@ -54,6 +60,16 @@ def main(arguments: list[str]) -> int:
     else:
         print(path)
     return 0
+
+
+def print_environment_path(description: EnvironmentDescription, cache: Path, offered: Path | None) -> int:
+    machine = read_build_platform(PYTHON)
+    path = training_environment_path(description, machine, cache)
+    print(path)
+    if is_environment_ready(path):
+        return STANDS
+    wheels = WheelFolder(wheel_folder_path(description, machine, cache), offered)
+    return NEEDS_NO_COMPILER if wheels.has_compiled(description.compiled.package) else NEEDS_COMPILER
 
 
 def lock_environment_requirements(folder: Path, uv: str) -> int:

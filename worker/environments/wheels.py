@@ -54,6 +54,10 @@ class WheelFolder:
             return None
         return next((self.offered_at / self.path.name).glob(f"{package}-*.whl"), None)
 
+    def has_compiled(self, package: str) -> bool:
+        """Whether a build of the environment compiles nothing."""
+        return bool((self.is_intact() and self.find_compiled(package)) or self.find_offered(package))
+
     def find_source(self, package: str) -> Path:
         return next(self.path.glob(f"{package}-*.tar.gz"))
 

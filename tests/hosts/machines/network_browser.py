@@ -13,6 +13,7 @@ from playwright.sync_api import Browser
 
 from tests.browser.conftest import NO_CHROMIUM, find_chromium, launched
 from tests.hosts.machines.host_image import docker
+from tests.hosts.machines.testbed import ONLOOKER
 
 
 @contextmanager
@@ -24,7 +25,10 @@ def looking_on(network: str, image: str, folder: Path) -> Iterator[Browser]:
     chromium = find_chromium()
     if chromium is None:
         pytest.fail(NO_CHROMIUM)
-    options = ("--network", network, "--label", network.removesuffix("-net"), "--entrypoint", "sleep")
+    subnet = docker("network", "inspect", "-f", "{{(index .IPAM.Config 0).Subnet}}", network).stdout.strip()
+    address = f"{subnet.rpartition('.')[0]}.{ONLOOKER}"
+    label = network.removesuffix("-net")
+    options = ("--network", network, "--ip", address, "--label", label, "--entrypoint", "sleep")
     keeper = docker("run", "-d", "--init", *options, image, "infinity").stdout.strip()
     try:
         process = docker("inspect", "-f", "{{.State.Pid}}", keeper).stdout.strip()

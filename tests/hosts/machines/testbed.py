@@ -24,6 +24,10 @@ BOOTS_WITHIN = 120
 STORAGE = "/var/lib/groundcrew/storage"
 FOLDERS = Path("/var/tmp")
 """Key, inventory and shared storage of a testbed lie here under its name: pytest's own folders go with later runs."""
+FIRST_HOST = 10
+"""The last number of the first host's address; the others' follow it."""
+ONLOOKER = 9
+"""The last number of the address of a browser that looks at the hosts."""
 NOBODY = "192.0.2.53"
 """An address of documentation (RFC 5737)."""
 RIGHTS = (
@@ -152,7 +156,7 @@ class Testbed:
         shown += [word for port in published for word in ("-p", str(port))]
         for name in names:
             full = f"{self.name}-{name}"
-            address = f"{self.subnet}.{10 + len(self.hosts)}"
+            address = f"{self.subnet}.{FIRST_HOST + len(self.hosts)}"
             options = ("--ip", address, *self.options(full), *shown)
             docker("run", "-d", "--name", full, *options, self.image)
             self.hosts[name] = Host(full, address)

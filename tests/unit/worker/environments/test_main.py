@@ -1,13 +1,21 @@
 """The command builds an environment, says where it is, and prints its progress a line at a time."""
 
 import io
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.unit.worker.environments.fake_tools import Site
 from worker.environments import __main__ as command
-from worker.environments.__main__ import LINE_SECONDS, ProgressPrinter, main
+from worker.environments.__main__ import (
+    LINE_SECONDS,
+    NEEDS_COMPILER,
+    NEEDS_NO_COMPILER,
+    STANDS,
+    ProgressPrinter,
+    main,
+)
 from worker.environments.manifest import is_environment_ready
 
 
@@ -40,6 +48,26 @@ def test_a_path_is_said_before_anything_is_built(
 ) -> None:
     assert main(["path", *words]) == 1
     assert capsys.readouterr().out.startswith(f"{site.cache}/training-") and not site.cache.exists()
+
+
+def test_who_asks_for_the_path_hears_whether_a_compiler_is_needed(
+    words: list[str], site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "PYTHON", site.python)
+    offered = site.folder / "compiled"
+    with_offered = ["path", *words, "--compiled", str(offered)]
+    assert main(with_offered) == NEEDS_COMPILER, "the bundle has none"
+    site.build()
+    assert main(with_offered) == STANDS
+    (environment,) = site.cache.glob("training-*")
+    shutil.rmtree(environment)
+    (wheels,) = site.cache.glob("wheels-*")
+    assert main(["path", *words]) == NEEDS_NO_COMPILER, "this machine has compiled it before"
+    (compiled,) = wheels.glob("slow-*.whl")
+    (offered / wheels.name).mkdir(parents=True)
+    compiled.rename(offered / wheels.name / compiled.name)
+    assert main(["path", *words]) == NEEDS_COMPILER
+    assert main(with_offered) == NEEDS_NO_COMPILER, "the bundle brings it for this kind of machine"
 
 
 def test_a_build_that_fails_is_said_by_its_name(
