@@ -18,7 +18,7 @@ import psutil
 from tests.free_ports import free_port
 from worker.bootstrap.paths import InstallationPaths, find_installation_paths
 from worker.embedded.processes import end_processes, list_installation_processes
-from worker.embedded.supervisor import SupervisorClient
+from worker.embedded.supervisor_client import SupervisorClient
 
 ROOT = Path(__file__).resolve().parents[1]
 

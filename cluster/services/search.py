@@ -10,27 +10,25 @@ from sqlalchemy.orm import Session, aliased
 
 from cluster.domain.people.actor import Actor
 from cluster.domain.search import SearchQuery
-from cluster.domain.states import EnvironmentSource, JobState, UserState
+from cluster.domain.states import JobState, UserState
 from cluster.services.context import Cluster
-from cluster.store.datasets import Dataset
-from cluster.store.environments import Environment
+from cluster.services.search_queries import (
+    Place,
+    datasets_query,
+    environments_query,
+    nodes_query,
+    trainings_query,
+    workspaces_query,
+)
 from cluster.store.jobs import Job
-from cluster.store.nodes import IS_NODE_KNOWN, Node
 from cluster.store.sql.name_prefix import name_begins_with
 from cluster.store.sql.visibility import (
-    can_see_dataset,
-    can_see_environment,
     can_see_job,
-    can_see_training,
-    can_see_workspace,
 )
-from cluster.store.trainings import Training
 from cluster.store.users import User
-from cluster.store.workspaces import Workspace, WorkspaceMember
+from cluster.store.workspaces import WorkspaceMember
 
 MOST_OF_A_KIND = 5
-Place = aliased(Workspace)
-"""The workspace that is named; what a reader may see asks for workspaces of its own."""
 MOST_CANDIDATES = 500
 """Jobs that are called so, in the order of their index, of which the newest that the reader may see are shown."""
 
@@ -112,51 +110,6 @@ def find_jobs(session: Session, actor: Actor, query: SearchQuery) -> Iterator[Se
         .where(can_see_job(actor, is_found_otherwise=True))
         .order_by(case((has_number, 0), (is_called_so, 1), else_=2), Job.id.desc()),
     )
-
-
-def trainings_query(actor: Actor, query: SearchQuery) -> Select[*tuple[Any, ...]]:
-    return (
-        select(Training.id, Training.name, Place.name)
-        .join(Place, Place.id == Training.workspace_id)
-        .where(name_begins_with(Training.name, query), can_see_training(actor))
-        .order_by(Training.name, Training.id)
-    )
-
-
-def datasets_query(actor: Actor, query: SearchQuery) -> Select[*tuple[Any, ...]]:
-    return (
-        select(Dataset.id, Dataset.name, Place.name)
-        .join(Place, Place.id == Dataset.workspace_id)
-        .where(name_begins_with(Dataset.name, query), Dataset.deleted_at.is_(None), can_see_dataset(actor))
-        .order_by(Dataset.name, Dataset.id)
-    )
-
-
-def workspaces_query(actor: Actor, query: SearchQuery) -> Select[*tuple[Any, ...]]:
-    return (
-        select(Workspace.id, Workspace.name)
-        .where(name_begins_with(Workspace.name, query), can_see_workspace(actor))
-        .order_by(Workspace.name)
-    )
-
-
-def environments_query(actor: Actor, query: SearchQuery) -> Select[*tuple[Any, ...]]:
-    return (
-        select(Environment.id, Environment.name)
-        .where(
-            name_begins_with(Environment.name, query),
-            Environment.deleted_at.is_(None),
-            Environment.source != EnvironmentSource.DEFAULT,
-            can_see_environment(actor),
-        )
-        .order_by(Environment.name)
-    )
-
-
-def nodes_query(query: SearchQuery) -> Select[*tuple[Any, ...]]:
-    """Every person sees all nodes."""
-    named = name_begins_with(Node.name, query)
-    return select(Node.id, Node.name).where(named, IS_NODE_KNOWN).order_by(Node.name)
 
 
 def find_people(session: Session, actor: Actor, query: SearchQuery) -> Iterator[SearchHit]:

@@ -6,7 +6,7 @@ from flask.typing import ResponseReturnValue
 from cluster.domain.errors import Conflict, NotFound
 from cluster.domain.people.permissions import require_administrator
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
-from cluster.services.audit import entries, log_files
+from cluster.services.audit import entries, log_files, log_lines
 from cluster.services.audit.seals import read_audit_status
 from cluster.services.repairs.catalogue import has_repair_catalogue
 from portal.i18n.messages import localized_error
@@ -58,7 +58,7 @@ def days() -> str:
 def day(day: str) -> ResponseReturnValue:
     """Raises NotFound."""
     file = log_files.find_log_file(current_cluster(), current_actor(), day)
-    folder = log_files.audit_log_folder(current_cluster())
+    folder = log_lines.audit_log_folder(current_cluster())
     try:
         with open_file_beneath(folder, f"{file.day}.log") as content:
             return send_file_so_far(content)

@@ -10,7 +10,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from cluster.domain.errors import Conflict, Forbidden, Gone, GroundcrewError, NotFound, Refused, Unavailable
-from cluster.services.storage import disk_space
+from cluster.services.storage import ballast, disk_space
 from cluster.store.sql.disk_full import DISK_FULL_ERRNOS, is_disk_full
 from portal import after_sign_in
 from portal.i18n.messages import localized_error, localized_hint, localized_sentence, localized_title
@@ -92,7 +92,7 @@ def respond_disk_full(error: Exception) -> Response:
     settings = current_cluster().settings
     disk = disk_space.read_database_disk(settings)
     log.error("the disk is full", error=str(error), route=str(request.url_rule), **disk)
-    disk_space.release_ballast(settings)
+    ballast.release_ballast(settings)
     return respond_database_unavailable("disk.database_full", disk)
 
 

@@ -20,7 +20,7 @@ from tests.bench.baselines.slurm import Slurm, SlurmMissing
 from tests.bench.bench_installation import House, TooSlow, a_house, wait_until
 from tests.bench.programs import write_programs
 from tests.bench.results import Ledger, missing
-from worker.embedded.supervisor import SupervisorClient
+from worker.embedded.supervisor_client import SupervisorClient
 
 OURS = "Groundcrew, PostgreSQL"
 BESIDE = "Groundcrew, SQLite"

@@ -32,7 +32,7 @@ from tests.builders import (
     an_administrator,
     holding,
 )
-from worker.backups.dump import write_backup_manifest
+from worker.backups.dump_files import write_backup_manifest
 
 MASTER = "gpu01"
 NAMES = (MASTER, "gpu02", "gpu03", "gpu04")

@@ -38,7 +38,7 @@ from cluster.store.users import User
 from tests.builders import a_user, a_workspace, actor_of
 from tests.installation import Installation, an_installation
 from tests.integration.ready_installation import ready_cluster, wait_until
-from worker.embedded.supervisor import SupervisorClient
+from worker.embedded.supervisor_client import SupervisorClient
 
 RIGHT_WITHIN = 40
 """Seconds. The promise is 15 on an idle machine, which `make bench` measures (P13); tests share theirs."""

@@ -1,43 +1,22 @@
 """Drill a backup: load it into a scratch database and compare the result with its manifest."""
 
-import hashlib
-import json
-import subprocess
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import replace
+from collections.abc import Callable
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from cluster.domain.audit_seals import SealViolation
 from cluster.domain.errors import Unavailable
-from cluster.event_bus import NullEventBus
-from cluster.failpoints import external_call
 from cluster.services.audit.seals import SealAnchor, find_first_violation
 from cluster.services.backups.manifests import manifest_path, read_backups
-from cluster.services.context import Cluster
 from cluster.settings import Settings
-from cluster.store.engine import Store
 from cluster.store.migrate import head_revision
-from worker.backups.database_contents import (
-    DatabaseSummary,
-    check_audit_triggers,
-    check_invariants,
-    check_same_summary,
-    read_summary,
-)
-from worker.backups.dump import (
-    delete_unfinished,
-    hold_backup_lock,
-    open_backup_database,
-    write_backup_manifest,
-)
+from worker.backups.dump import delete_unfinished, hold_backup_lock
+from worker.backups.dump_files import read_manifest_values, write_backup_manifest
 from worker.backups.errors import BackupBroken, disk_full_as_unavailable
-from worker.backups.protocols import ScratchDatabase
+from worker.backups.scratch_cluster import open_scratch_cluster
+from worker.backups.scratch_restore import check_database_kind, restore_to_scratch
 
-UNZSTD = ("zstd", "--quiet", "--decompress", "--stdout")
 ScratchCheck = Callable[[Settings, str], None]
 """A check of the scratch database at the given address. Raises BackupBroken."""
 
@@ -65,7 +44,7 @@ def drill_locked(settings: Settings, now: datetime, look: ScratchCheck) -> dict[
     if not backups:
         raise Unavailable("backup.none", folder=str(settings.backups))
     path = manifest_path(settings.backups, backups[0].name)
-    manifest: dict[str, Any] = json.loads(path.read_text())
+    manifest = read_manifest_values(path)
     started = time.monotonic()
     try:
         wrong = run_drill(settings, manifest, look)
@@ -90,53 +69,8 @@ def run_drill(settings: Settings, manifest: dict[str, Any], look: ScratchCheck) 
         return wrong
 
 
-def check_database_kind(settings: Settings, manifest: dict[str, Any]) -> None:
-    """Raises BackupBroken for the SQL of another kind of database."""
-    made_from, ours = manifest.get("database", "sqlite"), open_backup_database(settings).kind
-    if made_from != ours:
-        raise BackupBroken("broken.other_kind", found=made_from, ours=ours)
-
-
-@contextmanager
-def restore_to_scratch(
-    settings: Settings, file: Path, manifest: dict[str, Any], is_to_stay: bool = False
-) -> Iterator[ScratchDatabase]:
-    """Loads the backup into a scratch database and compares it with the manifest. Raises
-    BackupBroken, Unavailable.
-    """
-    check_backup_digest(file, manifest["sha256"])
-    with open_backup_database(settings).scratch(is_to_stay) as scratch:
-        with external_call("backups.scratch"):
-            load_into_scratch(file, scratch)
-        scratch.check_integrity()
-        store = Store(scratch.url)
-        with closing(store), store.read_columns() as connection:
-            content = read_summary(connection)
-            expected = DatabaseSummary(manifest["revision"], manifest["rows"], manifest["audit_head"])
-            check_same_summary(content, expected)
-            check_audit_triggers(connection, content.rows)
-            check_invariants(connection)
-        yield scratch
-
-
-def check_backup_digest(file: Path, expected: str) -> None:
-    with file.open("rb") as content:
-        if hashlib.file_digest(content, "sha256").hexdigest() != expected:
-            raise BackupBroken("broken.changed")
-
-
-def load_into_scratch(file: Path, scratch: ScratchDatabase) -> None:
-    with subprocess.Popen([*UNZSTD, str(file)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as zstd:
-        assert zstd.stdout is not None
-        scratch.load(zstd.stdout)
-    if zstd.returncode != 0:
-        raise BackupBroken("broken.not_unpacked", exit_code=zstd.returncode)
-
-
 def find_seal_violation(settings: Settings, url: str, manifest: dict[str, Any]) -> SealViolation | None:
-    store = Store(url)
-    with closing(store):
-        anchor = manifest["audit_seal"]
-        anchors = [SealAnchor(manifest["name"], *anchor)] if anchor else []
-        copy = Cluster(store, NullEventBus(), replace(settings, database_url=url))
-        return find_first_violation(copy, anchors)
+    anchor = manifest["audit_seal"]
+    anchors = [SealAnchor(manifest["name"], *anchor)] if anchor else []
+    with open_scratch_cluster(settings, url) as scratch:
+        return find_first_violation(scratch, anchors)

@@ -1,41 +1,21 @@
 """Writes the database as readable SQL, with a manifest of its contents."""
 
 import fcntl
-import hashlib
-import json
-import os
 import shutil
-import subprocess
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
-from pathlib import Path
 from typing import Any
-
-from sqlalchemy.engine import make_url
 
 from cluster.domain.errors import Unavailable
 from cluster.failpoints import external_call
-from cluster.files.atomic import write_atomically
-from cluster.services.backups.manifests import manifest_path
 from cluster.settings import Settings
-from cluster.store.sql.sqlite import sqlite_file
+from worker.backups.backup_databases import open_backup_database
+from worker.backups.dump_files import measure_file, write_backup_manifest, write_compressed
 from worker.backups.encryption import delete_unfinished_copies
-from worker.backups.errors import BackupBroken, disk_full_as_unavailable, raise_if_disk_full
-from worker.backups.protocols import BackupDatabase
-from worker.backups.sqlite import SqliteDatabase
+from worker.backups.errors import BackupBroken, disk_full_as_unavailable
 
-ZSTD = ("zstd", "--quiet", "--threads=1", "-10", "--stdout")
 RESERVE_BYTES = 64 * 1024**2
-
-
-def open_backup_database(settings: Settings) -> BackupDatabase:
-    if sqlite_file(settings.database_url) is None:
-        # Importing its driver takes long, so it is imported only where it is used.
-        from worker.backups.postgresql import PostgresqlDatabase
-
-        return PostgresqlDatabase(make_url(settings.owner_url))
-    return SqliteDatabase(settings)
 
 
 def make_backup(settings: Settings, now: datetime, anchor: tuple[int, str] | None = None) -> dict[str, Any]:
@@ -107,45 +87,3 @@ def delete_unfinished(settings: Settings) -> None:
     for path in settings.backups.glob("*.sql.zst.json"):
         if not path.with_suffix("").exists():
             path.unlink(missing_ok=True)
-
-
-def write_compressed(path: Path, pieces: Iterable[bytes]) -> Path:
-    """Compresses the pieces into an unfinished file."""
-    unfinished = path.with_suffix(".unfinished")
-    with suppress(FileNotFoundError):
-        unfinished.unlink()
-    with os.fdopen(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-        try:
-            compress(pieces, file.fileno())
-            os.fsync(file.fileno())
-        except BaseException:
-            unfinished.unlink()  # If the disk is full, the space is needed at once.
-            raise
-    return unfinished
-
-
-def measure_file(file: Path) -> tuple[int, str]:
-    """The size in bytes and the SHA-256."""
-    with file.open("rb") as content:
-        return os.fstat(content.fileno()).st_size, hashlib.file_digest(content, "sha256").hexdigest()
-
-
-def compress(pieces: Iterable[bytes], target: int) -> None:
-    """Raises Unavailable if zstd fails, for example because the disk is full."""
-    with subprocess.Popen(ZSTD, stdin=subprocess.PIPE, stdout=target, stderr=subprocess.PIPE) as zstd:
-        assert zstd.stdin is not None and zstd.stderr is not None
-        with suppress(BrokenPipeError):  # The exit code of zstd tells the reason.
-            for piece in pieces:
-                zstd.stdin.write(piece)
-        with suppress(BrokenPipeError):
-            zstd.stdin.close()
-        said = zstd.stderr.read().decode(errors="replace").strip()[-200:]
-    if zstd.returncode != 0:
-        raise_if_disk_full(said)
-        raise Unavailable("backup.zstd_failed", exit_code=zstd.returncode, said=said)
-
-
-def write_backup_manifest(folder: Path, manifest: dict[str, Any]) -> None:
-    text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
-    # A manifest has counts and sums but no rows, so it may be read by those who may not read the backup.
-    write_atomically(manifest_path(folder, manifest["name"]), text, 0o640)

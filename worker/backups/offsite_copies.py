@@ -14,7 +14,8 @@ from cluster.domain.errors import Unavailable
 from cluster.services.backups.etcd_manifests import EtcdBackup, read_etcd_backups
 from cluster.services.backups.manifests import Backup, manifest_path, read_backups
 from cluster.settings import Settings
-from worker.backups.dump import hold_backup_lock, write_backup_manifest
+from worker.backups.dump import hold_backup_lock
+from worker.backups.dump_files import write_backup_manifest
 from worker.backups.encryption import EncryptionFailed, encrypted_copy
 
 RSYNC = ("rsync", "--times", "--chmod=F600", "--partial-dir=.unfinished", "--timeout=120")

@@ -2,17 +2,14 @@
 one step.
 """
 
-import json
 import re
 from collections.abc import Callable
-from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from cluster.domain.errors import Refused
-from cluster.event_bus import NullEventBus
 from cluster.failpoints import external_call
 from cluster.services.backups.manifests import BACKUP_NAME, manifest_path, read_backup_manifest
 from cluster.services.backups.pre_restore_copies import PRE_RESTORE_PREFIX, pre_restore_name
@@ -21,16 +18,17 @@ from cluster.services.backups.restored_database import (
     RestoredBackup,
     prepare_restored_database,
 )
-from cluster.services.context import Cluster
 from cluster.settings import Settings
-from cluster.store.engine import Store
 from cluster.store.migrate import known_revisions, upgrade_database
 from worker.backups.audit_anchors import anchors_in_backups
+from worker.backups.backup_databases import open_backup_database
 from worker.backups.database_contents import check_invariants
-from worker.backups.drill import check_database_kind, restore_to_scratch
-from worker.backups.dump import delete_unfinished, hold_backup_lock, open_backup_database, write_backup
+from worker.backups.dump import delete_unfinished, hold_backup_lock, write_backup
+from worker.backups.dump_files import read_manifest_values
 from worker.backups.errors import BackupBroken, disk_full_as_unavailable
 from worker.backups.protocols import BackupDatabase
+from worker.backups.scratch_cluster import open_scratch_cluster
+from worker.backups.scratch_restore import check_database_kind, restore_to_scratch
 
 Now = Callable[[], datetime]
 
@@ -78,7 +76,7 @@ def read_own_manifest(file: Path) -> dict[str, Any]:
     path = manifest_path(file.parent, file.name)
     if read_backup_manifest(path) is None:
         raise Refused("file", "restore.no_manifest", manifest=path.name)
-    manifest: dict[str, Any] = json.loads(path.read_text())
+    manifest = read_manifest_values(path)
     check_revision_known(file.name, manifest["revision"])
     return manifest
 
@@ -100,11 +98,9 @@ def settle_scratch(
     made_at = datetime.fromisoformat(manifest["made_at"])
     origin = RestoredBackup(manifest["name"], manifest["sha256"], made_at, find_last_job_on_disk(settings))
     anchors = anchors_in_backups(settings)
-    store = Store(url)
-    with closing(store):
-        scratch = Cluster(store, NullEventBus(), replace(settings, database_url=url), now)
+    with open_scratch_cluster(settings, url, now) as scratch:
         settled = prepare_restored_database(scratch, origin, anchors, holds)
-        with store.read_columns() as connection:
+        with scratch.store.read_columns() as connection:
             check_invariants(connection)
     return settled
 

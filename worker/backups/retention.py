@@ -11,7 +11,8 @@ from cluster.services.backups.etcd_manifests import EtcdBackup, read_etcd_backup
 from cluster.services.backups.manifests import Backup, manifest_path, read_backups
 from cluster.services.backups.pre_restore_copies import files_of_copy, list_expired_copies
 from cluster.settings import Settings
-from worker.backups.dump import hold_backup_lock, write_backup_manifest
+from worker.backups.dump import hold_backup_lock
+from worker.backups.dump_files import write_backup_manifest
 from worker.backups.errors import BackupBroken
 
 

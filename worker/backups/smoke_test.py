@@ -2,45 +2,23 @@
 administrator.
 """
 
-import os
-import pwd
-import secrets
-import signal
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import httpx
 from sqlalchemy import select
 
 from cluster.domain.states import UserRole, UserState
-from cluster.event_bus import NullEventBus
 from cluster.portal_paths import DRILL_PAGES, FIRST_ADMINISTRATOR, session_cookie_name
-from cluster.services.context import Cluster
 from cluster.services.people.sessions import begin_session
 from cluster.settings import Settings
-from cluster.store.engine import Store
-from cluster.store.sql.roles import services_url
 from cluster.store.users import User
 from worker.backups.errors import BackupBroken
+from worker.backups.scratch_cluster import open_scratch_cluster
+from worker.backups.scratch_portal import run_scratch_portal
 
 PAGES_WITHOUT_USERS = (FIRST_ADMINISTRATOR,)
-STARTS_WITHIN = 60.0
 ANSWERS_WITHIN = 60.0
-STOPS_WITHIN = 10.0
-LAST_WORDS = 300
-PORTAL = (
-    *("gunicorn", "--config", "python:portal.gunicorn"),
-    *("--workers", "1", "--threads", "2", "portal.wsgi:app"),
-)
-DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "TERM")
-"""The kernel ends the portal if the drill is killed."""
 
 
 def run_smoke_test(settings: Settings, url: str) -> None:
@@ -60,82 +38,12 @@ def run_smoke_test(settings: Settings, url: str) -> None:
                 raise BackupBroken("broken.page_refused", path=path, status=answer.status_code)
 
 
-@contextmanager
-def run_scratch_portal(settings: Settings, url: str, folder: Path) -> Iterator[httpx.Client]:
-    """Runs a portal on a socket of its own, without the other services and without our secrets."""
-    socket, log = folder / "portal.sock", folder / "log"
-    command = [*DIE_WITH_PARENT, sys.executable, "-m", *PORTAL, "--bind", f"unix:{socket}"]
-    with (
-        log.open("w+") as words,
-        subprocess.Popen(
-            command,
-            **portal_identity(settings, folder),
-            env=portal_variables(settings, url, folder),
-            stdin=subprocess.DEVNULL,
-            stdout=words,
-            stderr=words,
-        ) as portal,
-    ):
-        try:
-            wait_for_socket(socket, portal, log)
-            transport = httpx.HTTPTransport(uds=str(socket))
-            with httpx.Client(transport=transport, base_url="http://drill") as client:
-                yield client
-        finally:
-            stop_portal(portal)
-
-
-def portal_identity(settings: Settings, folder: Path) -> dict[str, Any]:
-    """The arguments by which root starts the portal as the services' user, to whom the folder is given. Else none."""
-    if os.geteuid() != 0 or not settings.service_user:
-        return {}
-    account = pwd.getpwnam(settings.service_user)
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        os.fchown(opened, account.pw_uid, account.pw_gid)
-    finally:
-        os.close(opened)
-    return {"user": settings.service_user, "group": settings.service_user, "extra_groups": []}
-
-
-def portal_variables(settings: Settings, url: str, folder: Path) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LANG") if name in os.environ}
-    return kept | {
-        "GROUNDCREW_STATE_DIR": str(folder),
-        "GROUNDCREW_CACHE_DIR": str(folder),
-        "GROUNDCREW_DATABASE_URL": services_url(url),
-        "GROUNDCREW_REDIS_URL": f"unix://{folder}/no-redis.sock",
-        "GROUNDCREW_PORT": str(settings.port),
-        "GROUNDCREW_SECRET_KEY": secrets.token_urlsafe(32),
-        "GROUNDCREW_TIME_ZONE": settings.time_zone,
-    }
-
-
-def wait_for_socket(socket: Path, portal: "subprocess.Popen[bytes]", log: Path) -> None:
-    deadline = time.monotonic() + STARTS_WITHIN
-    while not socket.exists():
-        if portal.poll() is not None or time.monotonic() > deadline:
-            words = " ".join(log.read_text(errors="replace").split())
-            raise BackupBroken("broken.no_portal", said=words[-LAST_WORDS:])
-        time.sleep(0.05)
-
-
-def stop_portal(portal: "subprocess.Popen[bytes]") -> None:
-    portal.send_signal(signal.SIGTERM)
-    try:
-        portal.wait(STOPS_WITHIN)
-    except subprocess.TimeoutExpired:
-        portal.kill()
-
-
 def create_session_cookie(settings: Settings, url: str) -> dict[str, str]:
     """The cookie of an administrator's session. Empty if there is no administrator yet."""
-    store = Store(url)
-    with closing(store):
-        copy = Cluster(store, NullEventBus(), replace(settings, database_url=url))
-        active = select(User.id).where(User.role == UserRole.ADMINISTRATOR, User.state == UserState.ACTIVE)
-        with store.read() as session:
+    active = select(User.id).where(User.role == UserRole.ADMINISTRATOR, User.state == UserState.ACTIVE)
+    with open_scratch_cluster(settings, url) as scratch:
+        with scratch.store.read() as session:
             user_id = session.scalar(active.order_by(User.id).limit(1))
         if user_id is None:
             return {}
-        return {session_cookie_name(settings.port): begin_session(copy, user_id, "127.0.0.1", "drill")}
+        return {session_cookie_name(settings.port): begin_session(scratch, user_id, "127.0.0.1", "drill")}

@@ -26,7 +26,7 @@ from worker.backups.smoke_test import run_smoke_test
 from worker.bootstrap.paths import InstallationPaths
 from worker.composition import open_cluster
 from worker.embedded.settings_file import read_settings_file
-from worker.embedded.supervisor import SupervisorClient
+from worker.embedded.supervisor_client import SupervisorClient
 from worker.environments.gpu_check import check_own_gpus
 
 CommandResult = dict[str, Any]

@@ -9,7 +9,7 @@ from cluster.settings import Settings
 from worker.adapters.health_probes import database_problem, portal_status, redis_problem
 from worker.bootstrap.paths import CLONE, InstallationPaths
 from worker.console.prompt import console_text
-from worker.embedded.supervisor import SupervisorClient
+from worker.embedded.supervisor_client import SupervisorClient
 
 HTTP_OK = 200
 

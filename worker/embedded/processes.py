@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 
 from worker.bootstrap.paths import InstallationPaths
-from worker.embedded.supervisor import SUPERVISORD
+from worker.embedded.supervisor_client import SUPERVISORD
 
 MODULES = {"gunicorn", "portal.live", "worker", SUPERVISORD}
 INTERACTIVE_COMMANDS = {"up", "down", "status", "reset", "restore", "support", "console"}

@@ -38,11 +38,11 @@ from worker.embedded.settings_file import (
 )
 from worker.embedded.state_directory import link_environment
 from worker.embedded.supervisor import (
-    SupervisorClient,
     render_redis_configuration,
     render_supervisor_configuration,
     service_variables,
 )
+from worker.embedded.supervisor_client import SupervisorClient
 
 CODE = ("cluster", "portal", "worker", "docs/howto")
 """The folders of the checkout that the services read."""

@@ -31,7 +31,7 @@ from cluster.store.repairs import RepairRun
 from worker.adapters import playbooks
 from worker.adapters.health_probes import database_problem, portal_status, redis_problem
 from worker.bootstrap.paths import InstallationPaths
-from worker.embedded.supervisor import SupervisorClient
+from worker.embedded.supervisor_client import SupervisorClient
 from worker.environments.manifest import is_environment_ready
 from worker.repairs.broker_protocol import PROBE_TIMEOUT
 from worker.repairs.playbook_runs import delete_run_folder_of, start_probe

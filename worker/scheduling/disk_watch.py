@@ -19,7 +19,7 @@ from cluster.domain.storage.disk_reserve import (
 from cluster.services.context import Cluster
 from cluster.services.jobs import attempts
 from cluster.services.leases import HeldLease
-from cluster.services.storage import disk_space
+from cluster.services.storage import ballast, disk_shortage, disk_space
 from worker.executors.contract import Executor, ExecutorUnreachable, Handle
 from worker.inside import shim_disk, shim_process_tree
 
@@ -98,10 +98,10 @@ class DiskWatch:
             self.measured.clear()
             self.sizes.clear()
         if any(each.level is DiskLevel.FULL for each in self.volumes):
-            if disk_space.release_ballast(settings):
+            if ballast.release_ballast(settings):
                 log.warning("a disk is full: its ballast is released", volumes=describe_volumes(self.volumes))
         else:
-            disk_space.ensure_ballast(settings, self.volumes)
+            ballast.ensure_ballast(settings, self.volumes)
 
     def end_largest_writer(self, volume: MonitoredDisk, runs: Mapping[int, LiveRun]) -> None:
         """One at a time; the next one once it is gone. On a full disk nobody is asked politely."""
@@ -158,12 +158,14 @@ class DiskWatch:
         """A shortage when it begins, changes and ends, and its numbers every few seconds."""
         if self.recorded_state is None:
             # Of another scheduler, before us.
-            self.recorded_state = "unknown" if disk_space.read_disk_shortage(self.cluster) is not None else ""
+            self.recorded_state = (
+                "unknown" if disk_shortage.read_disk_shortage(self.cluster) is not None else ""
+            )
         state = f"{short.mount}:{short.level}" if short is not None else ""
         is_due = short is not None and self.steady() - self.recorded_at >= RECORD_SECONDS
         if state == self.recorded_state and not is_due:
             return
-        disk_space.record_disk_shortage(self.cluster, held, short, self.sizes)
+        disk_shortage.record_disk_shortage(self.cluster, held, short, self.sizes)
         self.recorded_state, self.recorded_at = state, self.steady()
 
     def disk_full_cause(self, size: int | None) -> StopCause:

@@ -5,7 +5,7 @@ nightly checks of GPUs.
 import structlog
 
 from cluster.files.safe_read import FileMissing, FileNotPlain
-from cluster.services.audit.log_files import append_sealed_entries
+from cluster.services.audit.log_lines import append_sealed_entries
 from cluster.services.audit.recorded_seals import note_lost_seal
 from cluster.services.audit.seals import seal_entries
 from cluster.services.backups.requests import request_nightly_backup

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from cluster.failpoints import external_call
 from cluster.services.context import Cluster
-from cluster.services.images.environment_requests import environment_folder
+from cluster.services.images.environment_rows import environment_folder
 from cluster.services.images.environments import (
     BuiltFromRequirements,
     finish_install,

@@ -13,8 +13,9 @@ from cluster.services.alerts.alert_counts import MAX_PER_KIND, AlertSource
 from cluster.services.alerts.kubernetes_alerts import certificate_alerts
 from cluster.services.context import Cluster
 from cluster.services.nodes import gpu_checks
+from cluster.services.nodes.list_order import is_troubled
 from cluster.services.nodes.queries import NodeSummary
-from cluster.services.nodes.summaries import is_troubled, list_troubled_nodes
+from cluster.services.nodes.summaries import list_troubled_nodes
 
 
 def node_sources(cluster: Cluster) -> Iterator[AlertSource]:

@@ -13,14 +13,14 @@ from cluster.services.context import Cluster
 from cluster.services.images import environments
 from cluster.services.leases import SCHEDULER_LEASE, SCHEDULER_LEASE_DURATION
 from cluster.services.nodes import executor_outage
-from cluster.services.storage import disk_space
+from cluster.services.storage import disk_shortage
 from cluster.store.environments import Environment
 from cluster.store.facts import InstallationFact
 from cluster.store.leases import Lease
 
 SILENT_AFTER_LEASE = timedelta(seconds=5)
 """A scheduler that is started again takes the lease within this time."""
-OUTAGE_FACTS = (executor_outage.EXECUTOR_OUTAGE_FACT, disk_space.DISK_SHORTAGE_FACT)
+OUTAGE_FACTS = (executor_outage.EXECUTOR_OUTAGE_FACT, disk_shortage.DISK_SHORTAGE_FACT)
 
 
 def scheduler_source(cluster: Cluster) -> AlertSource:
@@ -82,8 +82,8 @@ def start_outage_alerts(cluster: Cluster) -> Iterator[Alert]:
         yield executor_outage_alert(
             executor_outage.parse_executor_outage(noted[executor_outage.EXECUTOR_OUTAGE_FACT])
         )
-    if disk_space.DISK_SHORTAGE_FACT in noted:
-        yield disk_alert(disk_space.parse_disk_shortage(noted[disk_space.DISK_SHORTAGE_FACT]))
+    if disk_shortage.DISK_SHORTAGE_FACT in noted:
+        yield disk_alert(disk_shortage.parse_disk_shortage(noted[disk_shortage.DISK_SHORTAGE_FACT]))
 
 
 def executor_outage_alert(silence: executor_outage.ExecutorOutage) -> Alert:
@@ -93,7 +93,7 @@ def executor_outage_alert(silence: executor_outage.ExecutorOutage) -> Alert:
     )
 
 
-def disk_alert(shortage: disk_space.DiskShortage) -> Alert:
+def disk_alert(shortage: disk_shortage.DiskShortage) -> Alert:
     volume = shortage.disk
     details = [AlertDetail("attention.disk_nothing_starts", {"at": shortage.since.isoformat()})]
     if shortage.largest_jobs:

@@ -7,7 +7,7 @@ from cluster.domain.errors import Conflict
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import EnvironmentState
 from cluster.services.context import Cluster
-from cluster.services.images.environment_requests import request_build
+from cluster.services.images.environment_builds import request_build
 from cluster.services.images.environment_scope import load_own
 from cluster.services.operations.lifecycle import enqueue_operation
 from cluster.store.audit import add_audit_entry

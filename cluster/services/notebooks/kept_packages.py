@@ -10,13 +10,9 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.states import EnvironmentSource
 from cluster.services import code_uploads, trainings
 from cluster.services.context import Cluster
-from cluster.services.images.environment_requests import (
-    EnvironmentRequest,
-    check_request,
-    record_environment,
-    request_build,
-    require_own_builds,
-)
+from cluster.services.images.environment_builds import request_build
+from cluster.services.images.environment_requests import check_request, require_own_builds
+from cluster.services.images.environment_rows import EnvironmentRequest, record_environment
 from cluster.services.notebooks.last_environment import python_of, read_last_environment
 from cluster.services.notebooks.working_copies import InstalledPackage, list_packages
 from cluster.services.notifications.environment_events import write_environment_event

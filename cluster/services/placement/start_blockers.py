@@ -29,7 +29,7 @@ from cluster.services.images.environment_choice import load_environments
 from cluster.services.images.environments import load_default_environment
 from cluster.services.images.gpu_support import read_no_gpu_reason
 from cluster.services.placement.queue_heads import QueuedJobRow
-from cluster.services.storage.disk_space import load_disk_shortage
+from cluster.services.storage.disk_shortage import load_disk_shortage
 from cluster.services.storage.workspace_storage import storage_of
 from cluster.store.datasets import Dataset
 from cluster.store.environments import Environment

@@ -9,12 +9,14 @@ from marshmallow import fields, validate
 from cluster.domain.environments.requirements import MAX_BYTES
 from cluster.services.images import (
     environment_approvals,
+    environment_builds,
+    environment_deletion,
     environment_list,
     environment_requests,
     environment_scope,
     environment_use,
 )
-from cluster.services.images.environment_requests import EnvironmentRequest
+from cluster.services.images.environment_rows import EnvironmentRequest
 from cluster.services.images.environment_use import NOT_USED
 from portal.api.blueprint import ApiBlueprint
 from portal.api.environments.environment_answers import (
@@ -127,7 +129,7 @@ class ChangeEnvironment(MethodView):
     @blueprint.response(204)
     def delete(self, environment_id: int) -> None:
         """Delete an environment that no training names and in which no live job runs."""
-        environment_requests.delete_environment(current_cluster(), current_actor(), environment_id)
+        environment_deletion.delete_environment(current_cluster(), current_actor(), environment_id)
 
 
 @blueprint.route("/<int:environment_id>/rebuild")
@@ -135,7 +137,7 @@ class RebuildEnvironment(MethodView):
     @blueprint.response(202, DescribedEnvironment)
     def post(self, environment_id: int) -> dict[str, Any]:
         """Install the same pinned packages again."""
-        environment_requests.rebuild_environment(current_cluster(), current_actor(), environment_id)
+        environment_builds.rebuild_environment(current_cluster(), current_actor(), environment_id)
         return read_described(environment_id)
 
 
@@ -161,5 +163,5 @@ class CancelEnvironmentBuild(MethodView):
     @blueprint.response(200, DescribedEnvironment)
     def post(self, environment_id: int) -> dict[str, Any]:
         """Cancel the build."""
-        environment_requests.cancel_build(current_cluster(), current_actor(), environment_id)
+        environment_builds.cancel_build(current_cluster(), current_actor(), environment_id)
         return read_described(environment_id)

@@ -11,12 +11,14 @@ from cluster.domain.refusals import Refusals
 from cluster.domain.states import EnvironmentSource
 from cluster.services.images import (
     environment_approvals,
+    environment_builds,
+    environment_deletion,
     environment_list,
     environment_requests,
     environment_scope,
     environment_use,
 )
-from cluster.services.images.environment_requests import EnvironmentRequest
+from cluster.services.images.environment_rows import EnvironmentRequest
 from cluster.services.repairs.catalogue import can_request_repair
 from portal.i18n.translate import _
 from portal.presenters.environments import environment_pages
@@ -163,7 +165,7 @@ def go_to(environment_id: int) -> Response:
 
 @blueprint.post("/environments/<int:environment_id>/rebuild")
 def rebuild(environment_id: int) -> Response:
-    environment_requests.rebuild_environment(current_cluster(), current_actor(), environment_id)
+    environment_builds.rebuild_environment(current_cluster(), current_actor(), environment_id)
     return go_to(environment_id)
 
 
@@ -182,7 +184,7 @@ def decline(environment_id: int) -> Response:
 
 @blueprint.post("/environments/<int:environment_id>/cancel")
 def cancel(environment_id: int) -> Response:
-    environment_requests.cancel_build(current_cluster(), current_actor(), environment_id)
+    environment_builds.cancel_build(current_cluster(), current_actor(), environment_id)
     return go_to(environment_id)
 
 
@@ -206,7 +208,7 @@ def render_delete(environment_id: int, errors: dict[str, str]) -> str:
 @blueprint.post("/environments/<int:environment_id>/delete")
 def delete(environment_id: int) -> Response:
     try:
-        environment_requests.delete_environment(current_cluster(), current_actor(), environment_id)
+        environment_deletion.delete_environment(current_cluster(), current_actor(), environment_id)
     except Conflict as conflict:
         text = render_delete(environment_id, forms.error_messages(conflict))
         return Response(text, 409, mimetype="text/html")

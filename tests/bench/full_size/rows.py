@@ -16,7 +16,7 @@ from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
 from cluster.domain.audit_seals import EntryDigester, derive_seal_key, seal_key_id, seal_mac
 from cluster.domain.queue.reasons import QuotaTooSmall, RetryAfterFailure, to_waiting_data
 from cluster.domain.states import UnitKind
-from cluster.services.audit.log_files import LAST_WRITTEN_FACT
+from cluster.services.audit.log_lines import LAST_WRITTEN_FACT
 from cluster.services.audit.seals import BATCH, SEALED_COUNT_FACT
 from cluster.store.audit import AuditEntry, AuditSeal
 from cluster.store.datasets import Dataset

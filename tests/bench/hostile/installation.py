@@ -19,7 +19,7 @@ from tests.bench.bench_installation import House, a_house, wait_until
 from tests.bench.bulk_rows import fill
 from tests.bench.rest_clients import Client
 from tests.builders import a_user, a_workspace, actor_of
-from worker.embedded.supervisor import SupervisorClient
+from worker.embedded.supervisor_client import SupervisorClient
 
 HOST = "127.0.0.1"
 PEOPLE = 3

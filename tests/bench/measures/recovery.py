@@ -23,7 +23,7 @@ from tests.bench.bench_run import DURABLE, OURS, SLURM, Ground
 from tests.bench.bulk_rows import fill
 from tests.bench.rest_clients import Client
 from tests.installation import trainings_of
-from worker.embedded.supervisor import SupervisorClient
+from worker.embedded.supervisor_client import SupervisorClient
 
 MEASURE = "P13"
 TITLE = "Everything is killed"

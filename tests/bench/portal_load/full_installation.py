@@ -26,7 +26,7 @@ from tests.installation import Installation, an_installation
 from worker.composition import open_cluster
 from worker.embedded.settings_file import read_settings_file, write_settings_file
 from worker.embedded.state_directory import ensure_state_directory
-from worker.embedded.supervisor import SupervisorClient
+from worker.embedded.supervisor_client import SupervisorClient
 from worker.executors.simulated_cluster import SimulatedCluster
 from worker.executors.simulated_run import Behaviour
 

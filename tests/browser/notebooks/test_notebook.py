@@ -31,7 +31,7 @@ from tests.builders import a_user, a_workspace, actor_of
 from tests.installation import Installation, an_installation, trainings_of
 from worker.composition import open_cluster
 from worker.embedded.settings_file import read_settings_file, write_settings_file
-from worker.embedded.supervisor import SupervisorClient
+from worker.embedded.supervisor_client import SupervisorClient
 
 CODE = [("train.py", b"print('from version 1')\n")]
 HOSTILE = """async ([portal, other, cookies]) => {

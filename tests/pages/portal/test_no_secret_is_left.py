@@ -14,7 +14,7 @@ import structlog
 from flask.testing import FlaskClient
 
 from cluster.logging import configure_logging
-from cluster.services.audit.log_files import append_sealed_entries
+from cluster.services.audit.log_lines import append_sealed_entries
 from cluster.services.audit.seals import seal_entries
 from cluster.services.context import Cluster
 from cluster.services.nodes.node_tokens import create_node_token

@@ -18,7 +18,7 @@ ALLOWED = {
     "worker/adapters/jupyter_status.py": {
         "http.client"
     },  # The scheduler asks, which loads no httpx at its start.
-    "worker/embedded/supervisor.py": {
+    "worker/embedded/supervisor_client.py": {
         "http.client"
     },  # supervisor's own transport is on it and raises its errors.
     "worker/kubernetes/api_client.py": {"urllib3"},

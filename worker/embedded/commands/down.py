@@ -17,7 +17,7 @@ from worker.embedded.commands.running_jobs import RunningJobLine, list_running_j
 from worker.embedded.processes import end_processes, list_installation_processes
 from worker.embedded.settings_file import read_settings_file
 from worker.embedded.startup import hold_make_lock
-from worker.embedded.supervisor import SupervisorClient
+from worker.embedded.supervisor_client import SupervisorClient
 from worker.executors.factory import open_executor
 from worker.inside import shim_cloud_metadata
 from worker.scheduling.loop import interrupt_all

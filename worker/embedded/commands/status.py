@@ -17,7 +17,7 @@ from worker.bootstrap.terminal import (
 )
 from worker.embedded.commands.running_jobs import list_running_job_lines
 from worker.embedded.settings_file import read_settings_file
-from worker.embedded.supervisor import SupervisorClient
+from worker.embedded.supervisor_client import SupervisorClient
 
 
 def main(arguments: list[str]) -> int:

@@ -31,7 +31,7 @@ from worker.bootstrap.paths import InstallationPaths, find_installation_paths
 from worker.bootstrap.terminal import exit_with_error, print_sentence
 from worker.composition import open_cluster
 from worker.embedded.settings_file import read_settings_file
-from worker.embedded.supervisor import SupervisorClient
+from worker.embedded.supervisor_client import SupervisorClient
 
 TAIL_BYTES = 256 * 1024
 MAX_LOGS = 40

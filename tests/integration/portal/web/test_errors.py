@@ -13,7 +13,7 @@ from cluster.domain.states import JobState
 from cluster.event_bus import RedisEventBus, connect_redis
 from cluster.services.context import Cluster
 from cluster.services.people import sessions
-from cluster.services.storage import disk_space
+from cluster.services.storage import ballast, disk_space
 from cluster.store.engine import Store
 from cluster.store.jobs import Job
 from portal import create_app
@@ -52,8 +52,8 @@ def house(request: pytest.FixtureRequest, migrated_file: Path) -> Iterator[FullH
             cluster.store.hold_open()
         member = a_user(cluster, "minjun")
         job = a_job(cluster, a_training(cluster, a_workspace(cluster, member)), member)
-        disk_space.ensure_ballast(settings, disk_space.read_monitored_disks(settings))
-        assert (state / disk_space.BALLAST).stat().st_blocks * 512 == MIB
+        ballast.ensure_ballast(settings, disk_space.read_monitored_disks(settings))
+        assert (state / ballast.BALLAST).stat().st_blocks * 512 == MIB
         browser = create_app(cluster, testing=True).test_client()
         token = sessions.begin_session(cluster, member.id, "192.0.2.1", "a test")
         browser.set_cookie(f"gc_session_{settings.port}", token)
@@ -81,13 +81,13 @@ def test_a_refusal_names_the_disk_and_the_next_try_succeeds(house: FullHouse) ->
     assert [line["event"] for line in errors] == ["the disk is full"]
     assert errors[0]["mount"] == str(house.state) and errors[0]["route"] == "/jobs/<int:job_id>/stop"
     # The ballast has been given to the database.
-    assert not (house.state / disk_space.BALLAST).exists()
+    assert not (house.state / ballast.BALLAST).exists()
     assert house.browser.post(stop).status_code == 303
     assert house.state_of_job() is JobState.STOPPED
 
 
 def test_without_any_room_left_it_still_says_why_and_how_to_go_on(house: FullHouse) -> None:
-    disk_space.release_ballast(house.cluster.settings)
+    ballast.release_ballast(house.cluster.settings)
     fill(house.state / "filler")
     for _ in range(2):
         answer = house.browser.post(f"/jobs/{house.job.id}/stop", headers={"HX-Request": "true"})

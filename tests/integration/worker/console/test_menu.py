@@ -32,7 +32,8 @@ from worker.embedded import supervisor as services
 from worker.embedded.nginx import copy_static_files, ensure_nginx_configuration
 from worker.embedded.settings_file import ensure_settings_file, read_settings_file
 from worker.embedded.state_directory import ensure_state_directory
-from worker.embedded.supervisor import ServiceDefinition, SupervisorClient
+from worker.embedded.supervisor import ServiceDefinition
+from worker.embedded.supervisor_client import SupervisorClient
 
 IDLE = "import signal; signal.pause()"
 HOLDS_THE_DATABASE = """

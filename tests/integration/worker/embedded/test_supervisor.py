@@ -12,12 +12,8 @@ from tests.integration.worker.executors.conftest import until
 from worker.bootstrap.paths import CLONE, InstallationPaths
 from worker.embedded import supervisor as services
 from worker.embedded.state_directory import ensure_state_directory
-from worker.embedded.supervisor import (
-    ServiceDefinition,
-    ServiceStatus,
-    SupervisorClient,
-    render_supervisor_configuration,
-)
+from worker.embedded.supervisor import ServiceDefinition, render_supervisor_configuration
+from worker.embedded.supervisor_client import ServiceStatus, SupervisorClient
 
 IDLE = (sys.executable, "-S", "-c", "import signal; signal.pause()")
 DEAF = (sys.executable, "-S", "-c", "import signal; signal.signal(15, signal.SIG_IGN); signal.pause()")

@@ -11,8 +11,8 @@ from flask.testing import FlaskClient
 
 from cluster.domain.states import JobState, TrainingKind
 from cluster.services.people import sessions
-from cluster.services.storage import disk_space, folders
-from cluster.services.storage.disk_space import BALLAST
+from cluster.services.storage import disk_shortage, folders
+from cluster.services.storage.ballast import BALLAST
 from cluster.store.users import User
 from portal import create_app
 from tests.builders import a_training, a_user, a_workspace
@@ -110,7 +110,7 @@ def test_the_writer_is_ended_others_go_on_and_the_portal_still_writes(disk: Smal
     assert not field.out(hostile).parent.parent.exists()
     page = administrator.get(f"/jobs/{hostile.id}").get_data(as_text=True)
     assert f"The files of job-{hostile.id} were deleted by {field.person.name}" in page
-    until(lambda: disk_space.read_disk_shortage(field.cluster) is None, what="no shortage any more")
+    until(lambda: disk_shortage.read_disk_shortage(field.cluster) is None, what="no shortage any more")
     until(lambda: (disk.state / BALLAST).exists(), what="the ballast again")
 
 

@@ -11,12 +11,14 @@ from cluster.domain.states import EnvironmentState, OperationState, TrainingKind
 from cluster.services.context import Cluster
 from cluster.services.images import (
     environment_approvals,
+    environment_builds,
+    environment_deletion,
     environment_list,
     environment_requests,
     wheels,
 )
 from cluster.services.images.environment_choice import choose_environment
-from cluster.services.images.environment_requests import EnvironmentRequest
+from cluster.services.images.environment_rows import EnvironmentRequest
 from cluster.services.images.start_environments import start_environment
 from cluster.services.notebooks import kept_packages
 from cluster.services.storage import folders, notebook_folders
@@ -74,10 +76,10 @@ def test_it_is_ready_with_what_is_in_it_and_is_deleted_with_its_files(lab: Lab) 
     log = lab.cluster.settings.state_dir / "log" / f"operation-{operation.id}.log"
     assert "uv pip compile" in log.read_text() and "confined_command" not in log.read_text()
     digest = shown.digest
-    environment_requests.rebuild_environment(lab.cluster, actor_of(lab.manager), shown.id)
+    environment_builds.rebuild_environment(lab.cluster, actor_of(lab.manager), shown.id)
     shown, _ = lab.run(shown.id)
     assert (shown.state, shown.digest) == (EnvironmentState.READY, digest)
-    environment_requests.delete_environment(lab.cluster, actor_of(lab.manager), shown.id)
+    environment_deletion.delete_environment(lab.cluster, actor_of(lab.manager), shown.id)
     with lab.cluster.store.read() as session:
         run_claimed(lab.cluster, max(session.query(Operation.id).all())[0])
     assert not Path(shown.path).exists()

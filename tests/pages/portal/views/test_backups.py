@@ -13,7 +13,7 @@ from cluster.services.operations import queries
 from portal.shared_objects import share_object
 from tests.builders import actor_of
 from tests.pages.portal.pages_lab import Lab
-from worker.backups.dump import write_backup_manifest
+from worker.backups.dump_files import write_backup_manifest
 
 
 def a_backup(lab: Lab, name: str, **told: Any) -> None:

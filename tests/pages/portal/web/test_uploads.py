@@ -9,7 +9,8 @@ from cluster.domain.storage.disk_reserve import DiskLevel, MonitoredDisk
 from cluster.services.context import Cluster
 from cluster.services.leases import SCHEDULER_LEASE, SCHEDULER_LEASE_DURATION, acquire_lease
 from cluster.services.storage import disk_space, folders
-from cluster.services.storage.disk_space import DiskUsage, record_disk_shortage
+from cluster.services.storage.disk_shortage import record_disk_shortage
+from cluster.services.storage.disk_space import DiskUsage
 from cluster.store.jobs import Job
 from cluster.store.workspaces import Workspace
 from portal.shared_objects import share_object

@@ -32,8 +32,8 @@ from tests.store.schema_description import (
     without_conditions,
 )
 from tests.upgrades.dump import UPGRADES, write_dump
-from worker.backups.drill import restore_to_scratch
 from worker.backups.restore import read_own_manifest, restore_backup
+from worker.backups.scratch_restore import restore_to_scratch
 
 RELEASED = sorted(path.name for path in UPGRADES.iterdir())
 

@@ -24,7 +24,8 @@ from tests.conftest import Clock, settings_for
 from tests.databases import PostgresqlServer
 from worker.backups import postgresql as pg
 from worker.backups.drill import drill_newest_backup
-from worker.backups.dump import make_backup, write_backup_manifest
+from worker.backups.dump import make_backup
+from worker.backups.dump_files import write_backup_manifest
 from worker.backups.restore import restore_backup
 
 

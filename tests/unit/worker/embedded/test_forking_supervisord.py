@@ -12,7 +12,7 @@ import pytest
 from worker.bootstrap.paths import CLONE
 from worker.embedded.forking_supervisord import exit_code
 from worker.embedded.service_commands import WITH_SOCKET
-from worker.embedded.supervisor import ROOM_FOR_TITLES, SUPERVISORD
+from worker.embedded.supervisor_client import ROOM_FOR_TITLES, SUPERVISORD
 
 TELLING = """
 import atexit, json, os, signal, socket, sys, threading, time

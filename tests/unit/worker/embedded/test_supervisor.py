@@ -1,20 +1,12 @@
 """The configuration of the process manager names every service with its environment."""
 
 import configparser
-import socket
-import threading
 
 import pytest
 
 from cluster.domain.states import TaskQueue
 from worker.bootstrap.paths import InstallationPaths
-from worker.embedded.supervisor import (
-    SupervisorClient,
-    SupervisordUnreachable,
-    define_services,
-    render_redis_configuration,
-    service_variables,
-)
+from worker.embedded.supervisor import define_services, render_redis_configuration, service_variables
 
 
 def test_every_service_is_in_supervisords_file_with_a_log_of_limited_size(places: InstallationPaths) -> None:
@@ -62,29 +54,3 @@ def test_services_see_no_keys_of_the_person_who_started_them(monkeypatch: pytest
     assert not {"SSH_AUTH_SOCK", "AWS_SECRET_ACCESS_KEY"} & set(seen)
     assert seen["https_proxy"] and seen["LANG"] == "ko_KR.UTF-8"
     assert seen["GROUNDCREW_PORT"] == "8470" and seen["UV_SYSTEM_CERTS"] == "true"
-
-
-def test_what_answers_at_the_socket_without_being_supervisord_counts_as_down(
-    places: InstallationPaths,
-) -> None:
-    client = SupervisorClient(places)
-    assert client.is_running() is False
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(str(places.supervisor_socket))
-        server.listen()
-
-        def answer_twice() -> None:
-            for _ in range(2):
-                connection, _ = server.accept()
-                request = b""
-                while b"</methodCall>" not in request:
-                    request += connection.recv(4096)
-                connection.sendall(b"no HTTP\r\n\r\n")
-                connection.close()
-
-        thread = threading.Thread(target=answer_twice)
-        thread.start()
-        assert client.is_running() is False
-        with pytest.raises(SupervisordUnreachable):
-            client.list_services()
-        thread.join()

@@ -22,7 +22,7 @@ from tests.installation import Installation, an_installation
 from tests.integration.worker.executors.conftest import until
 from worker.embedded.processes import list_installation_processes
 from worker.embedded.settings_file import read_settings_file
-from worker.embedded.supervisor import SupervisorClient
+from worker.embedded.supervisor_client import SupervisorClient
 
 
 @pytest.fixture(scope="module")

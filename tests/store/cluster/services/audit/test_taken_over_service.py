@@ -11,7 +11,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from cluster.domain.people.actor import Actor
-from cluster.services.audit.log_files import append_sealed_entries, audit_log_folder
+from cluster.services.audit.log_lines import append_sealed_entries, audit_log_folder
 from cluster.services.audit.recorded_seals import (
     note_lost_seal,
     read_recorded_seals,

@@ -54,7 +54,7 @@ from tests.conftest import Clock
 from tests.store.restore_setup import backed_up, refusal, restored
 from tests.store.restore_setup import lab as lab
 from worker.backups import postgresql as pg
-from worker.backups.dump import write_backup_manifest
+from worker.backups.dump_files import write_backup_manifest
 
 
 def life_goes_on(lab: Cluster, clock: Clock) -> None:

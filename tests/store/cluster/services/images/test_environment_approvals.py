@@ -9,7 +9,7 @@ from cluster.domain.states import EnvironmentSource, EnvironmentState, Operation
 from cluster.services.context import Cluster
 from cluster.services.images.environment_approvals import approve_environment, decline_environment
 from cluster.services.images.environment_list import read_environment
-from cluster.services.images.environment_requests import EnvironmentRequest, record_environment
+from cluster.services.images.environment_rows import EnvironmentRequest, record_environment
 from cluster.store.audit import AuditEntry
 from cluster.store.environments import Environment
 from cluster.store.workspaces import Workspace

@@ -8,34 +8,31 @@ import pytest
 from cluster.domain.errors import Conflict, Forbidden, NotFound, Refused
 from cluster.domain.executors import ExecutorKind
 from cluster.domain.people.actor import Actor
-from cluster.domain.states import EnvironmentState, JobState, OperationKind, OperationState
+from cluster.domain.states import EnvironmentState, OperationKind
 from cluster.services.context import Cluster
-from cluster.services.images import environment_list, environment_requests, environment_scope
-from cluster.services.images.environment_requests import EnvironmentRequest
+from cluster.services.images import (
+    environment_builds,
+    environment_deletion,
+    environment_list,
+    environment_requests,
+    environment_scope,
+)
+from cluster.services.images.environment_rows import EnvironmentRequest
 from cluster.services.images.environments import (
     BuiltFromRequirements,
-    fail_build,
     finish_install,
     read_environment_order,
 )
-from cluster.services.operations.lifecycle import claim_operation, report_step
+from cluster.services.operations.lifecycle import claim_operation
 from cluster.services.operations.queries import list_operations
-from cluster.services.operations.retries import retry_operation
-from cluster.services.training_changes import TrainingChanges, edit_training
 from cluster.store.environments import Environment
 from cluster.store.operations import Operation
-from cluster.store.workspaces import Workspace
-from tests.builders import a_job, a_user, a_workspace, actor_of, an_administrator, an_environment
-from tests.store.job_setup import Lab, a_lab
+from tests.builders import a_user, a_workspace, actor_of, an_administrator, an_environment
+from tests.store.job_setup import Lab
 
 BUILT = BuiltFromRequirements(
     "d" * 64, "torch==2.7.1", "3.11.2", 5, [["python", "3.11.2", ""], ["torch", "2.7.1", ""]]
 )
-
-
-@pytest.fixture
-def lab(cluster: Cluster) -> Lab:
-    return a_lab(cluster)
 
 
 def request(lab: Lab, **changes: object) -> EnvironmentRequest:
@@ -115,9 +112,9 @@ def test_only_who_manages_every_workspace_may_add_and_only_administrators_a_glob
 
 
 CHANGES: list[Callable[[Cluster, Actor, int], object]] = [
-    environment_requests.delete_environment,
-    environment_requests.rebuild_environment,
-    environment_requests.cancel_build,
+    environment_deletion.delete_environment,
+    environment_builds.rebuild_environment,
+    environment_builds.cancel_build,
     lambda cluster, actor, key: environment_scope.change_scope(cluster, actor, key, None, "new"),
 ]
 
@@ -130,83 +127,7 @@ def test_what_comes_with_the_installation_is_protected(cluster: Cluster, lab: La
             change(cluster, administrator, default.id)
 
 
-def test_one_in_use_is_not_deleted_and_keeps_the_workspaces_that_use_it(cluster: Cluster, lab: Lab) -> None:
-    administrator = actor_of(an_administrator(cluster))
-    other = a_workspace(cluster, lab.manager, units=1)
-    made = an_environment(cluster, "torch-2.7")
-    edit_training(cluster, administrator, lab.training.id, TrainingChanges(environment_id=made.id))
-    job = a_job(cluster, lab.training, lab.member, environment_id=made.id)
-    with pytest.raises(Conflict) as conflict:
-        environment_requests.delete_environment(cluster, administrator, made.id)
-    assert conflict.value.code == "environment.in_use"
-    assert conflict.value.data["users"] == [lab.training.name, f"job-{job.id}"]
-    with pytest.raises(Refused) as refusal:
-        environment_scope.change_scope(cluster, administrator, made.id, [other.id])
-    assert refusal.value.data["workspaces"] == [lab.workspace.name]
-    with pytest.raises(Conflict, match="jobs_use_it"):
-        environment_requests.rebuild_environment(cluster, administrator, made.id)
-    with cluster.store.write() as session:
-        session.merge(job).state = JobState.FINISHED
-    edit_training(cluster, administrator, lab.training.id, TrainingChanges(environment_id=0))
-    environment_scope.change_scope(cluster, administrator, made.id, [other.id], "for others")
-    assert read(cluster, administrator, made.id).description == "for others"
-    environment_requests.delete_environment(cluster, administrator, made.id)
-    assert read(cluster, administrator, made.id).deleted_at is not None
-    assert "torch-2.7" not in [row.name for row in environment_list.list_environments(cluster, administrator)]
-    an_environment(cluster, "torch-2.7")
-    with pytest.raises(Conflict, match="was_deleted"):
-        environment_requests.rebuild_environment(cluster, administrator, made.id)
-
-
-def test_a_build_is_cancelled_and_its_worker_finds_out(cluster: Cluster, lab: Lab) -> None:
-    manager = actor_of(lab.manager)
-    made = environment_requests.add_environment(cluster, manager, request(lab))
-    operation = claim(cluster, made)
-    report_step(cluster, operation.id, operation.fence, "install", 0.3)
-    environment_requests.cancel_build(cluster, manager, made.id)
-    with pytest.raises(Conflict):
-        report_step(cluster, operation.id, operation.fence, "install", 0.4)
-    with pytest.raises(Conflict):
-        finish_install(cluster, operation.id, operation.fence, BUILT)
-    shown = read(cluster, manager, made.id)
-    assert shown.state is EnvironmentState.FAILED and shown.operation is not None
-    assert (shown.operation.state, shown.operation.error_code) == (
-        OperationState.FAILED,
-        "environment.cancelled",
-    )
-    with pytest.raises(Conflict, match="not_being_built"):
-        environment_requests.cancel_build(cluster, manager, made.id)
-    assert environment_requests.rebuild_environment(cluster, manager, made.id).id != operation.id
-
-
-def test_a_failed_build_is_tried_again_as_an_operation(cluster: Cluster, lab: Lab) -> None:
-    manager = actor_of(lab.manager)
-    made = environment_requests.add_environment(cluster, manager, request(lab))
-    operation = claim(cluster, made)
-    fail_build(cluster, operation.id, operation.fence, "environment.no_network", {})
-    assert read(cluster, manager, made.id).state is EnvironmentState.FAILED
-    retry_operation(cluster, manager, operation.id)
-    assert read(cluster, manager, made.id).state is EnvironmentState.BUILDING
-
-
 def test_where_jobs_run_in_images_nothing_is_built(cluster: Cluster, lab: Lab) -> None:
     pods = replace(cluster, settings=replace(cluster.settings, executor=ExecutorKind.KUBERNETES))
     with pytest.raises(Conflict, match="in_images"):
         environment_requests.add_environment(pods, actor_of(lab.manager), request(lab))
-
-
-def test_nothing_is_built_for_a_workspace_that_stores_what_it_may(cluster: Cluster, lab: Lab) -> None:
-    manager = actor_of(lab.manager)
-    made = environment_requests.add_environment(cluster, manager, request(lab))
-    environment_requests.cancel_build(cluster, manager, made.id)
-    with cluster.store.write() as session:
-        workspace = session.get_one(Workspace, lab.workspace.id)
-        workspace.storage_limit_bytes = workspace.storage_used_bytes = 2**20
-    for build in (
-        lambda: environment_requests.add_environment(cluster, manager, request(lab, name="torch-2.8")),
-        lambda: environment_requests.rebuild_environment(cluster, manager, made.id),
-    ):
-        with pytest.raises(Refused) as refused:
-            build()
-        assert (refused.value.field, refused.value.code) == ("workspaces", "storage.over_limit")
-        assert refused.value.data["limit"] == 2**20

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from cluster.domain.states import JobState, NodeState, UnitKind, UnitState
+from cluster.domain.states import JobState, NodeState, UnitState
 from cluster.services.context import Cluster
-from cluster.services.nodes.queries import UnitGroup, read_node
+from cluster.services.nodes.queries import read_node
 from cluster.services.nodes.summaries import list_node_page, list_node_summaries
 from cluster.services.nodes.totals import NodeFilter
 from cluster.store.nodes import Node
@@ -46,24 +46,6 @@ def test_a_page_is_narrowed_and_an_unknown_position_is_the_beginning(
     page = list_node_page(cluster, reader, NodeFilter(state=NodeState.READY), nodes["a"].id, 50)
     assert [node.name for node in page.nodes] == ["b", "c"]
     assert len(list_node_page(cluster, reader, NodeFilter("B"), 999, 50).nodes) == 3
-
-
-def test_units_are_grouped_by_holder_and_state(cluster: Cluster, nodes: dict[str, Node]) -> None:
-    manager = a_user(cluster)
-    workspace = a_workspace(cluster, manager)
-    job = a_job(cluster, a_training(cluster, workspace), state=JobState.RUNNING)
-    holding(cluster, job, [nodes["a"].units[1], nodes["b"].units[0], nodes["b"].units[1]])
-    page = list_node_page(cluster, actor_of(manager), NodeFilter(state=NodeState.READY), None, 50)
-    groups = {node.name: node.groups for node in page.nodes}
-    ok, slot = UnitState.OK, UnitKind.CPU_SLOT
-    assert groups["a"] == [
-        UnitGroup(ok, slot, "", False, None, 1),
-        UnitGroup(ok, slot, "", False, job.id, 1),
-    ]
-    assert groups["b"] == [UnitGroup(ok, slot, "", False, job.id, 2)]
-    assert page.colours == {job.id: workspace.colour}
-    stranger = list_node_page(cluster, actor_of(a_user(cluster)), NodeFilter("b"), None, 50)
-    assert stranger.colours == {} and stranger.nodes[-1].job_ids == [job.id]
 
 
 def test_a_summary_counts_what_the_node_itself_counts(cluster: Cluster, nodes: dict[str, Node]) -> None:

@@ -9,7 +9,7 @@ from cluster.domain.errors import Conflict, Forbidden, NotFound, Refused
 from cluster.domain.executors import ExecutorKind
 from cluster.domain.states import EnvironmentSource, EnvironmentState, TrainingKind
 from cluster.services.context import Cluster
-from cluster.services.images import environment_list, environment_requests
+from cluster.services.images import environment_builds, environment_list
 from cluster.services.images.environment_approvals import approve_environment, decline_environment
 from cluster.services.images.environment_choice import choose_environment, list_choices
 from cluster.services.notebooks.kept_packages import ask_for_environment
@@ -93,13 +93,13 @@ def test_the_manager_is_told_of_a_request_and_of_nothing_that_waits_for_nobody(l
 
 def test_only_managers_approve_decline_and_build(lab: NotebookLab) -> None:
     made = ask(lab)
-    for act in (approve_environment, decline_environment, environment_requests.rebuild_environment):
+    for act in (approve_environment, decline_environment, environment_builds.rebuild_environment):
         with pytest.raises(Forbidden):
             act(lab.cluster, lab.actor(lab.member), made.id)
         with pytest.raises(NotFound):
             act(lab.cluster, actor_of(a_user(lab.cluster)), made.id)
     with pytest.raises(Conflict):
-        environment_requests.rebuild_environment(lab.cluster, lab.actor(), made.id)
+        environment_builds.rebuild_environment(lab.cluster, lab.actor(), made.id)
     assert read(lab, made.id).state is EnvironmentState.UNAPPROVED
 
 

@@ -1,7 +1,8 @@
 """Environments of chosen workspaces count to the storage of one of them, with and after a measurement."""
 
 from cluster.services.context import Cluster
-from cluster.services.images.environment_requests import EnvironmentRequest, add_environment
+from cluster.services.images.environment_requests import add_environment
+from cluster.services.images.environment_rows import EnvironmentRequest
 from cluster.services.images.environments import BuiltFromRequirements, finish_install
 from cluster.services.leases import HeldLease
 from cluster.services.operations.lifecycle import claim_operation

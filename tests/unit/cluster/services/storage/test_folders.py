@@ -14,7 +14,7 @@ from cluster.domain.errors import Refused, Unavailable
 from cluster.domain.people.actor import Actor
 from cluster.files.safe_files import UnsafeFile
 from cluster.files.safe_read import FileNotPlain
-from cluster.services.audit.log_files import append_sealed_entries, audit_log_folder
+from cluster.services.audit.log_lines import append_sealed_entries, audit_log_folder
 from cluster.services.audit.seals import seal_entries
 from cluster.services.context import Cluster
 from cluster.services.storage import folders as storage
