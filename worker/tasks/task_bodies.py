@@ -10,14 +10,13 @@ from cluster.services.operations.lifecycle import fail_claimed_operation
 from cluster.store.operations import Operation
 from worker.tasks import (
     backups,
-    code_imports,
     datasets,
     editors,
     environment_installs,
     environments,
-    git_fetches,
     repairs,
 )
+from worker.tasks.code import code_imports, git_fetches
 from worker.tasks.messages import notices
 
 TaskBody = Callable[[Cluster, Operation], None]

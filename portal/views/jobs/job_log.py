@@ -9,8 +9,8 @@ from cluster.services.jobs import queries
 from cluster.services.jobs.file_deletions import read_attempt_with_files
 from portal.job_files.folders import out_path_parts
 from portal.job_files.logs import log_chunks
-from portal.presenters.jobs.job_log_tab import read_rank, read_stream_kind
 from portal.presenters.jobs.job_page import JobView, read_job_view
+from portal.presenters.jobs.logs.job_log_tab import read_rank, read_stream_kind
 from portal.web import query_params
 from portal.web.file_responses import requested_range, send_file_so_far
 from portal.web.request_context import current_actor, current_cluster

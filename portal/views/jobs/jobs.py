@@ -21,9 +21,9 @@ from portal.i18n.messages import localized_sentence
 from portal.i18n.translate import _
 from portal.presenters.code.code_of_job import read_code_of_job
 from portal.presenters.jobs.job_files_tab import read_files_tab
-from portal.presenters.jobs.job_log_tab import read_log_tab
 from portal.presenters.jobs.job_page import read_job_view
 from portal.presenters.jobs.job_ssh import read_job_ssh
+from portal.presenters.jobs.logs.job_log_tab import read_log_tab
 from portal.presenters.queue import queue_page
 from portal.web import forms, query_params
 from portal.web.fragments import render_page_or_fragment

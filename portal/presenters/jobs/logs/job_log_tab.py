@@ -14,14 +14,14 @@ from portal.job_files.logs.log_chunks import KINDS, LAUNCHER_LOG, log_file_name
 from portal.job_files.metrics.metrics_cache import current_metrics_cache
 from portal.presenters.jobs.failed_attempt import rank_words
 from portal.presenters.jobs.job_page import JobView
-from portal.presenters.jobs.merged_log_view import (
+from portal.presenters.jobs.logs.merged_log_view import (
     ALL_RANKS,
     BOTH_STREAMS,
     LONGEST_QUERY,
     MergedView,
     read_merged_view,
 )
-from portal.presenters.jobs.shown_log_lines import (
+from portal.presenters.jobs.logs.shown_log_lines import (
     PinnedProblem,
     ShownLogLine,
     pinned_problem,

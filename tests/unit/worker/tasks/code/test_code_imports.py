@@ -18,7 +18,7 @@ from cluster.services.storage import folders
 from cluster.store.operations import Operation
 from cluster.store.trainings import CodeVersion, Training
 from tests.builders import a_user, a_workspace, actor_of
-from worker.tasks.code_imports import LIMITS
+from worker.tasks.code.code_imports import LIMITS
 from worker.tasks.run import run_claimed
 
 

@@ -10,7 +10,12 @@ from portal.job_files.logs.merged_log import MergedLine, read_merged_log
 from portal.job_files.logs.merged_log_search import MergedMatch, search_merged_logs
 from portal.job_files.metrics.metrics_cache import current_metrics_cache
 from portal.presenters.jobs.job_page import JobView
-from portal.presenters.jobs.shown_log_lines import ShownLogLine, lines_of_level, read_level, shown_log_line
+from portal.presenters.jobs.logs.shown_log_lines import (
+    ShownLogLine,
+    lines_of_level,
+    read_level,
+    shown_log_line,
+)
 from portal.web import query_params
 
 LONGEST_QUERY = 200

@@ -22,7 +22,7 @@ from cluster.store.trainings import GitSource, Training
 from cluster.store.users import User
 from tests.builders import a_training, a_user, a_workspace, actor_of
 from tests.integration.worker.git.git_server import TOKEN, GitServer, serve_git
-from worker.tasks import git_fetches
+from worker.tasks.code import git_fetches
 from worker.tasks.run import run_claimed
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from portal.presenters.jobs.shown_log_lines import SHOWN_LEVELS, ShownLogLine, line_level, lines_of_level
+from portal.presenters.jobs.logs.shown_log_lines import SHOWN_LEVELS, ShownLogLine, line_level, lines_of_level
 
 LINES = [ShownLogLine("", "", "r0", "stdout", level, level) for level in ("", "warning", "error")]
 
