@@ -1,6 +1,5 @@
 """Copy verified backups to another machine by rsync. A failed copy is repeated the next night."""
 
-import json
 import os
 import subprocess
 from collections.abc import Callable, Sequence
@@ -15,7 +14,7 @@ from cluster.services.backups.etcd_manifests import EtcdBackup, read_etcd_backup
 from cluster.services.backups.manifests import Backup, manifest_path, read_backups
 from cluster.settings import Settings
 from worker.backups.dump import hold_backup_lock
-from worker.backups.dump_files import write_backup_manifest
+from worker.backups.dump_files import read_manifest_values, write_backup_manifest
 from worker.backups.encryption import EncryptionFailed, encrypted_copy
 
 RSYNC = ("rsync", "--times", "--chmod=F600", "--partial-dir=.unfinished", "--timeout=120")
@@ -104,4 +103,4 @@ def update_manifest(settings: Settings, backup: Backup | EtcdBackup, told: dict[
     with hold_backup_lock(settings):
         path = manifest_path(settings.backups, backup.name)
         if path.exists():
-            write_backup_manifest(settings.backups, json.loads(path.read_text()) | told)
+            write_backup_manifest(settings.backups, read_manifest_values(path) | told)

@@ -10,9 +10,8 @@ from cluster.domain.people.actor import Actor
 from cluster.domain.states import EnvironmentSource
 from cluster.services import code_uploads, trainings
 from cluster.services.context import Cluster
-from cluster.services.images.environment_builds import request_build
+from cluster.services.images import environment_builds, environment_rows
 from cluster.services.images.environment_requests import check_request, require_own_builds
-from cluster.services.images.environment_rows import EnvironmentRequest, record_environment
 from cluster.services.notebooks.last_environment import python_of, read_last_environment
 from cluster.services.notebooks.working_copies import InstalledPackage, list_packages
 from cluster.services.notifications.environment_events import write_environment_event
@@ -35,7 +34,7 @@ def ask_for_environment(
     code_uploads.require_training_with_code(cluster, actor, training)
     base = read_last_environment(cluster, actor, training)
     python = python_of(base)
-    request = EnvironmentRequest(
+    request = environment_rows.EnvironmentRequest(
         name,
         requirements_of(list_packages(cluster, training, actor.user_id, python), training.name),
         description,
@@ -48,9 +47,15 @@ def ask_for_environment(
     try:
         with cluster.store.write() as session:
             workspace = load_workspace(session, actor, training.workspace_id)
-            environment = record_environment(cluster, session, actor, request, checked, [workspace])
+            environment = environment_rows.record_environment(
+                cluster, session, actor, request, checked, [workspace]
+            )
             is_approved = can_change_workspace("environment.create", actor, workspace)
-            operation = request_build(session, actor, environment, cluster) if is_approved else None
+            operation = (
+                environment_builds.request_build(session, actor, environment, cluster)
+                if is_approved
+                else None
+            )
             if not is_approved:
                 write_environment_event(session, environment, workspace, actor.name, cluster.clock())
             add_audit_entry(

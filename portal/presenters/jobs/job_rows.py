@@ -7,29 +7,23 @@ from flask import Flask
 
 from cluster.domain.jobs.headline_metric import HeadlineMetric
 from cluster.domain.jobs.parameters import PLACE_PREFIX, ComparedJob, Parameters, differing_parameters
-from cluster.domain.queue.explanations import WaitingExplanation
-from cluster.domain.queue.reasons import NotYetExamined
-from cluster.domain.states import JobState
 from cluster.services.jobs.queries import JobLine
 from cluster.words.formatting import format_duration, format_metric_value
 from cluster.words.metrics import metric_name, value_word
-from portal.i18n.messages import localized_sentence
 from portal.i18n.shown_moments import ReaderTime, ShownMoment, reader_time
 from portal.i18n.translate import (
     _,
     localized_percent,
-    localized_short_datetime,
     localized_size,
-    now,
     request_language,
 )
-from portal.presenters.queue.waiting_texts import localized_waiting_text, read_explanations
+from portal.presenters.jobs.job_situation import RUNNING_STATES, situation
+from portal.presenters.queue.waiting_texts import read_explanations
 from portal.presenters.unit_words import localized_unit_word
 from portal.web.request_context import current_actor
 
 SHOWN_PARAMETERS = 4
 LONGEST_VALUE = 24
-RUNNING_STATES = (JobState.RUNNING, JobState.STOPPING)
 
 
 class ShownHeadline(NamedTuple):
@@ -149,28 +143,6 @@ def shown_headline(headline: HeadlineMetric, language: str | None = None) -> Sho
         format_metric_value(headline.metric, headline.value),
         value_word(headline, language),
     )
-
-
-def situation(job: JobLine, explanation: WaitingExplanation | None) -> str:
-    if job.state is JobState.WAITING:
-        return localized_waiting_text(explanation or WaitingExplanation.of(NotYetExamined())).reason
-    if job.state in RUNNING_STATES:
-        if job.expected_end_at is None:
-            return ""
-        return _("ends about %(when)s", when=localized_short_datetime(max(job.expected_end_at, now())))
-    if job.end_code and job.state is not JobState.FINISHED:
-        return localized_sentence(job.end_code, job.end_data)
-    lost = divergence_text(job)
-    if lost:
-        return lost
-    return _("ended %(when)s", when=localized_short_datetime(job.ended_at)) if job.ended_at else ""
-
-
-def divergence_text(job: JobLine) -> str:
-    """The sentence that a loss became NaN or infinite in a job that finished nevertheless; empty if none did."""
-    if job.state is not JobState.FINISHED or not (job.end_data or {}).get("not_finite"):
-        return ""
-    return localized_sentence("exit.not_finite", job.end_data)
 
 
 def ran_text(job: JobLine, reader: ReaderTime) -> str:

@@ -12,7 +12,7 @@ from cluster.words import formatting, metrics
 from portal.i18n.messages import localized_sentence, localized_word
 from portal.i18n.translate import _, localized_duration, now, request_language
 from portal.presenters.jobs.job_page import units_on_nodes
-from portal.presenters.jobs.job_rows import divergence_text
+from portal.presenters.jobs.job_situation import divergence_text
 from portal.presenters.queue.waiting_texts import localized_waiting_text, read_explanations, waiting_reason
 from portal.presenters.unit_words import installation_unit_kind
 

@@ -33,7 +33,7 @@ BACKUPS = (
 ALLOWED = {
     "cluster/files/safe_files.py": "by the number of a descriptor that is open, below /proc/self/fd",
     "worker/backups/encryption.py": BACKUPS,
-    "worker/backups/etcd.py": BACKUPS,
+    "worker/backups/etcd_restore.py": BACKUPS,
     "worker/backups/sqlite.py": BACKUPS,
     "worker/bundle/": BUNDLE,
     "worker/bootstrap/": EMBEDDED,

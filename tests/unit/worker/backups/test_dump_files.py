@@ -30,10 +30,10 @@ def test_pieces_become_one_compressed_file_in_place_of_an_unfinished_one(tmp_pat
     )
 
 
-def test_without_the_program_the_backup_is_unavailable(
+def test_a_program_that_fails_makes_the_backup_unavailable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dump_files, "ZSTD", ("no-such-program",))
+    monkeypatch.setattr(dump_files, "ZSTD", ("sh", "-c", "cat > /dev/null; echo broken >&2; exit 3"))
     with pytest.raises(Unavailable):
         write_compressed(tmp_path / "groundcrew.sql.zst", iter([b"SELECT 1;\n"]))
 

@@ -9,16 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from cluster.domain.errors import Refused
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import CodeState, OperationState, TrainingKind, Visibility
 from cluster.services import code_versions, trainings
 from cluster.services.context import Cluster
+from cluster.services.operations.lifecycle import claim_operation
 from cluster.services.operations.retries import retry_operation
 from cluster.services.storage import folders
 from cluster.store.operations import Operation
 from cluster.store.trainings import CodeVersion, Training
 from tests.builders import a_user, a_workspace, actor_of
-from worker.tasks.code.code_imports import LIMITS
+from worker.tasks.code import code_imports
+from worker.tasks.code.unpacked_code import LIMITS
 from worker.tasks.run import run_claimed
 
 
@@ -148,3 +151,14 @@ def test_an_import_that_failed_can_be_tried_again_while_it_is_the_last(lab: Lab)
     run_claimed(lab.cluster, version.operation_id or 0)
     assert lab.newest() == 2
     assert not archive.exists()
+
+
+def test_an_archive_that_is_gone_is_said_so(lab: Lab) -> None:
+    made = trainings.upload_code(
+        lab.cluster, lab.actor, lab.training.id, [("net.zip", zipped(("a.py", "1")))]
+    )
+    folders.incoming_code(lab.cluster.settings, lab.training.id, made.number).unlink()
+    operation = claim_operation(lab.cluster, made.operation_id or 0, "one")
+    assert operation is not None
+    with pytest.raises(Refused, match="code.archive_gone"):
+        code_imports.run_import(lab.cluster, operation)
