@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import bindparam, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, load_only
 from sqlalchemy.orm.attributes import set_committed_value
 
 from cluster.domain.jobs.attempts import is_retried
@@ -26,10 +26,11 @@ from cluster.domain.states import AttemptState, DesiredState, JobState
 from cluster.domain.storage.disk_reserve import StopCause
 from cluster.domain.sweeps.plan import stop_code_of
 from cluster.services.context import Cluster
-from cluster.services.jobs.events import add_job_event, publish_jobs
+from cluster.services.jobs.events import add_job_event, add_job_events, publish_jobs
 from cluster.services.leases import HeldLease, check_lease
 from cluster.services.notifications.job_events import write_job_end_events
 from cluster.services.placement.start_blockers import read_interruptions_in_a_row
+from cluster.store.base import UtcDateTime
 from cluster.store.jobs import Attempt, Job, Sweep, headline_columns
 from cluster.store.nodes import Allocation, Node
 from cluster.store.users import User
@@ -49,8 +50,10 @@ CURRENT_ATTEMPTS = (
         Job.fence == Attempt.number,
     )
     .order_by(Attempt.id)
+    .options(load_only(Node.name))
     .with_for_update(of=[Attempt, Job])
 )
+"""Without the facts of the nodes, which are long."""
 CLAIM_STARTS = (
     update(Attempt)
     .where(
@@ -63,7 +66,15 @@ CLAIM_STARTS = (
     .returning(Attempt.id)
     .execution_options(synchronize_session=False)
 )
-"""The statement is built once, because every job passes it."""
+ALLOCATIONS = Allocation.__table__
+FREE_UNITS = (
+    update(ALLOCATIONS)
+    .where(
+        ALLOCATIONS.c.attempt_id.in_(bindparam("attempts", expanding=True)), ALLOCATIONS.c.ended_at.is_(None)
+    )
+    .values(ended_at=bindparam("now", type_=UtcDateTime))
+)
+"""The statements are built once, because every job passes them."""
 
 
 def record_starting(
@@ -122,6 +133,8 @@ def record_running(
             for attempt in load_current_attempts(session, handles)
             if attempt.state is not AttemptState.RUNNING
         ]
+        code = "job.adopted" if adopted else "job.started"
+        lines: dict[JobState, list[tuple[int, str, dict[str, Any]]]] = {}
         for attempt in begun:
             attempt.state = AttemptState.RUNNING
             attempt.handle = dict(handles[attempt.id])
@@ -130,7 +143,9 @@ def record_running(
             job.state = next_state(job.state, JobEventKind.STARTED)
             job.started_at = job.started_at or now
             data = {"attempt": attempt.number, "node": attempt.node.name}
-            add_job_event(session, job, now, job.state, "job.adopted" if adopted else "job.started", data)
+            lines.setdefault(job.state, []).append((job.id, code, data))
+        for state, told in lines.items():
+            add_job_events(session, now, state, told)
     publish_jobs(cluster, *(attempt.job_id for attempt in begun))
     return [attempt.id for attempt in begun]
 
@@ -189,9 +204,17 @@ def end_attempt_and_job(session: Session, attempt: Attempt, end: AttemptEnd, now
     else:
         if truth is not None:
             job.results = {name: list(three) for name, three in truth.results.items()} or None
-            objective = truth.objective or job.training.objective
-            record_headline(job, choose_headline_metric(truth.results, objective))
+            record_headline(job, headline_of(session, job, truth))
         end_job(session, job, now, ended_at, outcome, data)
+
+
+def headline_of(session: Session, job: Job, truth: ExitRecord) -> HeadlineMetric | None:
+    """The headline metric at the end. The training is read only for a job that has measured something."""
+    if not truth.results:
+        return None
+    with session.no_autoflush:
+        objective = truth.objective or job.training.objective
+    return choose_headline_metric(truth.results, objective)
 
 
 def record_headline(job: Job, headline: HeadlineMetric | None) -> None:
@@ -331,12 +354,7 @@ def load_current_attempts(session: Session, attempt_ids: Collection[int]) -> lis
 
 def free_units(session: Session, attempts: Sequence[Attempt], now: datetime) -> None:
     """Frees units before the attempts are changed, because a changed row would be written here and again at the end."""
-    session.execute(
-        update(Allocation)
-        .where(Allocation.attempt_id.in_([attempt.id for attempt in attempts]), Allocation.ended_at.is_(None))
-        .values(ended_at=now),
-        execution_options={"synchronize_session": False},
-    )
+    session.execute(FREE_UNITS, {"attempts": [attempt.id for attempt in attempts], "now": now})
 
 
 def end_attempt(attempt: Attempt, ended_at: datetime, outcome: AttemptOutcome) -> None:

@@ -12,6 +12,10 @@ from cluster.services.context import Cluster
 from cluster.store.jobs import Job, JobEvent
 
 
+ADD_EVENTS = insert(JobEvent.__table__)
+"""Built once, and past the mapper, because every job passes it several times."""
+
+
 def add_job_event(
     session: Session, job: Job, now: datetime, state: JobState, code: str, data: Mapping[str, Any]
 ) -> None:
@@ -19,10 +23,8 @@ def add_job_event(
 
 
 def publish_jobs(cluster: Cluster, *job_ids: int) -> None:
-    for job_id in job_ids:
-        cluster.events.publish("jobs", job_id)
     if job_ids:
-        cluster.events.publish("queue", 0)
+        cluster.events.publish_all(*(("jobs", job_id) for job_id in job_ids), ("queue", 0))
 
 
 def add_job_events(
@@ -34,7 +36,7 @@ def add_job_events(
         for job_id, code, data in lines
     ]
     if rows:
-        session.execute(insert(JobEvent), rows)
+        session.execute(ADD_EVENTS, rows)
 
 
 def add_job_events_by_query(

@@ -26,6 +26,40 @@ from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation
 from cluster.store.workspaces import Workspace
 
+JOBS, ATTEMPTS, ALLOCATIONS = Job.__table__, Attempt.__table__, Allocation.__table__
+WORKSPACES = Workspace.__table__
+CLAIM_JOBS = (
+    update(JOBS)
+    .where(
+        JOBS.c.id.in_(bindparam("ids", expanding=True)),
+        tuple_(JOBS.c.id, JOBS.c.fence).in_(bindparam("known", expanding=True)),
+        JOBS.c.state == JobState.WAITING,
+        JOBS.c.desired == DesiredState.RUN,
+        JOBS.c.held_at.is_(None),
+    )
+    .values(
+        state=JobState.STARTING,
+        fence=JOBS.c.fence + 1,
+        dispatched_at=func.coalesce(JOBS.c.dispatched_at, bindparam("now", type_=UtcDateTime)),
+        waiting_code=None,
+        waiting_data=None,
+    )
+    .returning(JOBS.c.id, JOBS.c.fence)
+)
+RECORD_TURN = (
+    update(WORKSPACES)
+    .where(WORKSPACES.c.id == bindparam("place"))
+    .values(
+        last_turn_at=bindparam("at", type_=UtcDateTime),
+        last_turn_attempt_id=bindparam("attempt"),
+        version=WORKSPACES.c.version,
+    )
+)
+"""Written by column, past the row's version: a person who edits the workspace meanwhile is not disturbed."""
+BEGIN_ATTEMPTS = insert(ATTEMPTS).returning(ATTEMPTS.c.job_id, ATTEMPTS.c.id)
+GIVE_UNITS = insert(ALLOCATIONS)
+"""The statements of a booking are built once and pass by the mapper, because every job waits for them."""
+
 
 @dataclass(frozen=True)
 class DispatchPlan:
@@ -76,21 +110,17 @@ def place_waiting_jobs(
 
 
 def plan_dispatch(cluster: Cluster, session: Session, is_urgent: bool = False) -> DispatchPlan | None:
-    """Returns None if an urgent pass finds nothing that could start."""
+    """Returns None if an urgent pass finds nothing that could start. Such a pass writes no reasons."""
     read = read_startable_snapshot if is_urgent else read_placement_snapshot
     board = read(cluster, session)
     if board is None:
         return None
     decisions = board.decisions
-    return DispatchPlan(
-        board,
-        [decision for decision in decisions if isinstance(decision, Placement)],
-        [
-            decision
-            for decision in decisions
-            if isinstance(decision, NotPlaced) and is_new_reason(board, decision)
-        ],
-    )
+    placements = [decision for decision in decisions if isinstance(decision, Placement)]
+    if is_urgent:
+        return DispatchPlan(board, placements, [])
+    reasons = (decision for decision in decisions if isinstance(decision, NotPlaced))
+    return DispatchPlan(board, placements, [one for one in reasons if is_new_reason(board, one)])
 
 
 def is_new_reason(board: PlacementSnapshot, decision: NotPlaced) -> bool:
@@ -119,10 +149,10 @@ def allocate_units(session: Session, look: DispatchPlan, now: datetime) -> dict[
     ]
     if not attempts:
         return {}
-    made = session.execute(insert(Attempt).returning(Attempt.job_id, Attempt.id), attempts)
+    made = session.execute(BEGIN_ATTEMPTS, attempts)
     ids: dict[int, int] = {job_id: attempt_id for job_id, attempt_id in made}  # noqa: C416
     session.execute(
-        insert(Allocation),
+        GIVE_UNITS,
         [
             {"unit_id": unit_id, "attempt_id": ids[decision.job_id], "begun_at": now}
             for decision in placed
@@ -152,38 +182,14 @@ def record_turns(session: Session, look: DispatchPlan, attempts: dict[int, int],
     if not last_attempts:
         return
     rows = [{"place": place, "at": now, "attempt": attempt} for place, attempt in last_attempts.items()]
-    # By column, past the row's version: who edits the workspace meanwhile is not disturbed.
-    statement = update(Workspace).where(Workspace.id == bindparam("place"))
-    statement = statement.values(
-        last_turn_at=bindparam("at", type_=UtcDateTime),
-        last_turn_attempt_id=bindparam("attempt"),
-        version=Workspace.version,
-    )
-    session.connection().execute(statement, rows)
+    session.execute(RECORD_TURN, rows)
 
 
 def claim_jobs(session: Session, look: DispatchPlan, now: datetime) -> dict[int, int]:
     """Compare-and-set on state, wish and fence; the new fence by job."""
     known = [(decision.job_id, look.snapshot.jobs[decision.job_id].fence) for decision in look.placements]
-    taken = session.execute(
-        update(Job)
-        .where(
-            Job.id.in_([job_id for job_id, _fence in known]),
-            tuple_(Job.id, Job.fence).in_(known),
-            Job.state == JobState.WAITING,
-            Job.desired == DesiredState.RUN,
-            Job.held_at.is_(None),
-        )
-        .values(
-            state=JobState.STARTING,
-            fence=Job.fence + 1,
-            dispatched_at=func.coalesce(Job.dispatched_at, now),
-            waiting_code=None,
-            waiting_data=None,
-        )
-        .returning(Job.id, Job.fence),
-        execution_options={"synchronize_session": False},
-    )
+    ids = [job_id for job_id, _fence in known]
+    taken = session.execute(CLAIM_JOBS, {"ids": ids, "known": known, "now": now})
     return {job_id: fence for job_id, fence in taken}  # noqa: C416
 
 
