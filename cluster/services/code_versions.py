@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 from sqlalchemy.orm import Session, joinedload, undefer
 
 from cluster.domain.code_files import CodeFile
@@ -25,6 +25,11 @@ from cluster.settings import Settings
 from cluster.store.trainings import CodeVersion, Training
 
 LISTED_VERSIONS = 200
+VERSIONS = CodeVersion.__table__
+MANIFEST = select(VERSIONS.c.state, VERSIONS.c.manifest).where(
+    VERSIONS.c.training_id == bindparam("training"), VERSIONS.c.number == bindparam("number")
+)
+"""Built once and read by columns, because every submission of own code asks for it."""
 
 
 def read_newest_number(cluster: Cluster, training_id: int) -> int:
@@ -79,10 +84,9 @@ def has_code_version(session: Session, training_id: int, number: int) -> bool:
 
 def read_manifest(cluster: Cluster, training: Training, number: int | None = None) -> list[CodeFile]:
     """The files of a version by path. Raises NotFound."""
-    version = None
-    with cluster.store.read() as session:
-        number = training.code_version if number is None else number
-        version = session.get(CodeVersion, (training.id, number), options=[undefer(CodeVersion.manifest)])
+    number = training.code_version if number is None else number
+    with cluster.store.read_columns() as connection:
+        version = connection.execute(MANIFEST, {"training": training.id, "number": number}).first()
     if version is not None and version.state is not CodeState.READY:
         raise NotFound("code_version", number)
     if version is not None and version.manifest is not None:

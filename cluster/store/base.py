@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, DateTime, Dialect, Enum, MetaData, TypeDecorator
+from sqlalchemy import JSON, DateTime, Dialect, Enum, MetaData, Table, TypeDecorator
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase
 
@@ -73,3 +73,8 @@ def enum_column(states: type[StrEnum], is_checked: bool = True) -> Enum:
 class BaseRow(DeclarativeBase):
     metadata = MetaData(naming_convention=NAMING)
     type_annotation_map = {datetime: UtcDateTime, dict[str, Any]: Json, list[Any]: Json}
+
+
+def table_of(row: type[BaseRow]) -> Table:
+    """The table itself, for statements that pass by the mapper."""
+    return row.metadata.tables[row.__tablename__]

@@ -236,23 +236,40 @@ def fill_command(command: Sequence[str], row: Mapping[str, VariableValue]) -> li
     """Replaces `{lr}` in an argument by the value of lr. A parameter without a placeholder is appended as `--lr
     value`.
     """
-    used = placeholders(command)
-    filled = [
-        PLACEHOLDER.sub(lambda found: str(row.get(found[1], found[0])), word) if "{" in word else word
-        for word in command
-    ]
-    appended = [word for name in row if name not in used for word in (f"--{name}", str(row[name]))]
-    return filled + appended
+    template = parse_command(tuple(command))
+    filled = [fill_word(pieces, row) if len(pieces) > 1 else pieces[0] for pieces in template.words]
+    for name, value in row.items():
+        if name not in template.placeholders:
+            filled += (f"--{name}", str(value))
+    return filled
 
 
-def placeholders(command: Sequence[str]) -> frozenset[str]:
-    return placeholders_of(tuple(command))
+def fill_word(pieces: tuple[str, ...], row: Mapping[str, VariableValue]) -> str:
+    """Fills every second piece, which is a placeholder's name. One without a value stays as it was typed."""
+    filled = list(pieces)
+    for place in range(1, len(pieces), 2):
+        name = pieces[place]
+        filled[place] = str(row[name]) if name in row else f"{{{name}}}"
+    return "".join(filled)
+
+
+@dataclass(frozen=True)
+class CommandTemplate:
+    """A command, each word split into its texts and, between them, the names of its placeholders."""
+
+    words: tuple[tuple[str, ...], ...]
+    placeholders: frozenset[str]
 
 
 @lru_cache(maxsize=64)
-def placeholders_of(command: tuple[str, ...]) -> frozenset[str]:
-    """Asked for each job of a sweep."""
-    return frozenset(found for word in command for found in PLACEHOLDER.findall(word))
+def parse_command(command: tuple[str, ...]) -> CommandTemplate:
+    """Kept, because it is asked for each job of a sweep."""
+    words = tuple(tuple(PLACEHOLDER.split(word)) for word in command)
+    return CommandTemplate(words, frozenset(name for pieces in words for name in pieces[1::2]))
+
+
+def placeholders(command: Sequence[str]) -> frozenset[str]:
+    return parse_command(tuple(command)).placeholders
 
 
 def check_commands(command: Sequence[str], plan: SweepPlan) -> None:

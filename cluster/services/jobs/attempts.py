@@ -30,7 +30,7 @@ from cluster.services.jobs.events import add_job_event, add_job_events, publish_
 from cluster.services.leases import HeldLease, check_lease
 from cluster.services.notifications.job_events import write_job_end_events
 from cluster.services.placement.start_blockers import read_interruptions_in_a_row
-from cluster.store.base import UtcDateTime
+from cluster.store.base import UtcDateTime, table_of
 from cluster.store.jobs import Attempt, Job, Sweep, headline_columns
 from cluster.store.nodes import Allocation, Node
 from cluster.store.users import User
@@ -53,7 +53,7 @@ CURRENT_ATTEMPTS = (
     .options(load_only(Node.name))
     .with_for_update(of=[Attempt, Job])
 )
-"""Without the facts of the nodes, which are long."""
+"""The statement leaves out the facts of the nodes, which are long."""
 CLAIM_STARTS = (
     update(Attempt)
     .where(
@@ -66,7 +66,7 @@ CLAIM_STARTS = (
     .returning(Attempt.id)
     .execution_options(synchronize_session=False)
 )
-ALLOCATIONS = Allocation.__table__
+ALLOCATIONS = table_of(Allocation)
 FREE_UNITS = (
     update(ALLOCATIONS)
     .where(

@@ -9,10 +9,10 @@ from sqlalchemy.orm import Session
 
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
+from cluster.store.base import table_of
 from cluster.store.jobs import Job, JobEvent
 
-
-ADD_EVENTS = insert(JobEvent.__table__)
+ADD_EVENTS = insert(table_of(JobEvent))
 """Built once, and past the mapper, because every job passes it several times."""
 
 

@@ -21,13 +21,12 @@ from cluster.services.placement.snapshot import (
     read_placement_snapshot,
     read_startable_snapshot,
 )
-from cluster.store.base import UtcDateTime
+from cluster.store.base import UtcDateTime, table_of
 from cluster.store.jobs import Attempt, Job
 from cluster.store.nodes import Allocation
 from cluster.store.workspaces import Workspace
 
-JOBS, ATTEMPTS, ALLOCATIONS = Job.__table__, Attempt.__table__, Allocation.__table__
-WORKSPACES = Workspace.__table__
+JOBS, ATTEMPTS, ALLOCATIONS, WORKSPACES = map(table_of, (Job, Attempt, Allocation, Workspace))
 CLAIM_JOBS = (
     update(JOBS)
     .where(
