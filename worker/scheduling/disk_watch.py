@@ -2,7 +2,7 @@
 short."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +30,7 @@ MEASURE_SECONDS = 1.0
 RECORD_SECONDS = 10.0
 """While a disk is short, its numbers are written down this often."""
 MOST_ENTRIES = 20_000
-"""The most entries of an attempt's folder that are measured. A folder with more is measured in part."""
+"""The most entries of a folder that are measured. A folder with more is measured in part."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,11 @@ class LiveRun:
     """A living attempt as the executor saw it last; `since` is when it was placed, in steady seconds."""
 
     job_id: int
-    folder: Path
+    out: Path
     handle: Handle
     since: float
+    kept: Sequence[Path] = ()
+    """The folders that it writes and that outlive it, as the working copy of a notebook does."""
 
 
 @dataclass(frozen=True)
@@ -178,12 +180,17 @@ class DiskWatch:
 
 
 def measure_run(run: LiveRun, former: AttemptDiskUse | None, now: float) -> AttemptDiskUse:
-    """The first time all that is there counts as grown since the attempt was placed."""
-    size = shim_disk.folder_size(str(run.folder / "out"), MOST_ENTRIES) or 0
+    """The first time all in `out` counts as grown since the attempt was placed; what is kept may be older."""
+    new = size_of_folder(run.out)
+    size = new + sum(map(size_of_folder, run.kept))
     written = shim_disk.bytes_written_by(run_pids(run.handle))
     passed = max(now - (former.at if former else run.since), 0.001)
-    grown, sent = (size - former.size, written - former.written) if former else (size, written)
+    grown, sent = (size - former.size, written - former.written) if former else (new, written)
     return AttemptDiskUse(now, size, written, max(0, grown) / passed, max(0, sent) / passed)
+
+
+def size_of_folder(folder: Path) -> int:
+    return shim_disk.folder_size(str(folder), MOST_ENTRIES) or 0
 
 
 def run_pids(handle: Handle) -> list[int]:

@@ -35,7 +35,7 @@ from cluster.services.context import Cluster
 from cluster.services.jobs import attempts, live_attempts
 from cluster.services.jobs.live_attempts import LiveAttempt, count_lost_attempts
 from cluster.services.leases import HeldLease
-from cluster.services.storage import folders
+from cluster.services.storage import folders, notebook_folders
 from worker.executors.contract import (
     DISK_FULL,
     Executor,
@@ -165,7 +165,18 @@ class Reconciler:
         age = (self.cluster.clock() - attempt.created_at).total_seconds()
         self.handles[attempt.attempt_id] = handle
         self.live_runs[attempt.attempt_id] = LiveRun(
-            attempt.job_id, self.attempt_folder(attempt), handle, self.steady() - max(0.0, age)
+            attempt.job_id,
+            self.attempt_folder(attempt) / "out",
+            handle,
+            self.steady() - max(0.0, age),
+            self.kept_folders(attempt),
+        )
+
+    def kept_folders(self, attempt: LiveAttempt) -> list[Path]:
+        return notebook_folders.list_kept_folders(
+            self.cluster.settings,
+            attempt.kind,
+            (attempt.workspace_id, attempt.training_id, attempt.user_id),
         )
 
     def attempt_folder(self, attempt: LiveAttempt) -> Path:

@@ -12,8 +12,8 @@ SOCKET = "jupyter.sock"
 LAUNCHER = "groundcrew_notebooks/server.py"
 COMMAND = "jupyterlab"
 """The command of a notebook as pages show it."""
-FILES, PACKAGES = "files", "packages"
-"""The folders of a working copy: the person's files, and what `pip install` has added."""
+FILES, PACKAGES, HOME = "files", "packages", "home"
+"""The folders of a working copy: the person's files, what `pip install` has added, and the home of the programs."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def notebook_environment(
     """
     packages = f"{places.folder}/{PACKAGES}"
     return {
-        "HOME": f"{places.folder}/home",
+        "HOME": f"{places.folder}/{HOME}",
         "PATH": f"{before['PATH']}:{packages}/bin",
         "SHELL": "/bin/bash",
         "JUPYTER_TOKEN": token,

@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, func, select
 
 from cluster.domain.jobs.attempts import NodeFate
 from cluster.domain.nodes.node_state import NodeSignals, is_node_gone, node_fate_since, worst_fate
-from cluster.domain.states import AttemptState, DesiredState
+from cluster.domain.states import AttemptState, DesiredState, JobKind
 from cluster.domain.storage.disk_reserve import StopCause
 from cluster.services.context import Cluster
 from cluster.store.jobs import Attempt, Job
@@ -36,6 +36,9 @@ class LiveAttempt:
     """The other job with whose checkpoint the first attempt begins, and that checkpoint."""
     stop_cause_code: str | None = None
     stop_cause_data: Mapping[str, Any] | None = None
+    kind: JobKind = JobKind.PROGRAM
+    training_id: int = 0
+    user_id: int = 0
     node_fate: NodeFate = NodeFate.SAME_BOOT
     """The gravest fate among the attempt's nodes."""
     fate_node: str = ""
@@ -66,6 +69,9 @@ ATTEMPT_COLUMNS = (
     Job.continues_from,
     Attempt.stop_cause_code,
     Attempt.stop_cause_data,
+    Job.kind,
+    Job.training_id,
+    Job.user_id,
 )
 
 

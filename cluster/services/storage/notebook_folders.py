@@ -8,7 +8,7 @@ import grp
 import os
 from pathlib import Path
 
-from cluster.domain.notebooks.jupyter_server import SOCKET
+from cluster.domain.notebooks.jupyter_server import FILES, HOME, PACKAGES, SOCKET
 from cluster.domain.states import JobKind
 from cluster.failpoints import external_call
 from cluster.files import safe_files
@@ -30,6 +30,13 @@ def working_copy_parts(workspace_id: int, training_id: int, user_id: int) -> tup
 
 def working_copy_folder(settings: Settings, workspace_id: int, training_id: int, user_id: int) -> Path:
     return settings.storage_dir.joinpath(*working_copy_parts(workspace_id, training_id, user_id))
+
+
+def list_kept_folders(settings: Settings, kind: JobKind, copy: tuple[int, int, int]) -> list[Path]:
+    """The folders that a job of this kind writes and that outlive it. `copy` is workspace, training and person."""
+    if kind is not JobKind.NOTEBOOK:
+        return []
+    return [working_copy_folder(settings, *copy) / name for name in (FILES, PACKAGES, HOME)]
 
 
 def socket_folder(settings: Settings, job_id: int, attempt: int) -> Path:
