@@ -4,6 +4,7 @@ A tree is ended in three stages: programs get SIGTERM, then all processes get it
 """
 
 import ctypes
+import functools
 import os
 import signal
 import time
@@ -195,6 +196,8 @@ class ProcessTreeEnding:
         return living
 
 
+@functools.lru_cache(maxsize=None)
 def read_boot_id() -> str:
+    """The boot's id, which is the same for as long as this process lives."""
     with open("/proc/sys/kernel/random/boot_id") as file:
         return file.read().strip()
