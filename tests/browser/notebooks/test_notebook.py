@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request, Route, expect
 from sqlalchemy import select
@@ -21,14 +22,14 @@ from cluster.services.jobs import stop_requests
 from cluster.services.notebooks import notebook_rows
 from cluster.services.notebooks.editor_environment import load_editor
 from cluster.settings import Settings
-from cluster.store.jobs import JobEvent
+from cluster.store.jobs import Attempt, JobEvent
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from tests.browser.conftest import signed_in
 from tests.browser.notebooks.jupyterlab import IDLE_KERNEL, LONG_MS, run_cell, type_and_run, type_in_cell
 from tests.browser.page_list import look_at
 from tests.builders import a_user, a_workspace, actor_of
-from tests.installation import Installation, an_installation, trainings_of
+from tests.installation import Installation, an_installation
 from worker.composition import open_cluster
 from worker.embedded.settings_file import read_settings_file, write_settings_file
 from worker.embedded.supervisor_client import SupervisorClient
@@ -285,7 +286,7 @@ def test_after_all_its_processes_are_lost_one_click_brings_the_files_back(
     page.locator(".jp-LauncherCard[data-category='Notebook']").first.click()
     run_cell(page, "open('kept.txt', 'w').write('kept'); print('written')")
     expect(page.locator(".jp-OutputArea-output").first).to_contain_text("written", timeout=LONG_MS)
-    kill_at_once(place)
+    kill_at_once(place, int(job[1]))
     shown = visit("en")
     shown.goto(f"{place.url}/jobs/{job[1]}/notebook")
     shown.get_by_role("button", name="Start it again").click(timeout=LONG_MS)
@@ -293,10 +294,14 @@ def test_after_all_its_processes_are_lost_one_click_brings_the_files_back(
     expect(shown.locator(".jp-DirListing-item", has_text="kept.txt")).to_be_visible(timeout=LONG_MS)
 
 
-def kill_at_once(place: Place) -> None:
-    shims = trainings_of(place.installation.places)
-    assert shims
-    lost = [*shims, *(below for shim in shims for below in shim.children(recursive=True))]
+def kill_at_once(place: Place, job: int) -> None:
+    running = select(Attempt.handle).where(Attempt.job_id == job, Attempt.ended_at.is_(None))
+    with place.cluster.store.read() as session:
+        handle = session.scalars(running).one()
+    assert handle is not None
+    shim = psutil.Process(handle["pid"])
+    lost = [shim, *shim.children(recursive=True)]
+    assert len(lost) > 2, "the shim, JupyterLab and its kernel"
     for process in lost:
         process.suspend()
     for process in lost:
