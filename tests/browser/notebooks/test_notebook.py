@@ -22,7 +22,7 @@ from cluster.services.jobs import stop_requests
 from cluster.services.notebooks import notebook_rows
 from cluster.services.notebooks.editor_environment import load_editor
 from cluster.settings import Settings
-from cluster.store.jobs import Attempt, JobEvent
+from cluster.store.jobs import Attempt, JobEvent, Notebook
 from cluster.store.trainings import Training
 from cluster.store.users import User
 from tests.browser.conftest import signed_in
@@ -30,6 +30,7 @@ from tests.browser.notebooks.jupyterlab import IDLE_KERNEL, LONG_MS, run_cell, t
 from tests.browser.page_list import look_at
 from tests.builders import a_user, a_workspace, actor_of
 from tests.installation import Installation, an_installation
+from tests.integration.ready_installation import wait_until
 from worker.composition import open_cluster
 from worker.embedded.settings_file import read_settings_file, write_settings_file
 from worker.embedded.supervisor_client import SupervisorClient
@@ -274,7 +275,7 @@ def test_an_idle_notebook_is_stopped_with_unsaved_cells_saved_and_comes_back(
 
 
 @pytest.mark.long
-def test_after_all_its_processes_are_lost_one_click_brings_the_files_back(
+def test_after_all_its_processes_are_lost_it_starts_again_and_one_click_opens_its_files(
     visit: Callable[[str], Page], place: Place
 ) -> None:
     """As a machine that loses its power: nothing of the notebook, its kernel and its shim says that it ends."""
@@ -287,11 +288,17 @@ def test_after_all_its_processes_are_lost_one_click_brings_the_files_back(
     run_cell(page, "open('kept.txt', 'w').write('kept'); print('written')")
     expect(page.locator(".jp-OutputArea-output").first).to_contain_text("written", timeout=LONG_MS)
     kill_at_once(place, int(job[1]))
+    wait_until(lambda: ready_attempt(place, int(job[1])) == 2, 60, "the second attempt")
     shown = visit("en")
     shown.goto(f"{place.url}/jobs/{job[1]}/notebook")
-    shown.get_by_role("button", name="Start it again").click(timeout=LONG_MS)
+    shown.get_by_role("button", name="Open JupyterLab").click(timeout=LONG_MS)
     shown.wait_for_url(re.compile(r"/nb/\d+/lab"), timeout=LONG_MS)
     expect(shown.locator(".jp-DirListing-item", has_text="kept.txt")).to_be_visible(timeout=LONG_MS)
+
+
+def ready_attempt(place: Place, job: int) -> int | None:
+    with place.cluster.store.read() as session:
+        return session.get_one(Notebook, job).ready_attempt
 
 
 def kill_at_once(place: Place, job: int) -> None:
