@@ -31,6 +31,7 @@ from cluster.store.nodes import Allocation, Node
 from cluster.store.workspaces import Workspace
 from tests.bench.bench_run import BESIDE, DURABLE, OURS, Ground
 from tests.bench.bulk_rows import a_line_of_workspaces, clear, fill, gather_statistics
+from tests.bench.floors.bookings import measure_bookings
 from tests.builders import a_node, add, an_administrator
 
 MEASURE = "P2"
@@ -116,13 +117,16 @@ class Desk:
 
 def run(ground: Ground) -> None:
     with desks(ground) as known:
-        freeze_startup_objects()  # as the scheduler does once it is ready
+        for desk in known.values():  # as the scheduler does once it is ready
+            desk.cluster.store.hold_open()
+        freeze_startup_objects()
         for depth in (1_000, 10_000) if ground.is_quick else (1_000, 10_000, 100_000):
             for desk in known.values():
                 desk.fill(depth + WORKSPACES)
                 desk.place()
                 gather_statistics(desk.cluster)
             alternate(ground, known, lambda name, desk, depth=depth: decide(ground, name, desk, depth))
+            alternate(ground, known, lambda name, desk, depth=depth: book(ground, name, desk, depth))
             for desk in known.values():
                 stand_still(desk)
                 desk.place()
@@ -153,6 +157,15 @@ def decide(ground: Ground, name: str, desk: Desk, depth: int) -> None:
     ground.ledger.value(MEASURE, case, name, "statements", sum(statements) / len(statements))
     case = f"our own CPU per decision, {depth:,} queued"
     ground.ledger.value(MEASURE, case, name, "ms", statistics.median(used))
+
+
+def book(ground: Ground, name: str, desk: Desk, depth: int) -> None:
+    """The floor: what a decision writes, by the driver alone."""
+    bookings, commits = measure_bookings(desk, random.Random(depth + 1), ground.few(5, 40))
+    floor = f"{MEASURE}, the floor"
+    case = f"what a decision writes, by the driver alone, {depth:,} queued"
+    ground.ledger.latencies(floor, case, name, bookings)
+    ground.ledger.latencies(floor, f"a durable commit of one row, {depth:,} queued", name, commits)
 
 
 def look(ground: Ground, name: str, desk: Desk, depth: int) -> None:

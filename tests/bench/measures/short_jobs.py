@@ -8,6 +8,7 @@ from tests.bench.baselines.slurm import Slurm
 from tests.bench.bench_installation import House, wait_until
 from tests.bench.bench_run import DURABLE, SLOTS, Ground
 from tests.bench.bulk_rows import count_living, fill
+from tests.bench.floors import shims
 from tests.bench.saturated_units import all_there, forget, take_turns
 
 MEASURE = "P5"
@@ -27,6 +28,17 @@ def run(ground: Ground) -> None:
     take_turns(
         ground, runs, lambda name, rate: ground.ledger.value(MEASURE, CASE, name, "/s", rate, DURABLE[name])
     )
+    name, house = next(iter(ground.houses.items()))
+    ground.alternate({name: lambda: run_one(house)}, repeats=1)
+    shims.run(ground, MEASURE)
+    forget(house)
+
+
+def run_one(house: House) -> None:
+    """A job whose plan stays."""
+    fill(house.cluster, [house.training_id], 1, units=1, command=["/bin/true"])
+    house.cluster.events.publish("queue", 0)
+    wait_until(lambda: count_living(house.cluster) == 0, 30, "it has ended")
 
 
 def rate_of_ours(house: House, count: int) -> float:

@@ -15,6 +15,7 @@ from tests.bench.baselines.slurm import Slurm
 from tests.bench.bench_installation import House, wait_until
 from tests.bench.bench_run import DURABLE, HQ, RQ, SLOTS, SLURM, Ground, at_rest, services_of
 from tests.bench.bulk_rows import forget_waiting
+from tests.bench.floors import one_row_requests
 from tests.bench.queue_depths import OF_SLURM, at_each_depth, fill_slurm
 from tests.bench.rest_clients import Client, closed_loop
 
@@ -25,6 +26,7 @@ CLIENTS = 8
 
 def run(ground: Ground) -> None:
     at_each_depth(ground, turns_of)
+    one_row_requests.run(ground, MEASURE, CLIENTS)
 
 
 def turns_of(ground: Ground, depth: int) -> dict[str, Callable[[], None]]:

@@ -4,11 +4,11 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 from flask import Flask
@@ -33,8 +33,12 @@ def page() -> str:
 
 
 @contextmanager
-def bare_flask(settings: Settings) -> Iterator[int]:
-    """The port of an nginx in front of it. `settings` are those of the installation beside which it runs."""
+def bare_flask(
+    settings: Settings, served: str = APP, variables: Mapping[str, str] | None = None
+) -> Iterator[int]:
+    """The port of an nginx in front of it. `settings` are those of the installation beside which it runs, `variables`
+    those that another app than this one needs.
+    """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gc-bare-")))
         folder.chmod(0o755)
@@ -42,8 +46,8 @@ def bare_flask(settings: Settings) -> Iterator[int]:
         bare = replace(settings, state_dir=folder, port=free_port())
         ensure_nginx_configuration(places, bare)
         copy_static_files(places, bare)
-        gunicorn = [*GUNICORN, f"unix:{places.portal_socket}", APP]
-        stack.enter_context(running(gunicorn, folder, settings_variables(folder)))
+        gunicorn = [*GUNICORN, f"unix:{places.portal_socket}", served]
+        stack.enter_context(running(gunicorn, folder, settings_variables(folder) | dict(variables or {})))
         wait_until(places.portal_socket.exists, 30, "gunicorn's socket")
         stack.enter_context(running(["/bin/sh", str(places.nginx_dir / "start")], folder, {}))
         wait_until(lambda: is_answering(bare.port), 30, "bare Flask")
@@ -65,6 +69,8 @@ def is_answering(port: int) -> bool:
     try:
         with urlopen(f"http://127.0.0.1:{port}/", timeout=5) as answer:
             return bool(answer.status == 200)
+    except HTTPError as answer:
+        return answer.code == 405  # An app that takes only posts.
     except (URLError, OSError):
         return False
 
