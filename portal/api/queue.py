@@ -8,7 +8,7 @@ from cluster.services.queue import queries
 from cluster.services.queue.queries import QueueFilters, QueueView, WaitingJob
 from cluster.services.queue.running_jobs import RunningJob
 from portal.api.blueprint import ApiBlueprint, describe_named
-from portal.api.jobs.job_answers import describe_wait_explanation
+from portal.api.jobs.situation_answers import describe_wait_explanation
 from portal.api.schemas import QueueAnswer, QueueQuery
 from portal.web import queue_params
 from portal.web.request_context import current_actor, current_cluster

@@ -13,7 +13,7 @@ from cluster.services.context import Cluster
 from cluster.services.jobs.submission import CheckedSubmission, check_submission, read_largest_node
 from cluster.services.placement.past_durations import expected_duration, read_durations_of_kind
 from cluster.services.queue.current_explanations import NewJobRow, NewJobs, explain_new_jobs
-from cluster.services.sweeps.submission import check_sweep_request
+from cluster.services.sweeps.sweep_checks import check_sweep_request
 from cluster.store.jobs import Job, Sweep, first_position, job_shape
 from cluster.store.nodes import Node
 

@@ -1,28 +1,21 @@
 """Jobs as REST returns them, with the sentences about them."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
-from cluster.domain.jobs.submission import SubmissionPreview
 from cluster.domain.queue.explanations import WaitingExplanation
-from cluster.domain.queue.reasons import NotYetExamined
 from cluster.domain.states import JobState
 from cluster.services.images.environment_list import read_ran_in
 from cluster.services.jobs import file_deletions
 from cluster.services.jobs.queries import JobRecord
-from cluster.services.jobs.start_delays import read_start_delay
-from cluster.services.queue import queries
 from cluster.store.jobs import Job
 from portal.api.blueprint import describe_named, describe_sentence
 from portal.api.code.commits import describe_job_commit
+from portal.api.jobs.situation_answers import describe_reason
 from portal.i18n.messages import localized_word
 from portal.presenters.jobs.job_annotations import describe_annotations
 from portal.presenters.unit_words import installation_unit_kind
 from portal.web.request_context import current_cluster
-
-JUST_NOW = timedelta(seconds=2)
-"""After this time a repeated request gets the current reason of its job."""
 
 
 def describe_job(
@@ -81,51 +74,3 @@ def describe_one_job(job: Job) -> dict[str, Any]:
 def describe_ran_in(job: Job) -> dict[str, Any] | None:
     found = read_ran_in(current_cluster(), [job]).get(job.id)
     return {"id": found.id, "name": found.name, "digest": found.digest} if found else None
-
-
-def describe_reason(
-    job: Job | JobRecord, explanation: WaitingExplanation | None = None
-) -> dict[str, Any] | None:
-    """Describes why the job waits. Without `explanation` it reads the explanation of this one job."""
-    if job.state is not JobState.WAITING:
-        return None
-    if explanation is None:
-        explanation = queries.read_waiting_explanation(current_cluster(), job)
-    return describe_wait_explanation(explanation)
-
-
-def describe_start_delay(job: Job) -> dict[str, Any] | None:
-    """Describes the delay without Kubernetes' own message, which pages show to administrators alone."""
-    delay = read_start_delay(current_cluster(), job)
-    if delay is None:
-        return None
-    return describe_sentence(delay.code, {key: value for key, value in delay.data.items() if key != "said"})
-
-
-def describe_wait_explanation(explanation: WaitingExplanation) -> dict[str, Any]:
-    sentence = describe_sentence(explanation.code, dict(explanation.data))
-    assert sentence is not None
-    return sentence
-
-
-def describe_new_job(job: Job) -> dict[str, Any]:
-    """The reason needs the whole queue: a client asks for it once the scheduler has examined the job."""
-    is_new = current_cluster().clock() - job.submitted_at < JUST_NOW
-    return describe_job(job, WaitingExplanation.of(NotYetExamined()) if is_new else None, tags=())
-
-
-def describe_situation(job: Job) -> dict[str, Any]:
-    """The job's state with the reason why it waits or has not begun, or how it ended."""
-    reason = (
-        describe_reason(job) or describe_start_delay(job) or describe_sentence(job.end_code, job.end_data)
-    )
-    word = localized_word("state.job", job.state.value)
-    return {"state": job.state.value, "state_word": word, "reason": reason}
-
-
-def describe_preview(preview: SubmissionPreview) -> dict[str, Any]:
-    return {
-        "starts_now": preview.starts_now,
-        "waiting": describe_wait_explanation(preview.explanation) if preview.explanation else None,
-        "warnings": [describe_sentence(warning.code, dict(warning.data)) for warning in preview.warnings],
-    }

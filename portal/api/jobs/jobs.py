@@ -9,15 +9,11 @@ from cluster.services.jobs import continuations, file_deletions, runs_table, sto
 from cluster.services.jobs import queries as job_queries
 from cluster.services.queue import holds_and_moves, queries, submission_preview
 from portal.api.blueprint import ApiBlueprint
-from portal.api.jobs.job_answers import (
-    describe_job,
-    describe_new_job,
-    describe_one_job,
-    describe_preview,
-    describe_situation,
-)
+from portal.api.jobs.job_answers import describe_job, describe_one_job
 from portal.api.jobs.job_bodies import parse_job_body, parse_states
 from portal.api.jobs.job_failures import OneJobAnswer, OneWhyAnswer, describe_failure
+from portal.api.jobs.situation_answers import describe_situation
+from portal.api.jobs.submission_answers import describe_new_job, describe_preview
 from portal.api.schemas import (
     DeleteFilesBody,
     DryRunQuery,

@@ -7,8 +7,8 @@ from cluster.domain.sweeps.plan import SweepRequest
 from cluster.services.queue.submission_preview import SweepPreview
 from cluster.store.jobs import Sweep
 from portal.api.blueprint import describe_named, describe_sentence
-from portal.api.jobs.job_answers import describe_preview
 from portal.api.jobs.job_bodies import parse_job_body
+from portal.api.jobs.submission_answers import describe_preview
 from portal.i18n.messages import localized_word
 from portal.presenters.sweeps.sweep_page import SweepView
 from portal.web.request_context import current_cluster

@@ -1,30 +1,24 @@
 """The values of the estimate panel beside the form of a new job or sweep."""
 
-import shlex
-from collections.abc import Sequence
 from typing import Any
 
-from cluster.domain.environments.choices import DEFAULT_NAME
 from cluster.domain.errors import Refused
-from cluster.domain.jobs.launch import custom_program
 from cluster.domain.jobs.submission import (
-    DEFAULT_ENVIRONMENT_ID,
-    JobRequest,
     SubmissionPreview,
     SubmissionWarning,
 )
-from cluster.domain.refusals import Refusals
 from cluster.domain.sweeps.plan import SweepRequest
-from cluster.services import datasets
-from cluster.services.images.environment_choice import read_chosen
-from cluster.services.jobs import submission
 from cluster.services.queue import submission_preview
 from cluster.services.queue.submission_preview import SweepPreview, preview_sweep
-from cluster.services.sweeps.submission import require_valid_sweep
-from cluster.store.datasets import Dataset
 from cluster.store.trainings import Training
 from portal.i18n.messages import localized_error, localized_sentence
 from portal.presenters.jobs import job_commands, job_form
+from portal.presenters.jobs.estimated_request import (
+    command_line,
+    named_environment,
+    read_request,
+    visible_dataset,
+)
 from portal.web.request_context import current_actor, current_cluster
 
 
@@ -60,27 +54,6 @@ def submission_estimate(training: Training) -> dict[str, Any]:
     } | first_job_estimate(job_preview, job_preview.warnings)
 
 
-def read_request(training: Training) -> JobRequest | SweepRequest:
-    """Reads the request from the form. Raises Refused if a field has not even the right shape; the refusal then also
-    names the faults that the service finds in the other fields.
-    """
-    refusals = Refusals()
-    requested = job_form.read_job_fields(training, refusals)
-    if refusals.by_field:
-        refusals.check(require_valid, training, requested)
-        refusals.raise_all()
-    return requested
-
-
-def require_valid(training: Training, requested: JobRequest | SweepRequest) -> None:
-    """Raises what submitting it would raise."""
-    cluster, actor = current_cluster(), current_actor()
-    if isinstance(requested, SweepRequest):
-        require_valid_sweep(cluster, actor, training.id, requested)
-    else:
-        submission.require_valid_job(cluster, actor, training.id, requested)
-
-
 def sweep_estimate_values(
     training: Training, sweep_request: SweepRequest, sweep_preview: SweepPreview
 ) -> dict[str, Any]:
@@ -100,20 +73,6 @@ def sweep_estimate_values(
     } | first_job_estimate(sweep_preview.first, sweep_preview.warnings)
 
 
-def named_environment(training: Training, request: JobRequest) -> str:
-    """The name of the environment in a command; empty for the environment of the training."""
-    wanted, own = request.environment_id, training.environment_id or DEFAULT_ENVIRONMENT_ID
-    if wanted is None or wanted == own:
-        return ""
-    chosen = read_chosen(current_cluster(), wanted)
-    return chosen.name if chosen else DEFAULT_NAME
-
-
-def command_line(command: Sequence[str]) -> str:
-    """The program that the node executes for each process; empty for a built-in model."""
-    return shlex.join(custom_program("python", command)) if command else ""
-
-
 def first_job_estimate(
     job_preview: SubmissionPreview, warnings: tuple[SubmissionWarning, ...]
 ) -> dict[str, Any]:
@@ -122,12 +81,6 @@ def first_job_estimate(
         "explanation": job_preview.explanation,
         "warnings": [(warned.field, localized_sentence(warned.code, warned.data)) for warned in warnings],
     }
-
-
-def visible_dataset(job_request: JobRequest) -> Dataset | None:
-    if not job_request.dataset_id:
-        return None
-    return datasets.read_dataset(current_cluster(), current_actor(), job_request.dataset_id)
 
 
 def form_error_messages(refusal: Refused) -> dict[str, str]:

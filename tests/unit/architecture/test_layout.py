@@ -8,7 +8,7 @@ import pytest
 from tests.structure.figures import Figures, measure
 from tests.structure.source import read_source
 
-MOST_WITH_MANY_IMPORTS = 5.7
+MOST_WITH_MANY_IMPORTS = 5.0
 LEAST_WITH_A_TEST = 97.9
 
 

@@ -1,26 +1,18 @@
 """``make down``: list the running jobs, ask for confirmation, requeue them and end every process."""
 
-import os
 import sys
 import xmlrpc.client
 
-import psutil
-
 from cluster.settings import Settings
-from cluster.store.migrate import is_schema_current
-from worker.adapters.job_runtime import install_runtime
 from worker.bootstrap.paths import find_installation_paths
-from worker.bootstrap.terminal import exit_with_error, print_error, print_sentence, terminal_text
-from worker.composition import open_cluster
+from worker.bootstrap.terminal import exit_with_error, print_sentence, terminal_text
+from worker.embedded.commands.job_interruption import interrupt_jobs, remove_routing_rules
 from worker.embedded.commands.options import parse_make_options
 from worker.embedded.commands.running_jobs import RunningJobLine, list_running_job_lines
 from worker.embedded.processes import end_processes, list_installation_processes
 from worker.embedded.settings_file import read_settings_file
 from worker.embedded.startup import hold_make_lock
 from worker.embedded.supervisor_client import SupervisorClient
-from worker.executors.factory import open_executor
-from worker.inside import shim_cloud_metadata
-from worker.scheduling.loop import interrupt_all
 
 
 def main(arguments: list[str]) -> int:
@@ -74,29 +66,6 @@ def stop_service(supervisor: SupervisorClient, name: str) -> None:
         supervisor.call("stopProcess", name, True)
     except xmlrpc.client.Fault:
         return  # It was not running.
-
-
-def interrupt_jobs(settings: Settings) -> None:
-    """Ends every attempt within its patience, and its job waits again. The rows say so at once."""
-    if not is_schema_current(settings):
-        return
-    runtime = install_runtime(settings.runtime_dir, settings.job_ids)
-    cluster = open_cluster(settings)
-    left = interrupt_all(cluster, open_executor(cluster, runtime), runtime)
-    if left:
-        print_error("{count} trainings did not end; make down again looks at them once more.", count=left)
-
-
-def remove_routing_rules(settings: Settings) -> None:
-    """Removes the closed addresses from this machine's routing, unless a job still runs under such a number."""
-    first, last = settings.job_ids.uid_range
-    if os.geteuid() == 0 and not any(first <= uid <= last for uid in list_process_uids()):
-        shim_cloud_metadata.unblock_cloud_metadata(first, last)
-
-
-def list_process_uids() -> set[int]:
-    """The numbers as which processes of this machine run."""
-    return {process.info["uids"].real for process in psutil.process_iter(["uids"]) if process.info["uids"]}
 
 
 def print_job_outcomes(jobs: list[RunningJobLine], kept: bool) -> None:

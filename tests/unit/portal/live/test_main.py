@@ -3,10 +3,6 @@
 import subprocess
 import sys
 
-import pytest
-
-from portal.live.__main__ import inherited_socket
-
 FOREIGN = ("ansible_runner", "docker", "flask", "httpx", "jinja2", "kubernetes", "supervisor", "werkzeug")
 LISTED = "import sys, portal.live.__main__; print(*sys.modules)"
 
@@ -18,9 +14,3 @@ def test_it_imports_nothing_that_it_does_not_use() -> None:
     modules = {name.partition(".")[0] for name in done.stdout.split()}
     assert {"uvicorn", "sqlalchemy", "portal"} <= modules
     assert not modules & set(FOREIGN)
-
-
-def test_without_a_socket_it_says_who_hands_one_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("LISTEN_FDS", raising=False)
-    with pytest.raises(SystemExit, match="LISTEN_FDS"):
-        inherited_socket()

@@ -5,12 +5,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from worker.bootstrap.paths import CLONE
-from worker.embedded.forking_supervisord import exit_code
+from worker.embedded.forking_supervisord import LIBRARIES
 from worker.embedded.service_commands import WITH_SOCKET
 from worker.embedded.supervisor_client import ROOM_FOR_TITLES, SUPERVISORD
 
@@ -118,7 +119,6 @@ def test_a_listening_socket_is_handed_over_as_systemd_does(
     assert told["is_own_pid"] and told["sockets"] == [3]
 
 
-@pytest.mark.parametrize(("given", "code"), [(None, 0), (0, 0), (3, 3), (True, 1), ("a sentence", 1)])
-def test_the_exit_code_is_pythons(given: object, code: int, capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code(SystemExit(given)) == code
-    assert capsys.readouterr().err == ("a sentence\n" if given == "a sentence" else "")
+def test_each_library_that_is_loaded_before_the_fork_is_there_and_none_is_named_twice() -> None:
+    assert all(find_spec(name) is not None for name in LIBRARIES)
+    assert len(set(LIBRARIES)) == len(LIBRARIES)

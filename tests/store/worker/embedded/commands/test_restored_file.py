@@ -15,7 +15,7 @@ from tests.recovery_key import recovery_key as recovery_key
 from tests.store.restore_setup import backed_up
 from tests.store.restore_setup import lab as lab
 from worker.backups.encryption import encrypted_copy
-from worker.embedded.commands.restore import RestoreRequest, restore_file
+from worker.embedded.commands.restored_file import RestoreRequest, restore_file
 
 
 @pytest.fixture
