@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import Row, bindparam, select, update
 from sqlalchemy.orm import Session, load_only
 from sqlalchemy.orm.attributes import set_committed_value
 
@@ -66,7 +66,42 @@ CLAIM_STARTS = (
     .returning(Attempt.id)
     .execution_options(synchronize_session=False)
 )
-ALLOCATIONS = table_of(Allocation)
+ATTEMPTS, JOBS, NODES, ALLOCATIONS = map(table_of, (Attempt, Job, Node, Allocation))
+CURRENT_COLUMNS = (
+    select(
+        ATTEMPTS.c.id,
+        ATTEMPTS.c.number,
+        ATTEMPTS.c.state,
+        ATTEMPTS.c.job_id,
+        JOBS.c.state.label("job_state"),
+        JOBS.c.started_at.label("job_started_at"),
+        NODES.c.name.label("node"),
+    )
+    .join(JOBS, JOBS.c.id == ATTEMPTS.c.job_id)
+    .join(NODES, NODES.c.id == ATTEMPTS.c.node_id)
+    .where(
+        ATTEMPTS.c.id.in_(bindparam("ids", expanding=True)),
+        ATTEMPTS.c.ended_at.is_(None),
+        JOBS.c.fence == ATTEMPTS.c.number,
+    )
+    .order_by(ATTEMPTS.c.id)
+    .with_for_update(of=[ATTEMPTS, JOBS])
+)
+"""The attempts as `CURRENT_ATTEMPTS` finds and locks them, in the columns that a start needs."""
+BEGIN_RUNNING = (
+    update(ATTEMPTS)
+    .where(ATTEMPTS.c.id == bindparam("attempt"))
+    .values(
+        state=AttemptState.RUNNING,
+        handle=bindparam("told", type_=ATTEMPTS.c.handle.type),
+        started_at=bindparam("now", type_=UtcDateTime),
+    )
+)
+BEGIN_JOBS = (
+    update(JOBS)
+    .where(JOBS.c.id == bindparam("job"))
+    .values(state=bindparam("to", type_=JOBS.c.state.type), started_at=bindparam("began", type_=UtcDateTime))
+)
 FREE_UNITS = (
     update(ALLOCATIONS)
     .where(
@@ -128,26 +163,48 @@ def record_running(
     now = cluster.clock()
     with cluster.store.write() as session:
         check_lease(session, held)
-        begun = [
-            attempt
-            for attempt in load_current_attempts(session, handles)
-            if attempt.state is not AttemptState.RUNNING
-        ]
-        code = "job.adopted" if adopted else "job.started"
-        lines: dict[JobState, list[tuple[int, str, dict[str, Any]]]] = {}
-        for attempt in begun:
-            attempt.state = AttemptState.RUNNING
-            attempt.handle = dict(handles[attempt.id])
-            attempt.started_at = now
-            job = attempt.job
-            job.state = next_state(job.state, JobEventKind.STARTED)
-            job.started_at = job.started_at or now
-            data = {"attempt": attempt.number, "node": attempt.node.name}
-            lines.setdefault(job.state, []).append((job.id, code, data))
-        for state, told in lines.items():
-            add_job_events(session, now, state, told)
-    publish_jobs(cluster, *(attempt.job_id for attempt in begun))
-    return [attempt.id for attempt in begun]
+        found = session.execute(CURRENT_COLUMNS, {"ids": list(handles)}).all()
+        begun = [row for row in found if row.state is not AttemptState.RUNNING]
+        if begun:
+            write_starts(session, begun, handles, now)
+            record_start_lines(session, begun, now, "job.adopted" if adopted else "job.started")
+    publish_jobs(cluster, *(row.job_id for row in begun))
+    return [row.id for row in begun]
+
+
+def write_starts(
+    session: Session,
+    begun: Sequence[Row[*tuple[Any, ...]]],
+    handles: Mapping[int, Mapping[str, Any]],
+    now: datetime,
+) -> None:
+    session.execute(
+        BEGIN_RUNNING,
+        [{"attempt": row.id, "told": dict(handles[row.id]), "now": now} for row in begun],
+    )
+    session.execute(
+        BEGIN_JOBS,
+        [
+            {"job": row.job_id, "to": state_once_started(row), "began": row.job_started_at or now}
+            for row in begun
+        ],
+    )
+
+
+def record_start_lines(
+    session: Session, begun: Sequence[Row[*tuple[Any, ...]]], now: datetime, code: str
+) -> None:
+    """Adds one line of history for each of the jobs."""
+    lines: dict[JobState, list[tuple[int, str, dict[str, Any]]]] = {}
+    for row in begun:
+        data = {"attempt": row.number, "node": row.node}
+        lines.setdefault(state_once_started(row), []).append((row.job_id, code, data))
+    for state, told in lines.items():
+        add_job_events(session, now, state, told)
+
+
+def state_once_started(row: Row[*tuple[Any, ...]]) -> JobState:
+    return next_state(row.job_state, JobEventKind.STARTED)
 
 
 def record_stop_cause(cluster: Cluster, held: HeldLease, attempt_id: int, cause: StopCause) -> bool:

@@ -166,6 +166,8 @@ def read_runs_and_durations(
 def build_running_on_node(row: Columns, spans: DurationRange | None, now: datetime) -> RunningOnNode:
     """Prefers the job's own progress over durations of earlier runs, and these over the time limit; an estimate that
     has passed is dropped."""
+    if spans is None and row.time_limit_seconds is None and row.expected_end_at is None:
+        return RunningOnNode(row.id, row.workspace_id, row.node_id, row.held)
     begun = row.started_at or row.created_at
     for expected in expected_durations(row, spans, begun):
         ends_at = moment_after(expected.seconds, begun, now) or moment_after(expected.most, begun, now)
