@@ -275,7 +275,7 @@ class _TreeCopy:
         try:
             reader = open_plain_at(source, name)
         except UnsafeFile:
-            return  # In between it has become a link or got a second name.
+            return  # In between the file has become a link or got a second name.
         try:
             is_program = os.fstat(reader).st_mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
             copy_content(reader, name, target, 0o700 if is_program else 0o600, self.owner)

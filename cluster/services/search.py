@@ -30,7 +30,7 @@ from cluster.store.workspaces import WorkspaceMember
 
 MOST_OF_A_KIND = 5
 MOST_CANDIDATES = 500
-"""Jobs that are called so, in the order of their index, of which the newest that the reader may see are shown."""
+"""The number of jobs with exactly this name that are looked through for the newest that the reader may see."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def read_hits(session: Session, query: Select[*tuple[Any, ...]]) -> Iterator[Sea
 
 
 def find_jobs(session: Session, actor: Actor, query: SearchQuery) -> Iterator[SearchHit]:
-    """The job with that number, those that are called so, then those whose name only begins so; the newest first."""
+    """Finds the job with that number first, then jobs with exactly that name, then longer names; the newest first."""
     is_called_so = Job.name == query.prefix
     exact = select(Job.id).where(is_called_so).order_by(Job.id.desc()).limit(MOST_CANDIDATES)
     begun = select(Job.id).where(name_begins_with(Job.name, query)).limit(MOST_CANDIDATES)

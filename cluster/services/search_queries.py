@@ -22,7 +22,7 @@ from cluster.store.trainings import Training
 from cluster.store.workspaces import Workspace
 
 Place = aliased(Workspace)
-"""The workspace that is named; what a reader may see asks for workspaces of its own."""
+"""The workspace whose name is shown. It has an alias, because the conditions of visibility join workspaces too."""
 
 
 def trainings_query(actor: Actor, query: SearchQuery) -> Select[*tuple[Any, ...]]:

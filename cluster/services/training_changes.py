@@ -108,7 +108,7 @@ def edit_training(cluster: Cluster, actor: Actor, training_id: int, changes: Tra
 
 
 def replace_members(session: Session, training: Training, member_names: Sequence[str]) -> bool:
-    """False where the same people were named before. Raises Refused on `members`."""
+    """Names other members. Returns False if they are the same people as before. Raises Refused on `members`."""
     wanted = {name for name in member_names if name}
     if wanted == {member.name for member in training.members}:
         return False
@@ -149,7 +149,7 @@ def hand_over_training(cluster: Cluster, actor: Actor, training_id: int, owner_n
 
 
 def archive_training(cluster: Cluster, actor: Actor, training_id: int, archived: bool = True) -> Training:
-    """An archived training takes no jobs and no code, and lists leave it out. A second wish changes nothing."""
+    """An archived training takes no jobs and no code, and lists leave it out. A second request changes nothing."""
     now = cluster.clock()
     with cluster.store.write() as session:
         training = load_to_change(session, actor, training_id, "training.archive")
@@ -192,7 +192,7 @@ def load_dependents(session: Session, training_id: int) -> TrainingDependents:
 def delete_training(
     cluster: Cluster, actor: Actor, training_id: int, with_job_files: bool = False
 ) -> Training:
-    """Deletes its code, and the files of its jobs if asked for. Its jobs stay with their numbers.
+    """Deletes a training with its code, and the files of its jobs if asked for. The jobs stay with their numbers.
 
     Raises Refused on `training` while a job of it is live.
     """

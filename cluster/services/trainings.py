@@ -172,7 +172,7 @@ def upload_code(
 
 
 def load_training(session: Session, actor: Actor, training_id: int) -> Training:
-    """Raises NotFound where the person may not see it."""
+    """Raises NotFound if the person may not see it."""
     training = session.scalar(
         select(Training)
         .where(Training.id == training_id, can_see_training(actor), Training.deleted_at.is_(None))

@@ -42,7 +42,7 @@ class Request:
         return dict(reversed(pairs))
 
     def cookie(self, name: str) -> str:
-        """Empty where the browser sent none of that name."""
+        """Empty if the browser sent none of that name."""
         for part in self.headers.get("cookie", "").split(";"):
             key, _, value = part.strip().partition("=")
             if key == name:

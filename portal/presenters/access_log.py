@@ -42,7 +42,7 @@ class AccessLogFilter:
     day: str
 
     def to_service_filters(self) -> dict[str, Any]:
-        """Raises Refused where the day is none."""
+        """Raises Refused if the text is no day."""
         filters: dict[str, Any] = {
             "actor_name": self.who or None,
             "object_kind": self.kind or None,

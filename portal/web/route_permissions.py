@@ -405,7 +405,7 @@ def is_loopback(text: str) -> bool:
 
 
 def bearer_token() -> str:
-    """Empty where the request carries no such token."""
+    """Empty if the request carries no such token."""
     scheme, _, text = request.headers.get("Authorization", "").partition(" ")
     return text.strip() if scheme.lower() == "bearer" else ""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from cluster.domain.errors import Unavailable
 
 AT_LEAST = (2, 19)
-"""The oldest version that can read the playbooks. The sources map of the playbooks has the same one."""
+"""The oldest version that can read the playbooks. The sources map of the playbooks names the same version."""
 ANSWERS_WITHIN = 60
 """Seconds."""
 VERSION = re.compile(r"^ansible-playbook \[core (\d{1,4})\.(\d{1,4})[^\]]*\]")

@@ -64,7 +64,7 @@ def check_disk_space(places: InstallationPaths) -> None:
 
 
 def find_disk_shortages(needs: list[tuple[Path, float]]) -> list[tuple[Path, float, float]]:
-    """Adds up what each file system must hold. Returns path, needed and free bytes of those that cannot."""
+    """Adds up what each file system must hold. Returns the path, needed and free bytes of each one without the room."""
     wanted: dict[int, tuple[Path, float]] = {}
     for path, need in needs:
         there = nearest_existing_folder(path)

@@ -62,7 +62,7 @@ class GitLimits:
 
 @dataclass
 class GitProcesses:
-    """Runs git in `folder`, its home. `secrets` never appear in an error; `about` is the data of each."""
+    """Runs git in `folder`, its home. `secrets` never appear in an error; `about` is the data of each error."""
 
     folder: Path
     limits: GitLimits

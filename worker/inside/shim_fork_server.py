@@ -3,8 +3,8 @@
     python3 -I -S shim_fork_server.py <many blanks>
 
 The scheduler starts it with a socket as standard input. Each message is an attempt's folder with a descriptor for the
-shim's answer; the shim that is forked for it detaches itself as one that was executed would. It ends with the socket,
-and nothing that it has started notices. The blanks are room for the names of its children.
+shim's answer; the shim that is forked for it detaches itself as one that was executed would. The server ends once the
+socket is closed, and the shims that it has forked go on. The blanks are room for the names of its children.
 """
 
 import os
@@ -41,7 +41,7 @@ def run_shim_in_fork(folder: str, answer: int) -> None:
 
 
 def run_rank_in_fork(argv: List[str]) -> int:
-    """The rank's wrapper without executing another Python; its exit code. It has the plan's environment already."""
+    """Runs the rank's wrapper without executing another Python. Returns its exit code."""
     shim_process_tree.set_process_title(argv)
     return shim_rank.main(argv[2:])
 

@@ -43,7 +43,7 @@ class DoorClosed(Exception):
 
 
 class DoorKeeper:
-    """Opens the door, keeps sshd running and writes down how the door stands."""
+    """Opens the door, keeps sshd running and writes down the state of the door."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster

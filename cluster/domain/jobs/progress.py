@@ -88,7 +88,7 @@ def seconds_per_epoch(marks: Sequence[Milestone]) -> float | None:
 
 
 def has_changed_visibly(known: ProgressEstimate, found: ProgressEstimate, now: datetime) -> bool:
-    """Whether the row has to be written: a percent more, or an end that moved by a twentieth of the rest."""
+    """Whether the row has to be written: the share grew by a percent, or the end moved by a twentieth of the rest."""
     if (known.ends_at is None) is not (found.ends_at is None):
         return True
     if abs((known.part or 0.0) - (found.part or 0.0)) >= 0.01:

@@ -1,4 +1,4 @@
-"""Find where Kubernetes does otherwise than our queue decided: foreign pods, refusals, units held twice.
+"""Finds the places where Kubernetes does not do what our queue decided: foreign pods, refusals, units held twice.
 
 Our own pods are identified by their labels. Only our queue decides, so an administrator is told of any foreign pod
 with units and of any refusal of what the queue placed.

@@ -21,7 +21,7 @@ def sort_queue(
     """Takes one job of each workspace, then a second one of each, and so on.
 
     The first workspace is the one whose foremost job has waited longest since it joined the queue and since the
-    workspace's last turn. That changes neither when somebody else starts nor when the clock moves on.
+    workspace's last turn. The order changes neither when a job of another workspace starts nor when the clock moves on.
     """
     lines = group_by_workspace(heads)
     turns: list[tuple[int, tuple[datetime, int, int], JobToPlace]] = []

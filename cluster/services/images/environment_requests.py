@@ -41,7 +41,7 @@ def add_environment(cluster: Cluster, actor: Actor, request: EnvironmentRequest)
 
 
 def require_own_builds(cluster: Cluster) -> None:
-    """Raises Conflict where jobs run in what their image has."""
+    """Raises Conflict if jobs run in what their image has."""
     if cluster.settings.executor.capabilities.has_environment_in_image:
         raise Conflict("environment.in_images")
 

@@ -50,7 +50,7 @@ class JobUsage:
 
 
 def read_job_usage(cluster: Cluster, actor: Actor, job_id: int) -> JobUsage:
-    """Raises NotFound where the person may not see the job."""
+    """Raises NotFound if the person may not see the job."""
     now = cluster.clock()
     with cluster.store.read() as session:
         job = load_job(session, actor, job_id)

@@ -77,7 +77,7 @@ def request_file_deletion(cluster: Cluster, actor: Actor, job_ids: Collection[in
 
 
 def require_files(job: Job) -> None:
-    """Raises Gone where the files of this job were deleted, or are just being deleted."""
+    """Raises Gone if the files of this job were deleted, or are just being deleted."""
     if job.files_unwanted_at is not None:
         raise Gone(deletion_code(job), **deletion_data(job))
 

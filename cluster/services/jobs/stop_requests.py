@@ -21,7 +21,7 @@ def stop_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
     """Records the wish; the scheduler stops the run. One that waits has ended when this returns.
 
     Its user, the training's owner, the workspace's manager and administrators may. Raises Forbidden,
-    Conflict if it has ended already; a second wish changes nothing.
+    Conflict if it has ended already; a second request changes nothing.
     """
     now = cluster.clock()
     with cluster.store.write() as session:

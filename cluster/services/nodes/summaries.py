@@ -1,4 +1,4 @@
-"""Reads nodes with their units counted by state and holder: a page of the list, those in trouble, or all."""
+"""Reads nodes with their units counted by state and holder: a page of the list, those that need a person, or all."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class NodePage:
 def list_node_page(
     cluster: Cluster, actor: Actor, node_filter: NodeFilter, after: int | None, length: int
 ) -> NodePage:
-    """The nodes that need a person first, then by name; `after` is the last node of the page before."""
+    """Lists nodes that need a person first, then the others by name; `after` is the last node of the page before."""
     now = cluster.clock()
     with cluster.store.read() as session:
         standing = load_kubernetes_status(session)

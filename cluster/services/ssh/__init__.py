@@ -1,1 +1,1 @@
-"""The SSH door to running jobs: who may enter, the access log, and how the door stands."""
+"""The SSH door to running jobs: who may enter, the access log, and the state of the door."""

@@ -15,7 +15,7 @@ READER_ID = "reader_id"
 class ReaderStatement(Generic[*Columns]):
     """`build` is called with an actor whose id is a parameter of the statement, once per role, shape and process.
 
-    `shape` is what else makes it another statement: which filters there are. Their values are parameters, too.
+    `shape` is whatever else changes the statement, such as the filters in use. Their values are parameters, too.
     """
 
     def __init__(self, build: Callable[..., Select[*Columns]]) -> None:

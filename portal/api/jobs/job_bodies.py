@@ -26,7 +26,7 @@ def parse_job_body(body: dict[str, Any]) -> JobRequest:
 
 
 def parse_states(text: str | None) -> list[JobState]:
-    """Comma-separated; raises Refused naming the states that there are."""
+    """Parses states that commas separate. Raises Refused, which names the known states."""
     states = [state.value for state in JobState]
     chosen = [part.strip() for part in (text or "").split(",") if part.strip()]
     for part in chosen:

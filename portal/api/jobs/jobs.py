@@ -87,7 +87,7 @@ class OneJob(MethodView):
 class Stop(MethodView):
     @blueprint.response(202, JobAnswer)
     def post(self, job_id: int) -> dict[str, Any]:
-        """Ask for its end. A second wish changes nothing."""
+        """Ask for its end. A second request changes nothing."""
         stop_requests.stop_job(current_cluster(), current_actor(), job_id)
         return describe_job(job_queries.read_job(current_cluster(), current_actor(), job_id))
 

@@ -1,4 +1,4 @@
-"""Reads why an attempt failed from the last lines of its logs, and shows them with what is known of such a line."""
+"""Reads why an attempt failed from the last lines of its logs, and shows those lines with the advice for them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -40,7 +40,10 @@ blueprint = Blueprint("jobs", __name__)
 
 @blueprint.get("/jobs")
 def index() -> Response:
-    """Search, order, filters and place in the list are in the address. One row too many tells of a next page."""
+    """Search, order, filters and place in the list are in the address.
+
+    One row more than a page has is read: if it is there, another page follows.
+    """
     cluster, actor = current_cluster(), current_actor()
     state = query_params.choice_param("state", STATES)
     chosen = {name: query_params.id_param(name) for name in ("workspace", "training", "user", "sweep")}

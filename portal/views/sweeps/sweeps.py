@@ -1,4 +1,4 @@
-"""Sweep pages: progress, jobs side by side, their curves in one graph, stop."""
+"""Sweep pages show progress, jobs side by side and their curves in one graph, and stop a sweep."""
 
 from flask import Blueprint, flash, jsonify, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
