@@ -10,6 +10,7 @@ from marshmallow import Schema, fields
 from cluster.portal_paths import API
 from portal.api import (
     accounting,
+    dataset_files,
     dataset_uploads,
     datasets,
     heartbeats,
@@ -44,6 +45,7 @@ FEATURES = (
     git_source,
     code_archives,
     datasets,
+    dataset_files,
     dataset_uploads,
     environments,
     images,

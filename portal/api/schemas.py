@@ -358,6 +358,15 @@ class TrainingAnswer(ResponseSchema):
     archived_at = fields.AwareDateTime(allow_none=True)
 
 
+class FileEntryAnswer(ResponseSchema):
+    """One entry of a folder; a folder has no size."""
+
+    name = fields.String(required=True)
+    is_folder = fields.Boolean(required=True)
+    bytes = fields.Integer(required=True, allow_none=True, attribute="size")
+    written_at = fields.AwareDateTime(required=True)
+
+
 class DatasetAnswer(ResponseSchema):
     id = fields.Integer(required=True)
     name = fields.String(required=True)

@@ -140,8 +140,8 @@ KOREAN = {
     "{count} files with {size} fetched into {folder}, {kept} were here already.": (
         "파일 {count}개({size})를 {folder}에 받았습니다. {kept}개는 이미 있었습니다."
     ),
-    "{folder} has too many files: fetch it as a zip archive from the job's page.": (
-        "{folder}에 파일이 너무 많습니다: 작업 페이지에서 zip으로 받으세요."
+    "{folder} has too many files: fetch it as a zip archive from its page.": (
+        "{folder}에 파일이 너무 많습니다: 해당 페이지에서 zip으로 받으세요."
     ),
     "The server sent a name that is no file name: {name}": "서버가 파일 이름이 아닌 이름을 보냈습니다: {name}",
     "{url} has another authority than this fingerprint: nothing was saved.": (

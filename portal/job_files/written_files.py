@@ -1,5 +1,5 @@
-"""The files that a program wrote below `out`: folders as lists, and whole folders as a zip archive that is made while
-it is sent.
+"""The files that a program wrote below `out`, or those of a dataset: folders as lists, and whole folders as a zip
+archive that is made while it is sent.
 """
 
 import io
@@ -16,6 +16,7 @@ from cluster.domain.errors import Refused
 from cluster.files.safe_read import (
     FileMissing,
     FileNotPlain,
+    FileReader,
     open_file_beneath,
     open_file_size,
     open_folder_beneath,
@@ -53,10 +54,12 @@ def split_path(path: str) -> tuple[str, ...]:
     return tuple(name for name in path.split("/") if name)
 
 
-def list_folder(root: Path, *names: str) -> FolderListing:
-    """Links, pipes and files with a second name are left out. Raises FileMissing or FileNotPlain."""
-    with open_folder_beneath(root, *names) as folder, os.scandir(folder) as entries:
-        found = list(read_entries(entries, LISTED_ENTRIES + 1))
+def list_folder(root: Path, *names: str, reader: FileReader | None = None) -> FolderListing:
+    """Links, pipes, files with a second name and what `reader` may not read are left out. Raises FileMissing or
+    FileNotPlain.
+    """
+    with open_folder_beneath(root, *names, reader=reader) as folder, os.scandir(folder) as entries:
+        found = list(read_entries(entries, LISTED_ENTRIES + 1, reader))
     shown = sorted(map(with_text_name, found[:LISTED_ENTRIES]), key=lambda one: (not one.is_folder, one.name))
     return FolderListing(tuple(shown), len(found) > LISTED_ENTRIES)
 
@@ -67,7 +70,9 @@ def with_text_name(entry: WrittenFile) -> WrittenFile:
     return entry if name == entry.name else replace(entry, name=name, is_reachable=False)
 
 
-def read_entries(entries: Iterator["os.DirEntry[str]"], limit: int) -> Iterator[WrittenFile]:
+def read_entries(
+    entries: Iterator["os.DirEntry[str]"], limit: int, reader: FileReader | None = None
+) -> Iterator[WrittenFile]:
     """Yields at most `limit` plain files and folders. A file that is removed meanwhile is left out."""
     for entry in entries:
         if limit == 0:
@@ -76,6 +81,8 @@ def read_entries(entries: Iterator["os.DirEntry[str]"], limit: int) -> Iterator[
             status = entry.stat(follow_symlinks=False)
         except OSError:
             continue
+        if reader is not None and not reader.may_read(status):
+            continue
         is_folder = stat.S_ISDIR(status.st_mode)
         if is_folder or (stat.S_ISREG(status.st_mode) and status.st_nlink == 1):
             limit -= 1
@@ -83,7 +90,7 @@ def read_entries(entries: Iterator["os.DirEntry[str]"], limit: int) -> Iterator[
             yield WrittenFile(entry.name, is_folder, size, written_at(status))
 
 
-def list_files_below(root: Path, *names: str) -> list[tuple[str, ...]]:
+def list_files_below(root: Path, *names: str, reader: FileReader | None = None) -> list[tuple[str, ...]]:
     """The paths of all files below a folder, relative to it.
 
     Raises FileMissing and FileNotPlain, and Refused for more than ARCHIVED_FILES files or DEEPEST_FOLDER levels.
@@ -95,8 +102,11 @@ def list_files_below(root: Path, *names: str) -> list[tuple[str, ...]]:
         if len(parent) > DEEPEST_FOLDER:
             raise Refused("path", "job.archive_too_deep", limit=DEEPEST_FOLDER)
         try:
-            with open_folder_beneath(root, *names, *parent) as folder, os.scandir(folder) as entries:
-                found = list(read_entries(entries, ARCHIVED_FILES + 1 - len(paths)))
+            with (
+                open_folder_beneath(root, *names, *parent, reader=reader) as folder,
+                os.scandir(folder) as entries,
+            ):
+                found = list(read_entries(entries, ARCHIVED_FILES + 1 - len(paths), reader))
         except (FileMissing, FileNotPlain):
             if not parent:
                 raise
@@ -108,13 +118,15 @@ def list_files_below(root: Path, *names: str) -> list[tuple[str, ...]]:
     return sorted(paths)
 
 
-def archive_files(root: Path, names: tuple[str, ...], paths: list[tuple[str, ...]]) -> Iterator[bytes]:
+def archive_files(
+    root: Path, names: tuple[str, ...], paths: list[tuple[str, ...]], reader: FileReader | None = None
+) -> Iterator[bytes]:
     """A zip archive without compression, in pieces: each file with the bytes that it has when its turn comes."""
     sent = PieceBuffer()
     with zipfile.ZipFile(sent, "w", zipfile.ZIP_STORED) as archive:
         for path in paths:
             try:
-                with open_file_beneath(root, *names, *path) as file:
+                with open_file_beneath(root, *names, *path, reader=reader) as file:
                     yield from archive_file(archive, sent, printable_path(path), file)
             except (FileMissing, FileNotPlain):
                 continue

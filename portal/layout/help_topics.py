@@ -26,6 +26,7 @@ TOPICS = {
     "sweeps": "sweeps",
     "sweep_list": "sweeps",
     "datasets": "datasets",
+    "dataset_files": "datasets",
     "environments": "environments",
     "wheels": "environments",
     "operations": "nodes",

@@ -15,6 +15,7 @@ SENTENCES = {
         "{jobs:plural|1 living job reads|# living jobs read} {name}. Stop them or wait for their end, then "
         "delete it."
     ),
+    "dataset.not_ready": "Dataset {name} is not ready, so it has no files to look at.",
     "dataset.not_failed_at_names": "Dataset {name} did not fail at a file name.",
     "dataset.name_in_use": (
         "Another dataset has the name {name} by now. Delete it, or upload the archive under another name."

@@ -10,7 +10,7 @@ from cluster.files.safe_read import FileMissing, FileNotPlain
 from cluster.services.jobs import queries
 from cluster.services.jobs.file_deletions import require_files
 from portal.api.jobs.jobs import blueprint
-from portal.api.schemas import IS_ID, RequestSchema, ResponseSchema
+from portal.api.schemas import IS_ID, FileEntryAnswer, RequestSchema, ResponseSchema
 from portal.job_files.written_files import list_folder, split_path
 from portal.presenters.jobs.job_page import JobView, read_job_view
 from portal.presenters.jobs.written_file_download import send_written_file
@@ -26,18 +26,11 @@ class FileQuery(RequestSchema):
     attempt = fields.Integer(load_default=None, validate=IS_ID)
 
 
-class WrittenFileAnswer(ResponseSchema):
-    name = fields.String(required=True)
-    is_folder = fields.Boolean(required=True)
-    bytes = fields.Integer(required=True, allow_none=True, attribute="size")
-    written_at = fields.AwareDateTime(required=True)
-
-
 class FolderAnswer(ResponseSchema):
     """`has_more`: the folder has more entries than are listed; the zip archive on the job's page has them all."""
 
     attempt = fields.Integer(required=True)
-    entries = fields.List(fields.Nested(WrittenFileAnswer), required=True)
+    entries = fields.List(fields.Nested(FileEntryAnswer), required=True)
     has_more = fields.Boolean(required=True)
 
 

@@ -8,6 +8,7 @@ import click
 from ..client import EXIT_NOT_FOUND, EXIT_USAGE, RestClient, exit_unless_confirmed, exit_with
 from ..messages import message
 from ..output import Table, output_option, readable_number, readable_size, show_table
+from .remote_files import RemoteFiles, into_option, pull_files, show_folder
 from .trainings import find_workspace
 
 
@@ -69,6 +70,30 @@ def upload(client: RestClient, name: str, archive: Path) -> None:
         f"/workspaces/{workspace_id}/datasets", {"name": checked["name"]}, "archive", archive
     )
     click.echo(f"{made['workspace']['name']}/{made['name']}")
+
+
+@dataset.command()
+@click.argument("name", metavar="[WORKSPACE/]NAME")
+@click.argument("path", default="")
+@output_option
+@click.pass_obj
+def files(client: RestClient, name: str, path: str, output: str | None) -> None:
+    """List what a dataset has, or a folder of it."""
+    show_folder(files_of_dataset(client, name), path, output)
+
+
+@dataset.command()
+@click.argument("name", metavar="[WORKSPACE/]NAME")
+@click.argument("path", default="")
+@into_option("./NAME")
+@click.pass_obj
+def pull(client: RestClient, name: str, path: str, into: Path | None) -> None:
+    """Fetch a dataset, or a folder of it. Files that are here already with the same size and time stay."""
+    pull_files(files_of_dataset(client, name), path, into or Path(name.rpartition("/")[2]))
+
+
+def files_of_dataset(client: RestClient, name: str) -> RemoteFiles:
+    return RemoteFiles(client, f"/datasets/{find_dataset(client, name)['id']}")
 
 
 @dataset.command()

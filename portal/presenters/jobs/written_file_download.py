@@ -1,28 +1,21 @@
-"""Answers with one file that a job's program wrote, as pages and REST send it."""
+"""Answers with files that a job's program wrote, as pages and REST send them."""
 
 from werkzeug.wrappers import Response
 
-from cluster.domain.errors import NotFound
-from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
-from portal.job_files.written_files import split_path
+from portal.presenters.file_downloads import send_file_below, send_folder_below
 from portal.presenters.jobs.job_page import JobView
-from portal.web.file_responses import requested_range, send_file_so_far
 
 
 def send_written_file(view: JobView, path: str) -> Response:
     """Raises NotFound."""
-    names = split_path(path)
-    try:
-        if not names:
-            raise FileNotPlain(path)
-        with open_file_beneath(view.files.root, *view.files.out, *names) as file:
-            response = send_file_so_far(file, "application/octet-stream", requested_range())
-    except (FileMissing, FileNotPlain) as error:
-        raise NotFound("file", path[:200]) from error
-    return attach(response, view, names[-1])
+    return send_file_below(view.files.root, view.files.out, path, download_title(view))
 
 
-def attach(response: Response, view: JobView, name: str, ending: str = "") -> Response:
-    filename = f"job-{view.job.id}-attempt-{view.number}-{name}{ending}"
-    response.headers.set("Content-Disposition", "attachment", filename=filename)
-    return response
+def send_written_folder(view: JobView, path: str) -> Response:
+    """Raises NotFound or Refused."""
+    title = download_title(view) if path.strip("/") else f"{download_title(view)}-out"
+    return send_folder_below(view.files.root, view.files.out, path, title)
+
+
+def download_title(view: JobView) -> str:
+    return f"job-{view.job.id}-attempt-{view.number}"

@@ -98,6 +98,9 @@ def build(cluster: Cluster, file: Path) -> House:
     dataset = a_dataset(cluster, workspace, "digits", bytes=1_420_000, files=1797)
     with cluster.store.write() as rows:
         rows.get_one(Dataset, dataset.id).created_by = owner.id
+    images = folders.dataset_folder(cluster.settings, dataset) / "zero"
+    images.mkdir(parents=True)
+    (images / "0001.png").write_bytes(b"\x89PNG\r\n\x1a\n\0")
     ids = {"workspace_id": workspace.id, "dataset_id": dataset.id, "user_id": people["stranger"].id}
     ids["environment_id"] = an_environment(cluster, "torch-2.7", [workspace]).id
     ids |= make_trainings(cluster, workspace, owner)

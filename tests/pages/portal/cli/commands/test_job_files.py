@@ -7,7 +7,7 @@ import pytest
 
 from cluster.services.storage import folders
 from cluster.store.nodes import Unit
-from portal.cli.commands.job_files import check_name
+from portal.cli.commands.remote_files import check_name
 from tests.builders import a_job, holding
 from tests.pages.portal.command_lab import Run
 from tests.pages.portal.rest_lab import Lab

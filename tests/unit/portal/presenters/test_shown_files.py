@@ -1,8 +1,39 @@
-"""CSV files are previewed as tables; whatever is none stays text."""
+"""The way through folders; their pictures; CSV files as tables, and whatever is none stays text."""
+
+from datetime import UTC, datetime
 
 import pytest
 
-from portal.presenters.jobs.job_files_tab import MOST_CELL_CHARACTERS, MOST_ROWS, parse_table
+from portal.job_files.written_files import FolderListing, WrittenFile
+from portal.presenters.shown_files import (
+    LARGEST_PICTURE_BYTES,
+    MOST_CELL_CHARACTERS,
+    MOST_ROWS,
+    ShownFiles,
+    parse_table,
+)
+
+WRITTEN = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+def test_each_folder_on_the_way_leads_to_itself() -> None:
+    tab = ShownFiles(("results", "fold-1", "a.csv"))
+    assert tab.parents == [("results", "results"), ("fold-1", "results/fold-1")]
+    assert ShownFiles(("results",)).below("fold-1") == "results/fold-1"
+    assert ShownFiles(()).below("results") == "results" and ShownFiles(()).parents == []
+
+
+def test_small_images_are_shown_together() -> None:
+    sizes = {
+        "a.png": 1,
+        "b.txt": 1,
+        "c.JPG": LARGEST_PICTURE_BYTES,
+        "d.png": LARGEST_PICTURE_BYTES + 1,
+        "e.png": 0,
+    }
+    entries = [WrittenFile(name, False, size, WRITTEN) for name, size in sizes.items()]
+    entries.append(WrittenFile("f.png", True, None, WRITTEN))
+    assert ShownFiles((), FolderListing(tuple(entries), False)).pictures == ["a.png", "c.JPG"]
 
 
 def test_the_first_line_is_the_head_and_numbers_are_known() -> None:
