@@ -33,6 +33,7 @@ TOPICS = {
     "repairs": "repairs",
     "backups": "backups",
     "users": "people",
+    "user_import": "people",
     "profile": "people",
     "profile_keys": "ssh",
     "access_log": "access-log",

@@ -83,6 +83,8 @@ ROUTE_RULES: dict[str, RouteRule] = {
     "users.index": RouteRule.ADMINISTRATOR,
     "users.new": RouteRule.ADMINISTRATOR,
     "users.create": RouteRule.ADMINISTRATOR,
+    "user_import.form": RouteRule.ADMINISTRATOR,
+    "user_import.submit": RouteRule.ADMINISTRATOR,
     "users.page": RouteRule.ADMINISTRATOR,
     "users.link": RouteRule.ADMINISTRATOR,
     "users.make_link": RouteRule.ADMINISTRATOR,

@@ -3,6 +3,8 @@
 import io
 import os
 import secrets
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -149,14 +151,16 @@ def read_code_files() -> list[tuple[str, bytes]]:
     return read_files("code") + chosen
 
 
-def read_text(file: FileStorage, most: int) -> str | None:
-    """The text of a small file; None for what is larger than `most` bytes or no UTF-8."""
+def read_text(file: FileStorage, most: int, encodings: Sequence[str] = ("utf-8-sig",)) -> str | None:
+    """The text of a small file by the first encoding that fits; None if it is larger than `most` bytes or no text."""
     with file.stream as stream:
         content = stream.read(most + 1)
-    try:
-        return content.decode("utf-8-sig") if len(content) <= most else None
-    except UnicodeDecodeError:
+    if len(content) > most:
         return None
+    for encoding in encodings:
+        with suppress(UnicodeDecodeError):
+            return content.decode(encoding)
+    return None
 
 
 def file_name(file: FileStorage) -> str:

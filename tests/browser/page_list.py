@@ -128,6 +128,7 @@ PAGES = {
     "access-log-days": Shown("/access-log/days"),
     "users": Shown("/users", True),
     "user": Shown("/users/{user}"),
+    "users-import": Shown("/users/import"),
     "user-new": Shown("/users/new"),
     "user-link-again": Shown("/users/{user}/link"),
     "user-disable": Shown("/users/{user}/disable"),

@@ -30,6 +30,18 @@ SENTENCES = {
     "user.last_administrator": "This is the last administrator. Make somebody else an administrator first.",
     "user.not_in_workspace": "“{name}” is no member of the workspace. Add them to the workspace first.",
     "user.role_unknown": "Choose a role: administrator or user.",
+    "user.list_missing": "Enter one person on each line: account, full name, mail address, workspaces.",
+    "user.list_too_many": "The list has {count:people}; at most {most} can be invited at once. Divide it.",
+    "user.list_not_csv": "The list cannot be read as a table: {reason}. Save it as CSV again.",
+    "user.list_not_text": "The file is no text, or larger than {most:bytes}. Save the table as CSV.",
+    "user.list_unknown_column": (
+        "“{column}” in the first line is no column, or stands there twice. Columns are {columns:list}."
+    ),
+    "user.list_too_many_cells": (
+        "Line {line} has more than {columns} cells. Several workspaces stand in one cell, apart by spaces."
+    ),
+    "user.list_twice": "“{name}” stands in the list more than once. Give each person an account of their own.",
+    "user.list_no_workspace": "There are no open workspaces {names:list}. Check the names on the page Workspaces.",
     "user.several_unknown": "There are no users {names:list}. Choose from the list.",
     "user.unknown": "There is no user “{name}”. Check the name on the page Users.",
     "preference.unknown": "“{value}” is no choice here.",
