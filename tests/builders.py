@@ -76,6 +76,7 @@ def a_node(
     kind: UnitKind = UnitKind.CPU_SLOT,
     has_executor: bool = True,
     state: UnitState = UnitState.OK,
+    facts: dict[str, Any] | None = None,
 ) -> Node:
     """With its units loaded."""
     number = next(numbers)
@@ -86,6 +87,7 @@ def a_node(
         has_executor=has_executor,
         heartbeat_at=cluster.clock(),
         created_at=cluster.clock(),
+        facts=facts or {},
         units=[
             Unit(identity=f"{prefix}-{position}", position=position, kind=kind, state=state)
             for position in range(units)

@@ -433,6 +433,30 @@ class RunOnNode(ResponseSchema):
     ends_at = fields.AwareDateTime(allow_none=True)
 
 
+class UnitAnswer(ResponseSchema):
+    """A unit of a node. What a GPU does is what the agent of its node last measured; null: not reported."""
+
+    node = fields.String(required=True)
+    position = fields.Integer(required=True)
+    identity = fields.String(required=True)
+    kind = fields.String(required=True)
+    model = fields.String(required=True)
+    state = fields.String(required=True)
+    simulated = fields.Boolean(required=True)
+    job_id = fields.Integer(required=True, allow_none=True)
+    memory_bytes = fields.Integer(required=True, allow_none=True)
+    memory_used_bytes = fields.Integer(required=True, allow_none=True)
+    utilisation = fields.Float(
+        required=True, allow_none=True, metadata={"description": "0 to 1, over the last moment"}
+    )
+    temperature = fields.Float(required=True, allow_none=True, metadata={"description": "°C"})
+    power = fields.Float(required=True, allow_none=True, metadata={"description": "W"})
+
+
+class UnitList(ResponseSchema):
+    items = fields.List(fields.Nested(UnitAnswer), required=True)
+
+
 class OneNodeAnswer(NodeAnswer):
     running = fields.List(fields.Nested(RunOnNode))
     too_large_elsewhere = fields.List(

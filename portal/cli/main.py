@@ -29,6 +29,7 @@ COMMANDS = {
     "ssh-config": ("ssh", "ssh_config"),
     "ssh-key": ("ssh", "ssh_key"),
     "sweep": ("sweeps", "sweep"),
+    "top": ("nodes", "top"),
     "training": ("trainings", "training"),
 }
 """Maps a name to a module of `commands` and its attribute, so that only the module of the typed command is loaded."""

@@ -2,6 +2,7 @@
 token."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 
 from flask import Blueprint, Response
 from flask.typing import ResponseReturnValue
@@ -10,6 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from cluster.domain.kubernetes.status import KubernetesStatus
+from cluster.domain.nodes.gpu_load import GpuLoad
 from cluster.services.alerts.metrics import ClusterMetrics, read_metrics
 from portal.web.request_context import current_cluster
 
@@ -67,6 +69,7 @@ class InstallationCollector(Collector):
             "Kept free of it for the database: below that no job starts",
             numbers.disk_reserve,
         )
+        yield from gpu_metrics(numbers.gpu_loads)
         yield from self.scheduler_metrics()
         if numbers.kubernetes is not None:
             yield from kubernetes_metrics(numbers.kubernetes)
@@ -94,6 +97,21 @@ class InstallationCollector(Collector):
                 "which",
                 spans,
             )
+
+
+def gpu_metrics(loads: Mapping[tuple[str, str], GpuLoad]) -> Iterator[Metric]:
+    """What the agents last measured; a GPU that does not report a value has none."""
+    for name, field, text in (
+        ("utilisation_ratio", "utilisation", "How long the GPU worked of the last moment, 0 to 1"),
+        ("memory_used_bytes", "memory_used_bytes", "Memory of the GPU in use"),
+        ("temperature_celsius", "temperature", "Temperature of the GPU"),
+        ("power_watts", "power", "What the GPU draws"),
+    ):
+        family = GaugeMetricFamily(f"groundcrew_gpu_{name}", text, labels=["node", "gpu"])
+        for labels, load in sorted(loads.items(), key=lambda item: item[0]):
+            if (value := asdict(load)[field]) is not None:
+                family.add_metric(labels, value)
+        yield family
 
 
 def kubernetes_metrics(status: KubernetesStatus) -> Iterator[Metric]:

@@ -247,6 +247,7 @@ ROUTE_RULES: dict[str, RouteRule] = {
     "profile_keys.remove": RouteRule.OWNER_ONLY,
     "api-docs.openapi_json": RouteRule.ANYONE,
     "api_nodes.Nodes": RouteRule.SIGNED_IN,
+    "api_nodes.Units": RouteRule.SIGNED_IN,
     "api_nodes.OneNode": RouteRule.SIGNED_IN,
     "api_nodes.ForgetNode": RouteRule.ADMINISTRATOR,
     "api_nodes.Kubernetes": RouteRule.ADMINISTRATOR,

@@ -197,6 +197,7 @@ NO_PAGES = {
     "api_trainings.CodeContent",
     "api_trainings.CodeComparison",
     "api_datasets.OneDataset",
+    "api_nodes.Units",
     "api_datasets.DatasetFileList",
     "api_datasets.DatasetFileContent",
     "dataset_files.download",

@@ -1,7 +1,9 @@
-"""The agent of a node sends a heartbeat every few seconds with the units and facts of its machine.
+"""The agent of a node sends a heartbeat every few seconds with the units and facts of its machine, among them the load
+of its GPUs.
 
 In the embedded installation it writes to the database itself. Elsewhere it reports to the portal with its node's
-token. Telemetry is written to a file and never to the database.
+token. The row of the node has the newest load alone; a file has it too, by which the shim of a job sums what its GPUs
+worked.
 """
 
 import json
@@ -18,6 +20,7 @@ import structlog
 from sqlalchemy.exc import DBAPIError
 
 from cluster.domain.kubernetes.suggested_repairs import CERTIFICATES_FACT
+from cluster.domain.nodes.gpu_load import LOAD_FACT, describe_gpu_load
 from cluster.domain.nodes.gpu_minors import MINORS_FACT
 from cluster.domain.nodes.node_networks import PURPOSES_FACT
 from cluster.domain.states import UnitKind, UnitState
@@ -90,6 +93,11 @@ def read_node_facts(storage: Path, gpus: GpuInventory) -> dict[str, Any]:
         facts[CERTIFICATES_FACT] = ends
     if minors := {gpu.uuid: gpu.minor for gpu in gpus.gpus if gpu.minor is not None}:
         facts[MINORS_FACT] = minors
+    if gpus.gpus:
+        facts[LOAD_FACT] = {
+            gpu.uuid: describe_gpu_load(gpu.utilisation, gpu.memory_used_bytes, gpu.temperature, gpu.power)
+            for gpu in gpus.gpus
+        }
     if gpus.is_hardware_there and gpus.problem:
         facts["driver_problem"] = gpus.problem
     return facts

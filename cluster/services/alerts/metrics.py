@@ -4,7 +4,7 @@ however long the queue is.
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from math import inf
 from typing import Any
@@ -13,6 +13,7 @@ from sqlalchemy import and_, func, literal, or_, select
 from sqlalchemy.orm import Session
 
 from cluster.domain.kubernetes.status import KubernetesStatus, parse_kubernetes_status
+from cluster.domain.nodes.gpu_load import GpuLoad, parse_gpu_loads
 from cluster.domain.nodes.node_state import node_state_of
 from cluster.domain.states import JobState, NodeState, OperationState, UnitState
 from cluster.domain.storage.disk_reserve import reserve_of
@@ -66,6 +67,8 @@ class ClusterMetrics:
     disk_free: int
     disk_bytes: int
     disk_reserve: int
+    gpu_loads: Mapping[tuple[str, str], GpuLoad] = field(default_factory=dict)
+    """The newest loads of GPUs by node and UUID, without those of nodes that do not answer."""
     kubernetes: KubernetesStatus | None = None
     """The status as last read. None if jobs do not run on Kubernetes."""
 
@@ -82,8 +85,13 @@ def read_metrics(cluster: Cluster) -> ClusterMetrics:
                 )
             )
         }
-        nodes = {
-            node.id: node_state_of(node, now) for node in session.scalars(select(Node).where(IS_NODE_KNOWN))
+        rows = session.scalars(select(Node).where(IS_NODE_KNOWN)).all()
+        nodes = {node.id: node_state_of(node, now) for node in rows}
+        gpu_loads = {
+            (node.name, identity): load
+            for node in rows
+            if CONDITION_OF_NODE.get(nodes[node.id]) != "lost"
+            for identity, load in parse_gpu_loads(node.facts).items()
         }
         jobs, units = count_jobs(session), count_units(session, nodes)
         operations = count_operations(session)
@@ -107,6 +115,7 @@ def read_metrics(cluster: Cluster) -> ClusterMetrics:
         disk_free=disk.free,
         disk_bytes=disk.total,
         disk_reserve=reserve_of(disk.total, cluster.settings.disk_reserve_bytes),
+        gpu_loads=gpu_loads,
         kubernetes=parse_kubernetes_status(facts[KUBERNETES_STATUS_FACT].value)
         if KUBERNETES_STATUS_FACT in facts
         else None,

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from cluster.domain.errors import NotFound
+from cluster.domain.nodes.gpu_load import GpuLoad, parse_gpu_loads
 from cluster.domain.nodes.node_state import NodeSignals, node_state_of
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import NodeState, UnitKind, UnitState
@@ -167,6 +168,12 @@ class NodeView(NodeSummary):
     """A node with each of its units."""
 
     units: Sequence[UnitView]
+
+    @cached_property
+    def gpu_loads(self) -> Mapping[str, GpuLoad]:
+        """The newest loads by the GPU's UUID; none of a node that does not answer."""
+        is_silent = self.state in (NodeState.UNREACHABLE, NodeState.LOST)
+        return {} if is_silent else parse_gpu_loads(self.facts)
 
 
 def list_nodes(cluster: Cluster, actor: Actor) -> list[NodeView]:

@@ -1,4 +1,4 @@
-"""`groundcrew node …`: list, show, drain, undrain, forget; `groundcrew nodes` and `hosts` are the list."""
+"""`groundcrew node …`: list, show, drain, undrain, forget. `groundcrew nodes` and `hosts` list nodes, `top` units."""
 
 from typing import Any
 
@@ -6,7 +6,15 @@ import click
 
 from ..client import EXIT_AUTH, EXIT_NOT_FOUND, RestClient, exit_unless_confirmed, exit_with
 from ..messages import message
-from ..output import Table, local_datetime, output_option, show_facts, show_table
+from ..output import (
+    Table,
+    local_datetime,
+    output_option,
+    readable_percent,
+    readable_size,
+    show_facts,
+    show_table,
+)
 
 
 @click.group()
@@ -31,6 +39,34 @@ NODES = Table(
         "Free": lambda row: row["units_free"],
         "Last heartbeat": lambda row: local_datetime(row["heartbeat_at"]),
         "Why": lambda row: row["drain_reason"] or row["reason"] or "",
+    },
+)
+
+
+@click.command()
+@output_option
+@click.pass_obj
+def top(client: RestClient, output: str | None) -> None:
+    """Every unit: which job holds it, and what a GPU does now."""
+    show_table(client.get("/nodes/units")["items"], UNITS, output)
+
+
+def readable_degrees(row: dict[str, Any]) -> str:
+    return "" if row["temperature"] is None else f"{row['temperature']:.0f} °C"
+
+
+UNITS = Table(
+    lambda row: f"{row['node']}/{row['position'] + 1}",
+    {
+        "Node": lambda row: row["node"],
+        "Unit": lambda row: row["position"] + 1,
+        "Model": lambda row: row["model"] + (f" ({message('simulated')})" if row["simulated"] else ""),
+        "State": lambda row: row["state"],
+        "Job": lambda row: f"job-{row['job_id']}" if row["job_id"] else "",
+        "Used": lambda row: readable_percent(row["utilisation"]),
+        "Memory": lambda row: readable_size(row["memory_used_bytes"]),
+        "Temperature": readable_degrees,
+        "Power": lambda row: "" if row["power"] is None else f"{row['power']:.0f} W",
     },
 )
 

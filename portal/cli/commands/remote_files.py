@@ -1,17 +1,19 @@
 """Lists and fetches the files of a job or of a dataset, for the commands of both."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import click
 
 from ..client import EXIT_FAILED, RestClient, exit_with
 from ..messages import message
 from ..output import Table, local_datetime, readable_size, show_table
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 FILES = Table(
     lambda row: row["name"],
@@ -23,7 +25,7 @@ FILES = Table(
 )
 
 
-def into_option(default: str) -> Any:
+def into_option(default: str) -> Callable[[Command], Command]:
     return click.option(
         "-d", "--into", type=click.Path(file_okay=False, path_type=Path), help=f"Where to; else {default}."
     )

@@ -49,6 +49,7 @@ def test_a_heartbeat_tells_this_machine(light_cluster: Cluster, monkeypatch: pyt
         assert {"name", "addresses", "speed_mbps", "is_up", "kind"} <= set(interface)
     measured = json.loads((light_cluster.settings.state_dir / "telemetry" / f"{node.name}.json").read_text())
     assert len(measured["gpus"]) == 2
+    assert set(node.facts["gpu_load"]) == {"GPU-a", "GPU-b"}
     assert units_of(light_cluster) == {"GPU-a": "ok", "GPU-b": "ok"}
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from cluster.domain.nodes.confinement import GAP_CODES
 from cluster.domain.repairs.run_matrix import RepairVerdict
-from cluster.domain.states import UnitState
+from cluster.domain.states import UnitKind, UnitState
 from cluster.services.leases import acquire_lease
 from cluster.services.nodes.confinement import record_confinement_features
 from cluster.services.nodes.executor_outage import record_executor_outage
@@ -31,6 +31,27 @@ def test_a_drain_without_a_reason_is_refused_and_changes_nothing(house: House) -
     answer = chief.post("/nodes/1/drain", data={"reason": " "})
     assert answer.status_code == 422 and "Say why" in answer.text
     assert "Draining" not in chief.get("/nodes/1").text.split("<main")[1].split("filters")[0]
+
+
+def test_the_page_shows_what_a_gpu_does_while_its_node_answers(lab: Lab) -> None:
+    node = a_node(lab.cluster, 2, kind=UnitKind.GPU)
+    load = {
+        node.units[0].identity: {
+            "percent": 87,
+            "memory_used_bytes": 2**30,
+            "temperature": 64.4,
+            "power": None,
+        }
+    }
+    with lab.cluster.store.write() as session:
+        session.get_one(Node, node.id).facts = {"gpu_load": load}
+    browser = lab.browser(lab.minjun)
+    page = browser.get(f"/nodes/{node.id}").text
+    assert '>87 %<span class="second">1.0 GiB · 64 °C</span>' in page
+    with lab.cluster.store.write() as session:
+        session.get_one(Node, node.id).heartbeat_at = lab.cluster.clock() - timedelta(minutes=2)
+    assert "87 %" not in browser.get(f"/nodes/{node.id}").text
+    assert "87 %" not in browser.get(f"/nodes/{lab.node.id}").text
 
 
 @pytest.mark.parametrize(("language", "told"), [("en", "new memory"), ("ko", "비우는 중")])

@@ -97,6 +97,25 @@ def test_jobs_units_and_nodes_are_counted_by_what_is_the_case_with_them(lab: Lab
     assert found["groundcrew_nodes{unreachable}"] == 1
 
 
+def test_gpus_that_answer_have_their_load(lab: Lab) -> None:
+    loads = {
+        "GPU-1": {"percent": 87, "memory_used_bytes": 2**30, "temperature": 64, "power": 310.5},
+        "GPU-2": {},
+    }
+    name = a_node(lab.cluster, 2, facts={"gpu_load": loads}).name
+    silent = a_node(lab.cluster, 1, facts={"gpu_load": loads})
+    with lab.cluster.store.write() as session:
+        session.get_one(Node, silent.id).heartbeat_at = lab.cluster.clock() - timedelta(minutes=2)
+    found = {key: value for key, value in values(lab).items() if key.startswith("groundcrew_gpu_")}
+    gpu = f"{{GPU-1}}{{{name}}}"
+    assert found == {
+        f"groundcrew_gpu_utilisation_ratio{gpu}": 0.87,
+        f"groundcrew_gpu_memory_used_bytes{gpu}": 2**30,
+        f"groundcrew_gpu_temperature_celsius{gpu}": 64,
+        f"groundcrew_gpu_power_watts{gpu}": 310.5,
+    }
+
+
 def test_a_node_that_reports_while_they_are_counted_counts_the_next_time(lab: Lab) -> None:
     with lab.cluster.store.read() as session:
         assert set(count_units(session, {}).values()) == {0}

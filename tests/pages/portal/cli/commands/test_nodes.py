@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.builders import an_administrator
+from cluster.domain.states import UnitKind
+from cluster.store.nodes import Node
+from tests.builders import a_node, an_administrator
 from tests.pages.portal.command_lab import Run, submit
 from tests.pages.portal.rest_lab import Lab
 
@@ -10,6 +12,18 @@ from tests.pages.portal.rest_lab import Lab
 def test_nodes_and_workspaces_are_listed(run: Run) -> None:
     assert "gpu01" in run("node", "list").stdout
     assert "vision" in run("workspace", "list").stdout
+
+
+def test_top_shows_what_every_gpu_does(lab: Lab, run: Run) -> None:
+    node = a_node(lab.cluster, 1, name="gpu02", kind=UnitKind.GPU)
+    load = {
+        node.units[0].identity: {"percent": 87, "memory_used_bytes": 2**30, "temperature": 64, "power": 310}
+    }
+    with lab.cluster.store.write() as session:
+        session.get_one(Node, node.id).facts = {"gpu_load": load}
+    assert run("top", "-o", "name").stdout.split() == ["gpu01/1", "gpu01/2", "gpu02/1"]
+    line = next(line for line in run("top", "-o", "table").stdout.splitlines() if line.startswith("gpu02"))
+    assert all(value in line for value in ("87 %", "1.0 GiB", "64 °C", "310 W"))
 
 
 def test_a_node_is_drained_and_opened_again(lab: Lab, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import select, update
 from cluster.domain.states import JobState
 from cluster.services.jobs import queries
 from cluster.store.jobs import Attempt, Job
+from cluster.store.nodes import Node
 from cluster.store.workspaces import Workspace
 from tests.builders import a_job, actor_of
 from tests.pages.portal.pages_lab import Lab, metric_row
@@ -221,3 +222,19 @@ def test_the_way_through_the_queue_is_followed_by_the_graphs(lab: Lab) -> None:
     assert asks in piece and "Queue history" in piece
     piece = browser.get(f"/jobs/{running.id}?{asks}", headers={"HX-Request": "true"}).text
     assert asks not in piece and "data-charts" in piece
+
+
+def test_a_running_job_shows_what_its_gpus_do(lab: Lab) -> None:
+    job = lab.a_running_job(units=2)
+    first, second = lab.node.units[:2]
+    load = {first.identity: {"percent": 3, "memory_used_bytes": 2**30, "temperature": 41, "power": 60}}
+    facts = {"gpu_load": load | {second.identity: {"percent": 97}}}
+    with lab.cluster.store.write() as session:
+        session.get_one(Node, lab.node.id).facts = facts
+    address = f"/jobs/{job.id}?tab=settings&fragment=facts"
+    page = lab.browser(lab.minjun).get(address, headers={"HX-Request": "true"}).text
+    assert "GPUs now" in page and "1.0 GiB · 41 °C · 60 W" in page
+    assert [share for share in ("3 %", "97 %") if share in page] == ["3 %", "97 %"]
+    with lab.cluster.store.write() as session:
+        session.get_one(Node, lab.node.id).heartbeat_at = lab.cluster.clock() - timedelta(minutes=2)
+    assert "GPUs now" not in lab.browser(lab.minjun).get(address, headers={"HX-Request": "true"}).text
