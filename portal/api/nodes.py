@@ -1,17 +1,15 @@
 """Nodes over REST: list, show, drain, undrain and forget."""
 
-from dataclasses import asdict
 from typing import Any
 
 from flask.views import MethodView
 
 from cluster import words
 from cluster.domain.nodes.confinement import list_confinement_gaps
-from cluster.domain.nodes.gpu_load import GpuLoad
 from cluster.services.nodes import drain_effects, drains, forgotten_nodes, queries, summaries
 from cluster.services.nodes.drain_effects import JobOnNode
 from portal.api.blueprint import ApiBlueprint
-from portal.api.schemas import DrainBody, KubernetesAnswer, NodeAnswer, NodeList, OneNodeAnswer, UnitList
+from portal.api.schemas import DrainBody, KubernetesAnswer, NodeAnswer, NodeList, OneNodeAnswer
 from portal.i18n.messages import localized_hint, localized_sentence
 from portal.i18n.translate import request_language
 from portal.presenters.nodes.kubernetes_health import HealthLine, cluster_health, node_health
@@ -28,15 +26,6 @@ class Nodes(MethodView):
         """All nodes, by name."""
         views = summaries.list_node_summaries(current_cluster())
         return {"items": [describe_node(view) for view in views]}
-
-
-@blueprint.route("/units")
-class Units(MethodView):
-    @blueprint.response(200, UnitList)
-    def get(self) -> dict[str, Any]:
-        """Every unit of every node, with the job that holds it and what a GPU does now."""
-        nodes = queries.list_nodes(current_cluster(), current_actor())
-        return {"items": [describe_unit(node, unit) for node in nodes for unit in node.units]}
 
 
 @blueprint.route("/kubernetes")
@@ -112,22 +101,6 @@ def describe_node(view: queries.NodeSummary) -> dict[str, Any]:
         "units_free": view.free_count,
         "unit_kind": view.kind.value,
         "heartbeat_at": view.heartbeat_at,
-    }
-
-
-def describe_unit(node: queries.NodeView, view: queries.UnitView) -> dict[str, Any]:
-    unit, load = view.unit, node.gpu_loads.get(view.unit.identity, GpuLoad())
-    return {
-        "node": node.name,
-        "position": unit.position,
-        "identity": unit.identity,
-        "kind": unit.kind.value,
-        "model": unit.model,
-        "state": unit.state.value,
-        "simulated": unit.simulated,
-        "job_id": view.job_id,
-        "memory_bytes": unit.memory_bytes,
-        **asdict(load),
     }
 
 

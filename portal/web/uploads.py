@@ -3,8 +3,6 @@
 import io
 import os
 import secrets
-from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -151,15 +149,17 @@ def read_code_files() -> list[tuple[str, bytes]]:
     return read_files("code") + chosen
 
 
-def read_text(file: FileStorage, most: int, encodings: Sequence[str] = ("utf-8-sig",)) -> str | None:
+def read_text(file: FileStorage, most: int, encodings: tuple[str, ...] = ("utf-8-sig",)) -> str | None:
     """The text of a small file by the first encoding that fits; None if it is larger than `most` bytes or no text."""
     with file.stream as stream:
         content = stream.read(most + 1)
     if len(content) > most:
         return None
     for encoding in encodings:
-        with suppress(UnicodeDecodeError):
+        try:
             return content.decode(encoding)
+        except UnicodeDecodeError:
+            continue
     return None
 
 

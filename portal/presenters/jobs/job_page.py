@@ -8,13 +8,10 @@ from typing import Any
 from cluster.cached_property import unlocked_cached_property
 from cluster.domain.errors import NotFound
 from cluster.domain.jobs.divergence import diverged_loss
-from cluster.domain.nodes.gpu_load import GpuLoad, parse_gpu_loads
-from cluster.domain.nodes.node_state import node_state_of
-from cluster.domain.states import LIVE_JOB_STATES, JobState, NodeState
+from cluster.domain.states import LIVE_JOB_STATES, JobState
 from cluster.services.context import Cluster
 from cluster.services.jobs.file_deletions import deletion_code, deletion_data
 from cluster.store.jobs import Attempt, Job
-from cluster.store.nodes import Unit
 from portal.job_files.attempt_files import AttemptFiles
 from portal.presenters.jobs import job_times
 from portal.presenters.jobs.failed_attempt import FailedAttempt, failure_hint, read_failed_attempt
@@ -74,17 +71,9 @@ class JobView:
         return self.files.metrics.last(SPEED)
 
     @property
-    def units(self) -> list[Unit]:
+    def units(self) -> list[Any]:
         """The units that this attempt holds or held."""
         return [held.unit for held in self.attempt.allocations] if self.attempt else []
-
-    @property
-    def gpu_loads(self) -> list[tuple[Unit, GpuLoad]]:
-        """What the GPUs of a running job do now, without those of nodes that do not answer."""
-        if not self.is_newest or self.job.state is not JobState.RUNNING:
-            return []
-        found = ((unit, load_of_unit(unit, self.now)) for unit in self.units)
-        return [(unit, load) for unit, load in found if load is not None]
 
     @property
     def units_on_nodes(self) -> list[UnitsOnNode]:
@@ -134,12 +123,6 @@ class JobView:
     def is_simulated(self) -> bool:
         """Whether the simulated executor only pretended to run the job."""
         return bool(self.attempt and (self.attempt.handle or {}).get("simulated"))
-
-
-def load_of_unit(unit: Unit, now: datetime) -> GpuLoad | None:
-    if node_state_of(unit.node, now) in (NodeState.UNREACHABLE, NodeState.LOST):
-        return None
-    return parse_gpu_loads(unit.node.facts).get(unit.identity)
 
 
 def expected_end(job: Job, attempt: Attempt) -> datetime | None:

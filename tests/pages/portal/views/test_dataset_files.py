@@ -1,4 +1,4 @@
-"""What a dataset has, on its page, over REST and by the command; a registered folder as far as a job may read it."""
+"""What a dataset has, on its page, and as downloads; a registered folder as far as a job may read it."""
 
 import io
 import os
@@ -9,14 +9,11 @@ from pathlib import Path
 import pytest
 
 from cluster.domain.states import DatasetKind, DatasetState
-from cluster.files.safe_read import FileReader
 from cluster.services.context import Cluster
-from cluster.services.people import api_tokens
-from cluster.services.storage import dataset_files, folders
+from cluster.services.storage import folders
 from cluster.store.datasets import Dataset
-from cluster.store.users import User
 from portal.shared_objects import share_object
-from tests.builders import a_dataset, actor_of
+from tests.builders import a_dataset
 from tests.pages.portal.pages_lab import Lab
 
 PNG = b"\x89PNG\r\n\x1a\n\0"
@@ -77,20 +74,6 @@ def test_no_path_leads_elsewhere(lab: Lab, digits: Dataset, path: str) -> None:
         assert browser.get(f"/datasets/{digits.id}/{way}?path={path}").status_code == 404, way
 
 
-def test_rest_lists_and_sends_them_to_members_alone(lab: Lab, digits: Dataset) -> None:
-    client, address = lab.app.test_client(), f"/api/v1/datasets/{digits.id}/files"
-
-    def bearer(user: User) -> dict[str, str]:
-        token = api_tokens.create_api_token(lab.cluster, actor_of(user), "laptop", ["read"])[1]
-        return {"Authorization": f"Bearer {token}"}
-
-    member = bearer(lab.minjun)
-    listed = client.get(address, headers=member)
-    assert [entry["name"] for entry in listed.json["entries"]] == ["zero", "labels.csv"]  # type: ignore[index]
-    assert client.get(f"{address}/content?path=zero/00.png", headers=member).data == PNG
-    assert client.get(address, headers=bearer(lab.stranger)).status_code == 404
-
-
 @pytest.fixture
 def registered(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dataset:
     """A folder with a file for everybody, one for the workspace's group and one for its owner, as on servers."""
@@ -142,15 +125,3 @@ def test_a_registered_path_that_has_become_a_link_is_refused(lab: Lab, registere
     folder.symlink_to(folder.with_name("elsewhere"))
     answer = lab.browser(lab.minjun).get(f"/datasets/{registered.id}/files")
     assert answer.status_code == 422 and "open.csv" not in answer.text
-
-
-@pytest.mark.parametrize(("is_root", "service_user"), [(False, ""), (True, ""), (False, "groundcrew")])
-def test_without_root_jobs_and_portal_are_one_user(
-    lab: Lab, is_root: bool, service_user: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(folders, "IS_ROOT", is_root)
-    settings = replace(lab.cluster.settings, service_user=service_user)
-    reader = dataset_files.reader_of(settings, actor_of(lab.minjun), lab.dataset)
-    ids = settings.job_ids
-    job = FileReader(ids.uid_of(lab.minjun.id), ids.gid_of(lab.workspace.id))
-    assert reader == (job if is_root or service_user else None)

@@ -3,11 +3,8 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from cluster.services.storage import folders
 from cluster.store.nodes import Unit
-from portal.cli.commands.remote_files import check_name
 from tests.builders import a_job, holding
 from tests.pages.portal.command_lab import Run
 from tests.pages.portal.rest_lab import Lab
@@ -34,9 +31,3 @@ def test_what_a_job_wrote_is_listed_and_fetched_once(lab: Lab, run: Run, tmp_pat
     assert not list((tmp_path / "here").rglob("*.part"))
     run("job", "files", str(job.id), "nothing", expected=4)
     run("job", "files", "999", expected=4)
-
-
-@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/etc", "a\0b"])
-def test_a_server_does_not_choose_where_is_written(name: str) -> None:
-    with pytest.raises(SystemExit):
-        check_name(name)
