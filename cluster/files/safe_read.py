@@ -53,7 +53,7 @@ class FileNotPlain(GroundcrewError):
 
 
 def open_component(name: str, flags: int, parent: int | None, reader: FileReader | None = None) -> int:
-    """What `reader` may not open is missing for them. Raises FileMissing or FileNotPlain."""
+    """A file that `reader` may not open is missing for them. Raises FileMissing or FileNotPlain."""
     if parent is not None and (name in ("", ".", "..") or "/" in name or "\0" in name):
         raise FileMissing(name)
     try:

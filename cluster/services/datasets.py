@@ -34,6 +34,7 @@ from cluster.services.people.access import (
     workspace_relation,
 )
 from cluster.services.storage import folders
+from cluster.services.storage.dataset_files import DatasetFiles, locate_dataset_files
 from cluster.services.storage.disk_space import require_disk_space
 from cluster.services.storage.registered_paths import check_registered_path
 from cluster.services.storage.workspace_storage import add_stored_bytes, require_storage_room
@@ -340,6 +341,12 @@ def load_dataset(session: Session, actor: Actor, dataset_id: int) -> Dataset:
 def read_dataset(cluster: Cluster, actor: Actor, dataset_id: int) -> Dataset:
     with cluster.store.read() as session:
         return load_dataset(session, actor, dataset_id)
+
+
+def read_dataset_files(cluster: Cluster, actor: Actor, dataset_id: int) -> tuple[Dataset, DatasetFiles]:
+    """Raises NotFound, Conflict for a dataset that is not ready, and Refused for a path that leads elsewhere."""
+    dataset = read_dataset(cluster, actor, dataset_id)
+    return dataset, locate_dataset_files(cluster.settings, actor, dataset)
 
 
 def list_reading_jobs(cluster: Cluster, actor: Actor, dataset_id: int) -> Sequence[Job]:

@@ -39,6 +39,8 @@ ENDPOINTS_OF_DELETED_FILES = frozenset(
     {"api_jobs.Jobs", "api_jobs.RerunJobs", "api_jobs.FileList", "api_jobs.FileContent"}
 )
 """The endpoints that answer 410 if a person has deleted the files."""
+ENDPOINTS_OF_DATASET_FILES = frozenset({"api_datasets.DatasetFileList", "api_datasets.DatasetFileContent"})
+"""The endpoints that read and yet answer 409: the dataset may not be ready."""
 
 
 class StrictParser(FlaskParser):
@@ -96,7 +98,7 @@ def refused_statuses(endpoint: str, rule: str, method: str, places: Collection[s
         yield 422
     if endpoint in ARCHIVE_ENDPOINTS:
         yield 408
-    if method.upper() not in SAFE_METHODS:
+    if method.upper() not in SAFE_METHODS or endpoint in ENDPOINTS_OF_DATASET_FILES:
         yield 409
     if endpoint in ENDPOINTS_OF_DELETED_FILES:
         yield 410

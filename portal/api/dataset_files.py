@@ -7,7 +7,7 @@ from marshmallow import fields, validate
 
 from cluster.domain.errors import NotFound
 from cluster.files.safe_read import FileMissing, FileNotPlain
-from cluster.services.storage.dataset_files import read_dataset_files
+from cluster.services.datasets import read_dataset_files
 from portal.api.datasets import blueprint
 from portal.api.schemas import FileEntryAnswer, RequestSchema, ResponseSchema
 from portal.job_files.written_files import list_folder, split_path

@@ -105,7 +105,7 @@ KOREAN = {
     "Note": "메모",
     "Node": "노드",
     "Unit": "자원",
-    "Model": "모델명",
+    "Model": "모델",
     "Used": "사용률",
     "Memory": "메모리",
     "Temperature": "온도",

@@ -3,7 +3,7 @@
 from flask import Blueprint, render_template, request
 from werkzeug.wrappers import Response
 
-from cluster.services.storage.dataset_files import read_dataset_files
+from cluster.services.datasets import read_dataset_files
 from portal.presenters.file_downloads import send_file_below, send_folder_below
 from portal.presenters.shown_files import read_shown_files
 from portal.web.request_context import current_actor, current_cluster

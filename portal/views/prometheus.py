@@ -100,7 +100,7 @@ class InstallationCollector(Collector):
 
 
 def gpu_metrics(loads: Mapping[tuple[str, str], GpuLoad]) -> Iterator[Metric]:
-    """What the agents last measured; a GPU that does not report a value has none."""
+    """The loads that the agents last measured. A GPU that does not report a value has none."""
     for name, field, text in (
         ("utilisation_ratio", "utilisation", "How long the GPU worked of the last moment, 0 to 1"),
         ("memory_used_bytes", "memory_used_bytes", "Memory of the GPU in use"),

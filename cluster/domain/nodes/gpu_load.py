@@ -1,4 +1,4 @@
-"""What the agent of a node last measured of its GPUs, as it lies in the node's facts."""
+"""The load of a node's GPUs, as its agent last measured it and wrote it into the node's facts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

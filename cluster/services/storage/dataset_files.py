@@ -1,4 +1,4 @@
-"""Where the files of a dataset lie, and for whom pages and REST read them."""
+"""Finds the folder of a dataset, and the person for whom pages and REST read it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,8 +7,6 @@ from cluster.domain.errors import Conflict
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import DatasetState
 from cluster.files.safe_read import FileReader
-from cluster.services.context import Cluster
-from cluster.services.datasets import read_dataset
 from cluster.services.storage import folders
 from cluster.services.storage.registered_paths import check_path_at_start
 from cluster.settings import Settings
@@ -23,12 +21,6 @@ class DatasetFiles:
     top: tuple[str, ...]
     reader: FileReader | None
     """For whom a registered folder is read. None: all files are the workspace's own."""
-
-
-def read_dataset_files(cluster: Cluster, actor: Actor, dataset_id: int) -> tuple[Dataset, DatasetFiles]:
-    """Raises NotFound, Conflict for a dataset that is not ready, and Refused for a path that leads elsewhere."""
-    dataset = read_dataset(cluster, actor, dataset_id)
-    return dataset, locate_dataset_files(cluster.settings, actor, dataset)
 
 
 def locate_dataset_files(settings: Settings, actor: Actor, dataset: Dataset) -> DatasetFiles:

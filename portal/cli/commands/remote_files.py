@@ -33,7 +33,7 @@ def into_option(default: str) -> Callable[[Command], Command]:
 
 @dataclass(frozen=True)
 class RemoteFiles:
-    """What lies below `address`/files of REST. Of a job `attempt` may name another one than the newest."""
+    """The files below `address`/files of REST. Of a job `attempt` may name another one than the newest."""
 
     client: RestClient
     address: str

@@ -1,4 +1,4 @@
-"""What the GPUs of a running job do now, as the agents of their nodes last measured it."""
+"""The loads of the GPUs of a running job, as the agents of their nodes last measured them."""
 
 from datetime import datetime
 
@@ -16,7 +16,7 @@ def init_app(app: Flask) -> None:
 
 
 def gpu_loads_of_job(view: JobView) -> list[tuple[Unit, GpuLoad]]:
-    """Its GPUs with their loads, without those of nodes that do not answer. Nothing for an earlier attempt."""
+    """The GPUs of the job with their loads, without those of silent nodes. Nothing for an earlier attempt."""
     if not view.is_newest or view.job.state is not JobState.RUNNING:
         return []
     found = ((unit, load_of_unit(unit, view.now)) for unit in view.units)

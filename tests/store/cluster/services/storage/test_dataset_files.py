@@ -9,8 +9,9 @@ from cluster.domain.errors import Conflict, NotFound
 from cluster.domain.states import DatasetKind, DatasetState
 from cluster.files.safe_read import FileReader
 from cluster.services.context import Cluster
+from cluster.services.datasets import read_dataset_files
 from cluster.services.storage import folders
-from cluster.services.storage.dataset_files import DatasetFiles, read_dataset_files
+from cluster.services.storage.dataset_files import DatasetFiles
 from tests.builders import a_dataset, a_user, a_workspace, actor_of
 
 
