@@ -83,6 +83,8 @@ class Reconciler:
         self.stop_asked_at: dict[int, float] = {}
         self.handles: dict[int, Handle] = {}
         """The handles of the attempts that were live in the last pass."""
+        self.earlier_runs: dict[int, LiveRun] = {}
+        """Those of the pass before. What is known of a run stays the same while its handle does."""
         self.live_runs: dict[int, LiveRun] = {}
         """The live runs by attempt id, in the form that the watch over the disks needs."""
         self.disk_watch = DiskWatch(cluster, self.executor, steady)
@@ -106,7 +108,7 @@ class Reconciler:
         now, ids = self.steady(), [attempt.attempt_id for attempt in living]
         self.placed_at = {key: self.placed_at.get(key, now) for key in ids}
         self.stop_asked_at = {key: self.stop_asked_at[key] for key in ids if key in self.stop_asked_at}
-        self.handles, self.live_runs = {}, {}
+        self.earlier_runs, self.handles, self.live_runs = self.live_runs, {}, {}
         self.start_problems = {key: self.start_problems[key] for key in ids if key in self.start_problems}
         self.with_leftovers &= set(ids)
         self.reconcile_each(held, living, renew, requeue)
@@ -162,15 +164,13 @@ class Reconciler:
         return isinstance(action, StartAttempt)
 
     def remember_live_run(self, attempt: LiveAttempt, handle: Handle) -> None:
-        age = (self.cluster.clock() - attempt.created_at).total_seconds()
         self.handles[attempt.attempt_id] = handle
-        self.live_runs[attempt.attempt_id] = LiveRun(
-            attempt.job_id,
-            self.attempt_folder(attempt) / "out",
-            handle,
-            self.steady() - max(0.0, age),
-            self.kept_folders(attempt),
-        )
+        run = self.earlier_runs.get(attempt.attempt_id)
+        if run is None or run.handle != handle:
+            age = (self.cluster.clock() - attempt.created_at).total_seconds()
+            out, since = self.attempt_folder(attempt) / "out", self.steady() - max(0.0, age)
+            run = LiveRun(attempt.job_id, out, handle, since, self.kept_folders(attempt))
+        self.live_runs[attempt.attempt_id] = run
 
     def kept_folders(self, attempt: LiveAttempt) -> list[Path]:
         return notebook_folders.list_kept_folders(
