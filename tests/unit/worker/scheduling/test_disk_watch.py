@@ -9,7 +9,7 @@ import pytest
 from cluster.domain.states import JobKind
 from cluster.domain.storage.disk_reserve import DiskLevel, MonitoredDisk
 from cluster.services.context import Cluster
-from cluster.services.storage import disk_space, notebook_folders
+from cluster.services.storage import ballast, disk_space, notebook_folders
 from worker.executors.contract import Executor, Handle
 from worker.scheduling.disk_watch import DiskWatch, LiveRun
 
@@ -37,7 +37,7 @@ class Killing:
 def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     disk = MonitoredDisk("/", 0, 1000 * MIB, 100 * MIB, DiskLevel.FULL)
     monkeypatch.setattr(disk_space, "read_monitored_disks", lambda *_: [disk])
-    monkeypatch.setattr(disk_space, "release_ballast", lambda _: False)
+    monkeypatch.setattr(ballast, "release_ballast", lambda _: False)
 
 
 def grow(folder: Path, size: int) -> None:
