@@ -133,6 +133,17 @@ def set_owner_and_mode(descriptor: int, mode: int, owner: Owner = (-1, -1)) -> N
         os.fchmod(descriptor, mode)
 
 
+def set_owner_of_socket(parent: int, name: str, owner: Owner) -> None:
+    """Sets the owner of a unix socket, which cannot be opened as a file. Its mode stays. Raises UnsafeFile."""
+    way = os.open(check_name(name), os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        if not stat.S_ISSOCK(os.fstat(way).st_mode):
+            raise unsafe_file(name, "no socket")
+        os.chown("/proc/self/fd/%d" % way, *owner)
+    finally:
+        os.close(way)
+
+
 def open_plain_at(parent: int, name: str, flags: int = os.O_RDONLY) -> int:
     """Opens a regular file with one name, because a second name may belong to a file elsewhere. Raises UnsafeFile."""
     try:

@@ -6,7 +6,6 @@ python -m worker ssh-door
 import json
 import os
 import socket
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from cluster.domain.ssh_logins import parse_ssh_login
 from cluster.services.context import Cluster
 from cluster.services.ssh.job_access import find_entry
+from worker.ssh_door.door_socket import accept_clients, open_door_socket, read_peer_uid
 from worker.ssh_door.layout import (
     SEEN_AS,
     DoorFolder,
@@ -29,8 +29,6 @@ log = structlog.get_logger()
 REQUEST_SECONDS = 10.0
 MOST_BYTES = 256 * 1024
 MAX_SESSIONS, MAX_SESSIONS_OF_A_PERSON = 200, 20
-PEER_CREDENTIALS = 12
-"""Bytes of the struct ucred: pid, uid, gid."""
 
 
 class SshDoor:
@@ -45,24 +43,17 @@ class SshDoor:
         """How many, by the person's id."""
 
     def listen(self) -> socket.socket:
-        self.folder.socket.unlink(missing_ok=True)
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        before = os.umask(0)  # Both programs connect as users of their own, by whose numbers they are known.
-        try:
-            listener.bind(str(self.folder.socket))
-        finally:
-            os.umask(before)
-        listener.listen(64)
+        listener = open_door_socket(self.folder, self.ids)
         threading.Thread(target=self.accept_all, args=(listener,), daemon=True).start()
         return listener
 
     def accept_all(self, listener: socket.socket) -> None:
-        while True:
+        for client in accept_clients(listener):
             try:
-                client, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.answer, args=(client,), daemon=True).start()
+                threading.Thread(target=self.answer, args=(client,), daemon=True).start()
+            except RuntimeError as error:
+                client.close()
+                log.warning("a request at the door was not answered", error=str(error))
 
     def answer(self, client: socket.socket) -> None:
         descriptors: list[int] = []
@@ -111,8 +102,3 @@ class SshDoor:
         finally:
             with self.lock:
                 self.open_sessions[entry.user_id] -= 1
-
-
-def read_peer_uid(client: socket.socket) -> int:
-    told = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER_CREDENTIALS)
-    return int.from_bytes(told[4:8], sys.byteorder)

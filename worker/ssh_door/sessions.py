@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,7 +158,7 @@ class Watch:
         self.cluster, self.visit, self.process = cluster, visit, process
         self.client, self.channel = client, channel
         self.cause = LEFT
-        self.watched: list[Any] = [client, channel]
+        self.watched = [client, channel]
         self.left_at: float | None = None
 
     def wait(self) -> str:
@@ -167,10 +167,10 @@ class Watch:
         try:
             renew_at = time.monotonic() + RENEW_SECONDS
             while True:
-                ready = select.select([pidfd, *self.watched], [], [], RENEW_SECONDS / 2)[0]
-                if self.channel in ready:
+                ready = wait_for_input([pidfd, *(each.fileno() for each in self.watched)], RENEW_SECONDS / 2)
+                if self.channel.fileno() in ready:
                     self.read_refusal()
-                if self.client in ready:
+                if self.client.fileno() in ready:
                     self.notice_hang_up()
                 if pidfd in ready:
                     self.process.wait()
@@ -203,6 +203,14 @@ class Watch:
         if not has_right and self.cause == LEFT:
             self.cause = REVOKED
             self.process.send_signal(signal.SIGTERM)
+
+
+def wait_for_input(descriptors: Sequence[int], seconds: float) -> set[int]:
+    """Those with input or at their end. `select` cannot wait for the numbers from 1024 on."""
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return {descriptor for descriptor, _ in poll.poll(seconds * 1000)}
 
 
 def sentence_for(entry: SshEntry, code: str, data: Mapping[str, Any]) -> str:

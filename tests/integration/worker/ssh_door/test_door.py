@@ -2,8 +2,11 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,7 @@ from cluster.services.ssh.job_access import find_entry
 from cluster.store.jobs import Attempt, Job
 from cluster.store.users import SshKey, User
 from cluster.store.workspaces import WorkspaceMember
-from tests.integration.worker.ssh_door.conftest import RunningProgram, SshLab
+from tests.integration.worker.ssh_door.conftest import RunningProgram, SshLab, until
 from worker.ssh_door.layout import door_ids
 from worker.ssh_door.tickets import TicketOffice
 
@@ -28,6 +31,26 @@ door.connect(sys.argv[1])
 socket.send_fds(door, [sys.argv[2].encode()], [0, 1, 2][: int(sys.argv[3])])
 print(door.recv(65536).decode())
 """
+
+
+CROWD = """
+import socket, sys, time
+held, until = [], time.monotonic() + 5
+while len(held) < 300 and time.monotonic() < until:
+    client = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    client.setblocking(False)
+    try:
+        client.connect(sys.argv[1])
+        held.append(client)
+    except BlockingIOError:
+        time.sleep(0.01)  # So many wait already; the door takes them one after another.
+    except PermissionError:
+        break
+print(len(held), flush=True)
+time.sleep(60)
+"""
+FEW_FILES = 200
+"""The door opens some dozens by itself."""
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +96,43 @@ def test_only_the_two_programs_are_answered(lab: SshLab, minji: User, program: R
     for uid in (job_user, 65534, ids.door):
         assert "enter.py" not in ask(lab, uid, keys, 0)
         assert "enter.py" not in ask(lab, uid, keys, 3)
+
+
+@contextmanager
+def crowd_of(lab: SshLab, uid: int) -> Iterator[int]:
+    """A process of this user that connects to the door as often as it is let, and says nothing; yields how often."""
+    command = [sys.executable, "-I", "-S", "-c", CROWD, str(lab.ground / "ssh" / "door.sock")]
+    crowd = subprocess.Popen(
+        command, user=uid, group=uid, extra_groups=[], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL
+    )
+    try:
+        assert crowd.stdout is not None
+        yield int(crowd.stdout.readline())
+    finally:
+        crowd.kill()
+        crowd.communicate()
+
+
+@pytest.mark.parametrize("who", ["a job", "the user of the keys"])
+def test_a_crowd_at_the_door_closes_it_to_nobody(
+    lab: SshLab, minji: User, program: RunningProgram, who: str
+) -> None:
+    """On servers jobs see the folder of the socket. Even where connections use up the door's descriptors it goes on."""
+    assert lab.door is not None
+    ids = door_ids(lab.cluster)
+    uid = ids.keys if who == "the user of the keys" else lab.cluster.settings.job_ids.uid_of(minji.id)
+    keys = {"login": program.login, "fingerprint": fingerprint_of(lab, minji)}
+    before = resource.prlimit(lab.door.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(lab.door.pid, resource.RLIMIT_NOFILE, (FEW_FILES, before[1]))
+    try:
+        with crowd_of(lab, uid) as connections:
+            assert (connections == 0) is (who == "a job")
+            if who == "a job":
+                assert "enter.py" in ask(lab, ids.keys, keys, 0)
+        # The door notices one after another that they have gone.
+        until(lambda: "enter.py" in ask(lab, ids.keys, keys, 0), what="an answer after the crowd")
+    finally:
+        resource.prlimit(lab.door.pid, resource.RLIMIT_NOFILE, before)
 
 
 @pytest.mark.long
