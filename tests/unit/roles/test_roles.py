@@ -147,6 +147,15 @@ def test_site_yml_fits_on_a_screen_and_names_roles_that_are_there() -> None:
     assert used <= {role.name for role in ROLES}
 
 
+def test_a_node_takes_jobs_again_once_all_of_its_hardware_has_its_programs() -> None:
+    """The start anew that opens it is the last of its play."""
+    plays = [
+        [role["role"] for role in play["roles"]] for play in yaml.safe_load((ROOT / "site.yml").read_text())
+    ]
+    (roles,) = (each for each in plays if "nvidia_driver" in each)
+    assert {"mofed", "fabric_manager", "nvidia_container_toolkit"} <= set(roles) and roles[-1] == "reboot"
+
+
 def test_every_role_that_changes_a_host_can_be_taken_off_in_the_opposite_order() -> None:
     site = yaml.safe_load((ROOT / "site.yml").read_text())
     lists = yaml.safe_load((ROOT / "ansible/playbooks/vars/uninstall.yml").read_text())
