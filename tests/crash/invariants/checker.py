@@ -244,8 +244,9 @@ def audited(seen: Seen) -> Iterator[str]:
     counted = Counter((entry["action"], entry["object_id"]) for entry in entries)
     for job in seen.of("jobs"):
         of_sweep = job["sweep_id"] is not None
-        if counted["job.submitted", job["id"]] != (0 if of_sweep else 1):
-            yield f"job {job['id']} has {counted['job.submitted', job['id']]} audit entries of its submission"
+        action = "notebook.started" if job.get("kind") == "notebook" else "job.submitted"
+        if counted[action, job["id"]] != (0 if of_sweep else 1):
+            yield f"job {job['id']} has {counted[action, job['id']]} audit entries of its submission"
         if not of_sweep and counted["job.stop_requested", job["id"]] != (job["desired"] == "stop"):
             yield f"the wish to {job['desired']} job {job['id']} and its audit entries do not agree"
     for workspace in seen.of("workspaces"):

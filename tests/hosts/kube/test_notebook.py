@@ -1,18 +1,26 @@
-"""A notebook of a workspace on three hosts: begun by the scheduler, asked from the master, and ended like any job."""
+"""A notebook of a workspace on three hosts: begun by the scheduler, asked from the master, and ended like any job.
+
+Once its node has the image a person opens another in the browser, through nginx of the master.
+"""
 
 import json
 import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, expect
 
 from cluster.domain.notebooks import jupyter_server
+from tests.browser.journey import sign_in
+from tests.browser.notebooks.jupyterlab import IDLE_KERNEL, LONG_MS
+from tests.browser.notebooks.jupyterlab import run_cell as run_in_browser
 from tests.hosts.kube.conftest import Cluster
 from tests.hosts.kube.scenarios import portal_user as pilots
-from tests.hosts.kube.scenarios.notebooks import COMMAND, TOKEN, ask_status, begins_notebooks, run_cell
+from tests.hosts.kube.scenarios.notebooks import ask_status, run_cell
 from tests.hosts.kube.scenarios.portal_user import END_WORKSPACE, MAKE_CODE, Pilot, measured
 
 pytestmark = pytest.mark.long
@@ -29,8 +37,11 @@ print(os.getuid(), int(numpy.arange(8).sum()), os.access("/usr", os.W_OK))
 class Notebook:
     pilot: Pilot
     job: int
+    training: int
     space: str
     """Its namespace."""
+    token: str
+    """What nginx sends with each request."""
 
     @property
     def name(self) -> str:
@@ -46,6 +57,14 @@ class Notebook:
     def log(self) -> str:
         """What Jupyter says of itself and of who has asked."""
         return str(self.pilot.call("GET", f"jobs/{self.job}/log?stream=stderr"))
+
+    @property
+    def copies(self) -> Path:
+        """The working copies of its training, one for each person, on this machine."""
+        shared = self.pilot.cluster.bed.shared
+        assert shared is not None
+        workspace = str(self.pilot.made["workspace"])
+        return shared / "workspaces" / workspace / "notebooks" / str(self.training)
 
     @property
     def url(self) -> str:
@@ -64,15 +83,14 @@ def pilot(installed: Cluster) -> Iterator[Pilot]:
 
 @pytest.fixture(scope="module")
 def notebook(pilot: Pilot) -> Iterator[Notebook]:
-    """Found by a scheduler that has not begun it."""
+    """Ready; its node may have had to bring the image."""
     training = pilot.do(MAKE_CODE, **pilot.made, name="notebook", code="print('a file of its own')")
     since = time.monotonic()
-    with begins_notebooks(pilot.cluster.master):
-        job = pilot.submit(training, 1, command=[COMMAND], launcher="plain")
-        pilot.wait(job, "running")
-    made = Notebook(pilot, job, f"gc-workspace-{pilot.made['workspace']}")
-    pilot.cluster.wait(f"-n {made.space} wait --for=condition=Ready pod/{made.name} --timeout=5s", 300)
+    job = int(pilot.call("POST", "notebooks", {"training_id": training})["job_id"])
+    pilot.until(lambda: pilot.call("GET", f"notebooks/{job}")["is_ready"], 600, "the notebook", job)
     measured("a notebook: submitted to ready", time.monotonic() - since)
+    (row,) = pilot.rows(f"select token from notebooks where job_id = {job}")
+    made = Notebook(pilot, job, training, f"gc-workspace-{pilot.made['workspace']}", row["token"])
     yield made
     pilot.stop(job)
 
@@ -80,23 +98,23 @@ def notebook(pilot: Pilot) -> Iterator[Notebook]:
 def test_it_answers_to_its_token_and_to_nobody_else(notebook: Notebook) -> None:
     """By its service, from the master, where the portal is."""
     since = time.monotonic()
-    assert ask_status(notebook.pilot.cluster.master, notebook.url) == [403, 403, 200]
+    assert ask_status(notebook.pilot.cluster.master, notebook.url, notebook.token) == [403, 403, 200]
     measured("a notebook: asked three times from the master", time.monotonic() - since)
 
 
 def test_a_cell_runs_as_the_users_own_number_on_a_read_only_system(notebook: Notebook) -> None:
     pod = notebook.read(f"pod {notebook.name}")
     user = pod["spec"]["securityContext"]["runAsUser"]
-    told = run_cell(notebook.pilot.cluster.master, notebook.url, CELL)
+    told = run_cell(notebook.pilot.cluster.master, notebook.url, notebook.token, CELL)
     assert told == {"status": "ok", "said": f"{user} 28 False\n"}
-    seen = notebook.pilot.folder(notebook.job) / "out" / "work" / "seen.txt"
+    (seen,) = notebook.copies.glob("*/files/seen.txt")
     assert seen.read_text() == "from a cell" and seen.stat().st_uid == user
     assert (seen.parent / "main.py").exists(), "beside the files of its training"
 
 
 def test_who_asks_from_the_master_is_let_in_by_the_workspaces_policy(notebook: Notebook) -> None:
     """Whether anybody enforces it or not: what the pod sees is an address that the policy names."""
-    ask_status(notebook.pilot.cluster.master, notebook.url)
+    ask_status(notebook.pilot.cluster.master, notebook.url, notebook.token)
     (rule,) = notebook.read("networkpolicy door")["spec"]["ingress"]
     blocks = {each["ipBlock"]["cidr"] for each in rule["from"]}
     seen = {
@@ -108,14 +126,14 @@ def test_who_asks_from_the_master_is_let_in_by_the_workspaces_policy(notebook: N
 
 def test_its_token_stands_nowhere_in_kubernetes_and_not_in_its_log(notebook: Notebook) -> None:
     things = notebook.kubectl("get pods,services,configmaps,secrets,events -o json")
-    assert notebook.name in things and TOKEN not in things
-    assert "Jupyter Server" in notebook.log and TOKEN not in notebook.log
+    assert notebook.name in things and notebook.token not in things
+    assert "Jupyter Server" in notebook.log and notebook.token not in notebook.log
 
 
 def test_it_is_stopped_like_any_job(notebook: Notebook) -> None:
     pilot, since = notebook.pilot, time.monotonic()
     (only,) = pilot.attempts(notebook.job)
-    assert only["ended_at"] is None, "the scheduler that came after has only found it"
+    assert only["ended_at"] is None
     pilot.stop(notebook.job)
     measured("a notebook: stopped", time.monotonic() - since)
     assert pilot.job(notebook.job)["state"] == "stopped"
@@ -123,4 +141,29 @@ def test_it_is_stopped_like_any_job(notebook: Notebook) -> None:
     free = f"select id from allocations where attempt_id = {only['id']} and ended_at is null"
     assert pilot.rows(free) == []
     pilot.until(lambda: notebook.kubectl("get pods -o name") == "", 60, "that its pod is deleted")
+    pilot.check()
+
+
+def test_a_person_opens_it_in_the_browser_and_runs_a_cell(notebook: Notebook, browser: Browser) -> None:
+    """By clicks; a node that has run one has the image."""
+    pilot = notebook.pilot
+    pilot.stop(notebook.job)
+    with browser.new_context(base_url=pilot.url, ignore_https_errors=True, locale="en-US") as context:
+        page = context.new_page()
+        sign_in(page, "ops")
+        page.goto(f"/trainings/{notebook.training}/notebook")
+        since = time.monotonic()
+        page.get_by_role("button", name="Open JupyterLab").click()
+        page.wait_for_url(re.compile(r"/jobs/\d+/notebook|/nb/\d+/"))
+        measured("a notebook in the browser: its page after the click", time.monotonic() - since)
+        page.wait_for_url(re.compile(r"/nb/\d+/lab"), timeout=LONG_MS)
+        page.locator(".jp-LauncherCard[data-category='Notebook']").first.click(timeout=LONG_MS)
+        expect(page.locator("#jp-main-statusbar")).to_contain_text(IDLE_KERNEL, timeout=LONG_MS)
+        measured("a notebook in the browser: the click to an idle kernel", time.monotonic() - since)
+        run_in_browser(page, "import torch; print(6 * 7, open('seen.txt').read())")
+        said = page.locator(".jp-OutputArea-output").last
+        expect(said).to_contain_text("42 from a cell", timeout=LONG_MS)
+    own = pilot.call("GET", "notebooks")["items"]
+    (living,) = (each["job_id"] for each in own if each["training"]["id"] == notebook.training)
+    pilot.stop(living)
     pilot.check()
