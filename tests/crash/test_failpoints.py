@@ -60,7 +60,7 @@ WITHIN = {
     ("folders.py", "give_to_group"): "of a tree that is not in its place yet",
     ("staged_code.py", "write"): "called within staged_code's own points alone",
     ("staged_code.py", "write_code_file"): "called within staged_code's own points alone",
-    ("log_files.py", "append_entries"): "called within append_sealed_entries' own points alone",
+    ("log_lines.py", "append_entries"): "called within append_sealed_entries' own points alone",
     ("rq_worker.py", "main"): "starts the task worker itself",
 }
 """Functions that may do without points of their own, and why."""
