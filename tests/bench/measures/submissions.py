@@ -6,7 +6,7 @@ Ours go over HTTP with a token, are checked, and are committed with their histor
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import psutil
 
@@ -91,10 +91,11 @@ def cpu_seconds(house: House) -> dict[str, float]:
     """By service; PostgreSQL's is that of all its processes."""
     spent: dict[str, float] = {}
     for process in services_of(house):
-        words = process.cmdline()
-        name = "portal" if "gunicorn" in words else "scheduler" if "scheduler" in words else ""
-        if name:
-            spent[name] = spent.get(name, 0.0) + sum(process.cpu_times()[:2])
+        with suppress(psutil.NoSuchProcess):  # A job's beginning that has ended meanwhile.
+            words = process.cmdline()
+            name = "portal" if "gunicorn" in words else "scheduler" if "scheduler" in words else ""
+            if name:
+                spent[name] = spent.get(name, 0.0) + sum(process.cpu_times()[:2])
     if house.server:
         server = psutil.Process(house.server.process.pid)
         ended = server.cpu_times()
