@@ -11,6 +11,7 @@ import pytest
 from tests.integration.worker.executors.conftest import until
 from worker.bootstrap.paths import CLONE, InstallationPaths
 from worker.embedded import supervisor as services
+from worker.embedded import supervisor_client
 from worker.embedded.state_directory import ensure_state_directory
 from worker.embedded.supervisor import ServiceDefinition, render_supervisor_configuration
 from worker.embedded.supervisor_client import ServiceStatus, SupervisorClient
@@ -25,7 +26,8 @@ def supervisor() -> Iterator[SupervisorClient]:
         places = InstallationPaths(CLONE, Path(folder) / "state", Path(folder) / "cache")
         ensure_state_directory(places)
         those = [ServiceDefinition("idle", IDLE, 10, 10), ServiceDefinition("deaf", DEAF, 20, 1)]
-        patch.setattr(services, "define_services", lambda places: those)
+        for module in (services, supervisor_client):
+            patch.setattr(module, "define_services", lambda places: those)
         places.supervisor_file.write_text(render_supervisor_configuration(places))
         supervisor = SupervisorClient(places)
         supervisor.start_supervisord({"PATH": "/usr/bin:/bin"})
