@@ -9,6 +9,7 @@ from cluster.domain.errors import Conflict, Refused
 from cluster.domain.nodes.confinement import ConfinementGap, list_confinement_gaps
 from cluster.domain.nodes.node_networks import purposes_of
 from cluster.domain.states import NodeState
+from cluster.services.jobs.daily_usage import read_node_days
 from cluster.services.nodes import (
     drain_effects,
     drains,
@@ -20,6 +21,7 @@ from cluster.services.nodes import (
 )
 from portal.i18n.translate import _, localized_number
 from portal.presenters.alerts import executor_alert_lines
+from portal.presenters.daily_usage import draw_daily_usage
 from portal.presenters.nodes.node_list import count_states, list_node_rows, node_look, units_in_words
 from portal.presenters.nodes.node_map import draw_node_map
 from portal.web import forms
@@ -86,6 +88,7 @@ def page(node_id: int) -> ResponseReturnValue:
         node=node,
         look=node_look(node),
         units_text=units_in_words(node),
+        daily_usage=draw_daily_usage(read_node_days(current_cluster(), node_id)),
         gpu_checks=gpu_checks.list_newest_checks(current_cluster(), node_id)
         if current_actor().is_administrator
         else [],

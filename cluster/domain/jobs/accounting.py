@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 from cluster.domain.errors import Refused
@@ -87,3 +87,25 @@ def parse_month(text: str, field: str = "month") -> CalendarMonth:
     if found is None:
         raise Refused(field, "accounting.bad_month", value=text[:40])
     return CalendarMonth(int(found[1]), int(found[2]))
+
+
+@dataclass(frozen=True)
+class CalendarDay:
+    """A day of the installation's time zone with its first moment and that of the next day, aware UTC."""
+
+    day: date
+    starts_at: datetime
+    ends_at: datetime
+
+
+def last_days(count: int, now: datetime, zone: ZoneInfo) -> tuple[CalendarDay, ...]:
+    """The last `count` days, today being the last one. A day on which the clock changes has its real length."""
+    today = now.astimezone(zone).date()
+    days = [today - timedelta(days=back) for back in range(count - 1, -1, -1)]
+    return tuple(
+        CalendarDay(day, first_moment(day, zone), first_moment(day + timedelta(days=1), zone)) for day in days
+    )
+
+
+def first_moment(day: date, zone: ZoneInfo) -> datetime:
+    return datetime.combine(day, time(), zone).astimezone(UTC)

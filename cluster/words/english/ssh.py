@@ -42,25 +42,29 @@ SENTENCES = {
     "ssh_door.not_running": (
         "No SSH door runs here, so jobs cannot be entered. It needs an installation that root has started."
     ),
-    "ssh_door.switched_off": "The SSH door is switched off: GROUNDCREW_SSH_PORT is 0.",
+    "ssh_door.switched_off": "The SSH door is switched off: GROUNDCREW_SSH_PORT is 0. An administrator can set a port.",
     "ssh_door.needs_root": (
-        "The SSH door is closed: only root can let people into jobs. Start the installation as root."
+        "The SSH door is closed: only root can let people into jobs. It opens once an administrator starts the "
+        "installation as root."
     ),
     "ssh_door.executor": (
         "The SSH door is closed: it leads into jobs that run as processes, and here they run with {executor}."
     ),
     "ssh_door.folder": (
-        "The SSH door is closed: others than root may change the folder {folder}. Choose another GROUNDCREW_SSH_DIR."
+        "The SSH door is closed: others than root may change the folder {folder}. An administrator can choose another "
+        "GROUNDCREW_SSH_DIR."
     ),
     "ssh_door.packages_missing": (
-        "The SSH door is closed: this machine lacks {packages:list}. It opens by itself after: apt-get install "
-        "openssh-server libnss-extrausers"
+        "The SSH door is closed: this machine lacks {packages:list}. It opens by itself once an administrator has "
+        "run: apt-get install openssh-server libnss-extrausers"
     ),
     "ssh_door.port_taken": (
-        "The SSH door is closed: another program listens on port {port}. Set another GROUNDCREW_SSH_PORT."
+        "The SSH door is closed: another program listens on port {port}. An administrator can set another "
+        "GROUNDCREW_SSH_PORT."
     ),
     "ssh_door.cannot_start": (
-        "The SSH door is closed: sshd does not start. Its messages are in the log of the service ssh."
+        "The SSH door is closed: sshd does not start. An administrator finds its messages in the log of the service "
+        "ssh."
     ),
     "not_found.ssh_key": "There is no such SSH key, or you may not see it.",
 }

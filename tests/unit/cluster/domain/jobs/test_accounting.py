@@ -1,6 +1,6 @@
 """Seconds in each state and unit hours, over several attempts."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -10,6 +10,7 @@ from cluster.domain.jobs.accounting import (
     CalendarMonth,
     JobStateChange,
     UnitHolding,
+    last_days,
     month_of,
     parse_month,
     seconds_in_states,
@@ -89,3 +90,11 @@ def test_what_is_no_month_is_refused(text: str) -> None:
     with pytest.raises(Refused) as refused:
         parse_month(text)
     assert refused.value.field == "month"
+
+
+def test_the_last_days_are_those_of_the_zone_and_as_long_as_they_were() -> None:
+    # On 2026-10-25 Berlin's clocks went back by an hour; it is past midnight there.
+    days = last_days(3, datetime(2026, 10, 25, 23, 30, tzinfo=UTC), ZoneInfo("Europe/Berlin"))
+    assert [day.day for day in days] == [date(2026, 10, 24), date(2026, 10, 25), date(2026, 10, 26)]
+    assert [(day.ends_at - day.starts_at).total_seconds() / 3600 for day in days] == [24, 25, 24]
+    assert days[0].ends_at == days[1].starts_at == datetime(2026, 10, 24, 22, tzinfo=UTC)

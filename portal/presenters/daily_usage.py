@@ -1,0 +1,59 @@
+"""The graph of the last days of a workspace or a node: a bar a day, what was booked and how much of it was used."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cluster.services.jobs.daily_usage import DailyUsage
+from cluster.words.formatting import format_number
+from portal.i18n.translate import _
+
+FULL_HEIGHT = 100.0
+"""The height of the highest bar, in units of its SVG."""
+
+
+@dataclass(frozen=True)
+class DayBar:
+    """`held` and `used` are heights up to `FULL_HEIGHT`; `words` says the day and both numbers of hours."""
+
+    day: str
+    held: float
+    used: float
+    words: str
+
+
+@dataclass(frozen=True)
+class DailyUsageChart:
+    bars: tuple[DayBar, ...]
+    held_hours: str
+    used_hours: str
+
+
+def draw_daily_usage(days: Sequence[DailyUsage]) -> DailyUsageChart | None:
+    """None if no unit was held on any of the days, because a graph without a bar says nothing."""
+    highest = max((max(day.held_seconds, day.used_seconds) for day in days), default=0.0)
+    if not highest:
+        return None
+    return DailyUsageChart(
+        tuple(draw_bar(day, highest) for day in days),
+        write_hours(sum(day.held_seconds for day in days)),
+        write_hours(sum(day.used_seconds for day in days)),
+    )
+
+
+def draw_bar(day: DailyUsage, highest: float) -> DayBar:
+    held, used = write_hours(day.held_seconds), write_hours(day.used_seconds)
+    return DayBar(
+        str(day.day.day),
+        bar_height(day.held_seconds, highest),
+        bar_height(day.used_seconds, highest),
+        _("%(day)s: %(held)s h booked, %(used)s h used", day=f"{day.day:%m-%d}", held=held, used=used),
+    )
+
+
+def bar_height(seconds: float, highest: float) -> float:
+    """At least one unit for a day that has any: it is not to look like one that has none."""
+    return max(1.0, round(FULL_HEIGHT * seconds / highest, 1)) if seconds else 0.0
+
+
+def write_hours(seconds: float) -> str:
+    return format_number(seconds / 3600, 1)
