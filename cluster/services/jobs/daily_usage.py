@@ -128,7 +128,7 @@ NOW = bindparam("now", type_=Allocation.begun_at.type)
 OWNER = bindparam("owner", type_=Integer)
 
 
-def attempts_of_workspace() -> Select[tuple[int]]:
+def attempts_of_workspace() -> Select[int]:
     """Attempts of the jobs that ended after `begins`, and of those that have not ended."""
     own = Job.workspace_id == OWNER
     jobs = union_all(select(Job.id).where(own, Job.ended_at > BEGINS), select(Job.id).where(own, IS_LIVE))
