@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cluster.services.jobs.daily_usage import DailyUsage
+from cluster.services.nodes.daily_usage import DailyUsage
 from cluster.words.formatting import format_number
 from portal.i18n.translate import _
 

@@ -5,8 +5,8 @@ from collections import Counter
 from cluster.domain.states import JobState
 from cluster.services import datasets, trainings
 from cluster.services.jobs import queries
-from cluster.services.jobs.daily_usage import read_workspace_days
 from cluster.services.jobs.queries import JobLine
+from cluster.services.nodes.daily_usage import read_workspace_days
 from cluster.services.people.access import can_change_workspace
 from cluster.services.storage.workspace_storage import list_stored_environments, storage_of
 from cluster.services.workspaces.queries import read_units_in_use_of

@@ -9,7 +9,6 @@ from cluster.domain.errors import Conflict, Refused
 from cluster.domain.nodes.confinement import ConfinementGap, list_confinement_gaps
 from cluster.domain.nodes.node_networks import purposes_of
 from cluster.domain.states import NodeState
-from cluster.services.jobs.daily_usage import read_node_days
 from cluster.services.nodes import (
     drain_effects,
     drains,
@@ -19,6 +18,7 @@ from cluster.services.nodes import (
     summaries,
     totals,
 )
+from cluster.services.nodes.daily_usage import read_node_days
 from portal.i18n.translate import _, localized_number
 from portal.presenters.alerts import executor_alert_lines
 from portal.presenters.daily_usage import draw_daily_usage

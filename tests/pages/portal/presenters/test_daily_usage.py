@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from cluster.domain.states import AttemptState, JobState
-from cluster.services.jobs.daily_usage import DailyUsage
+from cluster.services.nodes.daily_usage import DailyUsage
 from cluster.store.jobs import Attempt
 from cluster.store.nodes import Allocation, Unit
 from cluster.store.trainings import Training

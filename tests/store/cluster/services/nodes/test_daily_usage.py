@@ -6,7 +6,7 @@ import pytest
 
 from cluster.domain.states import AttemptState, JobState
 from cluster.services.context import Cluster
-from cluster.services.jobs.daily_usage import DAYS_SHOWN, DailyUsage, read_node_days, read_workspace_days
+from cluster.services.nodes.daily_usage import DAYS_SHOWN, DailyUsage, read_node_days, read_workspace_days
 from cluster.store.jobs import Attempt
 from cluster.store.nodes import Allocation, Node
 from cluster.store.trainings import Training
