@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cluster.services.nodes.daily_usage import DailyUsage
+from cluster.services.nodes.daily_usage import DailyUsage, read_node_days, read_workspace_days
 from cluster.words.formatting import format_number
 from portal.i18n.translate import _
+from portal.recent_values import EVERYBODY, recent_values
+from portal.web.request_context import current_cluster
 
 FULL_HEIGHT = 100.0
 """The height of the highest bar, in units of its SVG."""
@@ -26,6 +28,19 @@ class DailyUsageChart:
     bars: tuple[DayBar, ...]
     held_hours: str
     used_hours: str
+
+
+def draw_days_of_workspace(workspace_id: int) -> DailyUsageChart | None:
+    """Members look at the same days: they are read for all of them at once."""
+    cluster = current_cluster()
+    days = recent_values().read(
+        EVERYBODY, ("days", workspace_id), lambda: read_workspace_days(cluster, workspace_id)
+    )
+    return draw_daily_usage(days)
+
+
+def draw_days_of_node(node_id: int) -> DailyUsageChart | None:
+    return draw_daily_usage(read_node_days(current_cluster(), node_id))
 
 
 def draw_daily_usage(days: Sequence[DailyUsage]) -> DailyUsageChart | None:

@@ -6,18 +6,15 @@ from cluster.domain.states import JobState
 from cluster.services import datasets, trainings
 from cluster.services.jobs import queries
 from cluster.services.jobs.queries import JobLine
-from cluster.services.nodes.daily_usage import read_workspace_days
 from cluster.services.people.access import can_change_workspace
 from cluster.services.storage.workspace_storage import list_stored_environments, storage_of
 from cluster.services.workspaces.queries import read_units_in_use_of
 from cluster.store.trainings import Training
 from cluster.store.workspaces import Workspace
 from portal.i18n.translate import _
-from portal.presenters.daily_usage import draw_daily_usage
 from portal.presenters.nodes.unit_bars import largest_free_block, workspace_bars
 from portal.presenters.queue.waiting_texts import read_explanations
 from portal.presenters.workspace_page import state_now
-from portal.recent_values import EVERYBODY, recent_values
 from portal.web.request_context import current_actor, current_cluster
 
 UNIT_HOLDING_STATES = (JobState.STARTING, JobState.RUNNING, JobState.STOPPING)
@@ -47,12 +44,6 @@ def read_home_values(workspace: Workspace) -> dict[str, object]:
         "free_now": largest_free_block(workspace.units - used),
         "bars": workspace_bars(holding, workspace, used, actor.user_id),
         "by_person": units_by_person(holding),
-        # Members look at the same days: they are read for all of them at once.
-        "daily_usage": draw_daily_usage(
-            recent_values().read(
-                EVERYBODY, ("days", workspace.id), lambda: read_workspace_days(cluster, workspace.id)
-            )
-        ),
         "recent": recent,
         "trainings": shown_trainings,
         "next_training_id": next_training_id(recent, shown_trainings, actor.user_id),

@@ -18,10 +18,9 @@ from cluster.services.nodes import (
     summaries,
     totals,
 )
-from cluster.services.nodes.daily_usage import read_node_days
 from portal.i18n.translate import _, localized_number
 from portal.presenters.alerts import executor_alert_lines
-from portal.presenters.daily_usage import draw_daily_usage
+from portal.presenters.daily_usage import draw_days_of_node
 from portal.presenters.nodes.node_list import count_states, list_node_rows, node_look, units_in_words
 from portal.presenters.nodes.node_map import draw_node_map
 from portal.web import forms
@@ -88,7 +87,7 @@ def page(node_id: int) -> ResponseReturnValue:
         node=node,
         look=node_look(node),
         units_text=units_in_words(node),
-        daily_usage=draw_daily_usage(read_node_days(current_cluster(), node_id)),
+        daily_usage=draw_days_of_node(node_id),
         gpu_checks=gpu_checks.list_newest_checks(current_cluster(), node_id)
         if current_actor().is_administrator
         else [],

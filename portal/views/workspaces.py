@@ -21,6 +21,7 @@ from cluster.store.workspaces import Workspace
 from portal.i18n.messages import localized_error
 from portal.i18n.translate import _
 from portal.presenters import workspace_home
+from portal.presenters.daily_usage import draw_days_of_workspace
 from portal.presenters.guidance.first_steps import happened
 from portal.presenters.workspace_page import sort_by_state, state_now, today
 from portal.web import forms
@@ -56,6 +57,7 @@ def home(workspace_id: int) -> ResponseReturnValue:
     return render_template(
         "workspaces/_home.html" if is_fragment_request() else "workspaces/home.html",
         workspace=workspace,
+        daily_usage=draw_days_of_workspace(workspace.id),
         **workspace_home.read_home_values(workspace),
     )
 
