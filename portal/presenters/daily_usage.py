@@ -66,7 +66,7 @@ def draw_bar(day: DailyUsage, highest: float) -> DayBar:
 
 
 def bar_height(seconds: float, highest: float) -> float:
-    """At least one unit for a day that has any: it is not to look like one that has none."""
+    """A day that has seconds is at least one unit high, so that it does not look like one that has none."""
     return max(1.0, round(FULL_HEIGHT * seconds / highest, 1)) if seconds else 0.0
 
 

@@ -19,6 +19,7 @@ NEEDED = (
     "commands",
     "commands.job_files",
     "commands.jobs",
+    "commands.remote_files",
     "commands.submission",
     "config",
     "http_request",
