@@ -71,4 +71,8 @@ def bar_height(seconds: float, highest: float) -> float:
 
 
 def write_hours(seconds: float) -> str:
-    return format_number(seconds / 3600, 1)
+    """Small numbers have two digits, as on the page of a job. What would be rounded to nothing is less than that."""
+    hours = seconds / 3600
+    if 0 < hours < 0.005:
+        return "< 0.01"
+    return format_number(hours, 1 if hours >= 10 else 2) if hours else "0"

@@ -40,6 +40,16 @@ def test_each_bar_is_as_high_as_its_hours_and_says_them(lab: Lab, language: str,
     assert (chart.held_hours, chart.used_hours) == ("48.0", "12.0")
 
 
+@pytest.mark.parametrize(
+    ("seconds", "hours"),
+    [(0, "0"), (5, "< 0.01"), (30, "0.01"), (5400, "1.50"), (36_000, "10.0"), (4_500_000, "1,250.0")],
+)
+def test_a_few_seconds_are_not_said_to_be_no_hours(lab: Lab, seconds: float, hours: str) -> None:
+    with lab.app.test_request_context():
+        chart = draw_daily_usage([DailyUsage(date(2026, 11, 19), 36_000_000, seconds)])
+    assert chart is not None and chart.used_hours == hours
+
+
 def test_days_on_which_nothing_was_held_have_no_graph(lab: Lab) -> None:
     with lab.app.test_request_context():
         assert draw_daily_usage([QUIET] * 14) is None
