@@ -353,7 +353,7 @@ class _SentenceFormatter(string.Formatter):
             "clock": lambda: format_short_datetime(value, self.zone, self.now),
             "day": lambda: format_day(value),
             "job": lambda: f"job-{value}",
-            "seen": lambda: self._phrase("phrase.seen" if self.data.get("character") else "phrase.unseen"),
+            "seen": lambda: self._phrase(self._phrase_of_character()),
             "offer": lambda: " " + self._phrase("phrase.offer") if value else "",
             "bounds": lambda: format_bounds(self.data, self.language),
             "list": lambda: format_list(_each(value), self.language),
@@ -372,6 +372,11 @@ class _SentenceFormatter(string.Formatter):
         return (
             sentence(problem.code, problem.data, self.language, self.zone, self.now) if problem else UNKNOWN
         )
+
+    def _phrase_of_character(self) -> str:
+        if self.data.get("character"):
+            return "phrase.seen"
+        return "phrase.space" if self.data.get("codepoint") == "U+0020" else "phrase.unseen"
 
     def _phrase(self, code: str) -> str:
         return fill_sentence(code, SENTENCES[code], self.data, self.language)

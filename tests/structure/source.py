@@ -9,7 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("cluster", "portal", "worker")
-WITHOUT = ("cluster/store/migrations/",)
+WITHOUT = ("cluster/store/migrations/", "portal/cli/build/")
+"""Migrations stay as they were written; the other folder holds copies of the command while its package is built."""
 
 
 @dataclass(frozen=True)

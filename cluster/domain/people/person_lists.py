@@ -67,9 +67,16 @@ def parse_person_list(text: str) -> list[PersonLine]:
 
 
 def read_columns(cells: list[str]) -> tuple[str, ...] | None:
-    """The fields that a first line names; None if it is a person already. Raises Refused."""
+    """The fields that a first line names; None if it is a person already. Raises Refused.
+
+    Without another column for accounts the column of names has them, as in `name,full name`.
+    """
     words = [" ".join(cell.lower().replace("_", " ").split()) for cell in cells]
     known = [COLUMN_NAMES.get(word, "") for word in words]
+    if "name" not in known and len(known) > 1 and all(known):
+        account = next((place for place, word in enumerate(words) if word in ("name", "이름")), None)
+        if account is not None:
+            known[account] = "name"
     if "name" not in known:
         return None
     for word, column in zip(words, known, strict=True):

@@ -14,6 +14,7 @@ SENTENCES = {
     "text.bad_character": "{codepoint:seen} cannot stand in this text. Remove it.",
     "phrase.offer": "You could use “{repaired}”.",
     "phrase.seen": "“{character}” ({codepoint})",
+    "phrase.space": "A space",
     "phrase.unseen": "The invisible character {codepoint} ({called})",
     "file.no_name": "“{file}” is no file name. Give the file a name.",
     "file.space": "“{file}” has a space in its name.{repaired:offer}",

@@ -17,6 +17,8 @@ MINJI = PersonLine(1, "minji", "김민지", "minji@lab.example", ("vision", "nlp
         ("\ufeffminji\t김민지\tminji@lab.example\tvision;nlp\r\n", 1),
         ('\n minji ;김민지;minji@lab.example;"vision;nlp vision"\n;;;\n', 2),
         ("작업공간,이름,계정,메일 주소\nvision/nlp,김민지,minji,minji@lab.example", 2),
+        ("name,full_name,email,workspaces\nminji,김민지,minji@lab.example,vision nlp", 2),
+        ("이름;성명;메일;작업공간\nminji;김민지;minji@lab.example;vision nlp", 2),
         ("Full_Name,Workspaces,ACCOUNT,E-Mail,\n김민지,vision|nlp,minji,minji@lab.example,", 2),
     ],
 )

@@ -22,6 +22,11 @@ from cluster.domain.names import check_file_name, check_user_name
             "3번째 글자 보이지 않는 문자 U+200B: 여기에 쓸 수 없는 문자입니다. 대신 쓸 수 있는 이름: “abc”.",
         ),
         (
+            "kim min",
+            "A space at position 4 is not allowed here. You could use “kim-min”.",
+            "4번째 글자 빈칸: 여기에 쓸 수 없는 문자입니다. 대신 쓸 수 있는 이름: “kim-min”.",
+        ),
+        (
             "가",
             "“가” (U+AC00) at position 1 is not allowed here.",
             "1번째 글자 “가” (U+AC00): 여기에 쓸 수 없는 문자입니다.",
