@@ -26,6 +26,7 @@ from tests.builders import (
     an_administrator,
     holding,
 )
+from tests.queue_reports import report_queue
 
 LABS = ("vision-lab", "robotics", "speech", "nlp-24", "course-dl", "bio-seg")
 PEOPLE = ("seoyeon", "taeyang", "haneul", "park", "minjun", "dohyun")
@@ -51,6 +52,7 @@ def fill_cluster(cluster: Cluster, count: int) -> User:
     others = a_line_of(cluster, chief)
     fill(cluster, [training.id for training in others], count, units=1)
     spread_in_time(cluster)
+    report_queue(cluster)
     return chief
 
 
