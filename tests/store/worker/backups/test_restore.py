@@ -1,8 +1,5 @@
 """A restore that is killed leaves a whole database."""
 
-import os
-import signal
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from datetime import time
@@ -10,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cluster import failpoints
 from cluster.services.context import Cluster
 from cluster.store.engine import Store
 from tests.builders import an_administrator
 from tests.conftest import Clock
-from tests.crash.sweep import start_child
+from tests.crash.failpoint_deaths import dies_at
 from worker.backups import dump
 from worker.backups.drill import no_scratch_check
 from worker.backups.restore import restore_backup
@@ -32,32 +28,6 @@ def lab(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     (cluster.settings.state_dir / "database").mkdir(exist_ok=True)
     an_administrator(cluster, "hjkim")
     return replace(cluster, settings=replace(cluster.settings, backup_at=time(3, 0)))
-
-
-class Dies:
-    """At the given number of points that it passes."""
-
-    def __init__(self, at: int) -> None:
-        self.at, self.passed = at, 0
-
-    def __call__(self, point: str) -> None:
-        self.passed += 1
-        if self.passed == self.at:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-
-def dies_at(lab: Cluster, number: int, work: Callable[[Cluster], None], log: Path) -> bool:
-    """Whether the child was killed; False once it has fewer points than that."""
-
-    def child() -> None:
-        store = Store(lab.settings.database_url)  # No connection crosses the fork.
-        failpoints.listener = Dies(number)
-        with closing(store):
-            work(replace(lab, store=store))
-
-    _, status = os.waitpid(start_child(child, log), 0)
-    assert os.waitstatus_to_exitcode(status) in (0, -signal.SIGKILL), log.read_text()
-    return os.waitstatus_to_exitcode(status) == -signal.SIGKILL
 
 
 ON_POSTGRESQL = pytest.param("postgresql", marks=pytest.mark.long)

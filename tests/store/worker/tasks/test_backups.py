@@ -1,10 +1,8 @@
 """A night that is killed at any step, or whose disk is full: told the same night, and the older proved ones stay."""
 
 import os
-import signal
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import time, timedelta
 from functools import partial
@@ -13,18 +11,16 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import make_url
 
-from cluster import failpoints
 from cluster.domain.errors import GroundcrewError
 from cluster.domain.states import OperationState
 from cluster.services.backups import manifests, requests
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, acquire_lease
 from cluster.services.operations.stale_operations import requeue_stale_operations
-from cluster.store.engine import Store
 from cluster.store.operations import Operation
 from tests.builders import an_administrator
 from tests.conftest import IS_CI, Clock
-from tests.crash.sweep import start_child
+from tests.crash.failpoint_deaths import dies_at
 from worker.backups import dump, sqlite
 from worker.backups import postgresql as pg
 from worker.backups.drill import drill_newest_backup, no_scratch_check
@@ -76,32 +72,6 @@ def places_of_scratch(lab: Cluster) -> list[str]:
     with pg.connect_psycopg(url) as connection:
         query = "SELECT datname FROM pg_database WHERE datname LIKE %s"
         return [str(name) for (name,) in connection.execute(query, [f"{url.database}_%"]).fetchall()]
-
-
-class Dies:
-    """At the given number of points that it passes."""
-
-    def __init__(self, at: int) -> None:
-        self.at, self.passed = at, 0
-
-    def __call__(self, point: str) -> None:
-        self.passed += 1
-        if self.passed == self.at:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-
-def dies_at(lab: Cluster, number: int, work: Callable[[Cluster], None], log: Path) -> bool:
-    """Whether the child was killed; False once it has fewer points than that."""
-
-    def child() -> None:
-        store = Store(lab.settings.database_url)  # No connection crosses the fork.
-        failpoints.listener = Dies(number)
-        with closing(store):
-            work(replace(lab, store=store))
-
-    _, status = os.waitpid(start_child(child, log), 0)
-    assert os.waitstatus_to_exitcode(status) in (0, -signal.SIGKILL), log.read_text()
-    return os.waitstatus_to_exitcode(status) == -signal.SIGKILL
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
-from cluster import failpoints
 from cluster.domain.errors import Refused
 from cluster.domain.names import check_mail_address
 from cluster.domain.states import NotificationChannel, NotificationState, OperationKind, OperationState
@@ -20,6 +19,7 @@ from cluster.store.alerts import AlertOccurrence, Notification
 from cluster.store.nodes import Node
 from cluster.store.operations import Operation
 from tests.builders import a_node, actor_of, add, an_administrator
+from tests.crash.failpoint_deaths import death_at
 
 ADDRESS = "minji@lab.example"
 
@@ -201,17 +201,8 @@ def test_a_scheduler_that_dies_tells_neither_twice_nor_never(
     move(lab, minutes=2)
     notify_people(lab, held)
     move(lab, minutes=1)
-
-    def die(reached: str) -> None:
-        if reached == point:
-            raise KeyboardInterrupt
-
-    failpoints.listener = die
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            notify_people(lab, held)
-    finally:
-        failpoints.listener = None
+    with death_at(point):
+        notify_people(lab, held)
     notify_people(lab, held)
     assert len(written(lab)) == 2
     with lab.store.read() as session:

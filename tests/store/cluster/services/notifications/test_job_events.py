@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import func, select
 
-from cluster import failpoints
 from cluster.domain.jobs.exits import AttemptOutcome
 from cluster.domain.jobs.headline_metric import HeadlineMetric
 from cluster.domain.states import JobState
@@ -20,6 +19,7 @@ from cluster.store.trainings import Training
 from cluster.store.users import User
 from cluster.words import sentence
 from tests.builders import a_job, actor_of, an_administrator
+from tests.crash.failpoint_deaths import death_at
 from tests.notification_lab import choose, messages_to, run
 from tests.store.conftest import FINISHED
 
@@ -73,18 +73,8 @@ def test_what_dies_before_the_end_is_committed_tells_nothing(
 ) -> None:
     choose(lab, minji)
     a_job(lab, training)
-
-    def die(reached: str) -> None:
-        if reached == "jobs.attempts.record_end committing":
-            failpoints.listener = None
-            raise KeyboardInterrupt
-
-    failpoints.listener = die
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            run(lab, held, FINISHED)
-    finally:
-        failpoints.listener = None
+    with death_at("jobs.attempts.record_end committing"):
+        run(lab, held, FINISHED)
     assert write_messages(lab, held) == 0
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import func, select
 
-from cluster import failpoints
 from cluster.domain.jobs.exits import AttemptOutcome
 from cluster.domain.states import JobState, NotificationChannel, UserState
 from cluster.services.context import Cluster
@@ -18,6 +17,7 @@ from cluster.store.trainings import Training
 from cluster.store.users import User
 from tests.builders import a_job, a_user, actor_of, an_administrator
 from tests.conftest import Clock
+from tests.crash.failpoint_deaths import death_at
 from tests.notification_lab import HOOK, a_sweep, choose, messages_to, run
 from tests.store.conftest import FINISHED
 
@@ -145,19 +145,9 @@ def test_a_death_loses_no_message_and_repeats_none(
 ) -> None:
     choose(lab, minji)
     job = a_job(lab, training)
-
-    def die(reached: str) -> None:
-        if reached == point:
-            failpoints.listener = None
-            raise KeyboardInterrupt
-
-    failpoints.listener = die
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            run(lab, held, FINISHED)
-            write_messages(lab, held)
-    finally:
-        failpoints.listener = None
+    with death_at(point):
+        run(lab, held, FINISHED)
+        write_messages(lab, held)
     for _ in range(3):
         write_messages(lab, held)
     assert messages_to(lab, minji) == [[("notification.job_finished", f"/jobs/{job.id}")]]

@@ -2,7 +2,6 @@
 
 import pytest
 
-from cluster import failpoints
 from cluster.domain.repairs.run_matrix import RepairVerdict
 from cluster.services.audit import entries as audit
 from cluster.services.context import Cluster
@@ -16,6 +15,7 @@ from cluster.services.repairs.offline_records import (
 )
 from cluster.store.repairs import RepairRun
 from tests.builders import actor_of, an_administrator
+from tests.crash.failpoint_deaths import death_at
 
 
 def a_run(cluster: Cluster, **changed: object) -> RepairRun:
@@ -65,17 +65,8 @@ def test_a_reader_that_dies_before_it_deletes_the_file_is_followed_by_one_that_a
     cluster: Cluster,
 ) -> None:
     write_offline_record(cluster, a_run(cluster))
-
-    def die(point: str) -> None:
-        if point == "repair_record.delete asking":
-            raise KeyboardInterrupt
-
-    failpoints.listener = die
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            import_offline_records(cluster)
-    finally:
-        failpoints.listener = None
+    with death_at("repair_record.delete asking"):
+        import_offline_records(cluster)
     assert offline_record_file(cluster, a_run(cluster)).exists()
     assert import_offline_records(cluster) == []
     assert len(repair_runs.list_repair_runs(cluster, actor_of(an_administrator(cluster)))) == 1

@@ -1,4 +1,4 @@
-"""Where the files of a dataset lie, and for whom they are read."""
+"""The files of a dataset are found in its folder, and read as far as a person's own job may read them."""
 
 from dataclasses import replace
 from pathlib import Path

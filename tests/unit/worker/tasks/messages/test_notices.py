@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from cluster import failpoints
 from cluster.domain.errors import Unavailable
 from cluster.domain.states import (
     NotificationChannel,
@@ -28,6 +27,7 @@ from cluster.store.alerts import AlertOccurrence, Notification
 from cluster.store.operations import Operation
 from cluster.store.users import User
 from tests.builders import add, an_administrator
+from tests.crash.failpoint_deaths import death_at
 from tests.unit.worker.tasks.notice_receivers import PASSWORD, Ear, Postbox, a_webhook
 from worker.adapters.mail import send_mail, write_mail
 from worker.tasks.messages.notices import message_id
@@ -233,18 +233,8 @@ def test_a_password_that_the_server_cannot_be_told_is_said_without_it(
 )
 def test_a_death_anywhere_loses_no_message(lab: Cluster, postbox: tuple[Postbox, str], point: str) -> None:
     notice = owe(lab, an_occurrence(lab), a_person(lab, "minji", "ko"))
-
-    def die(reached: str) -> None:
-        if reached == point:
-            failpoints.listener = None
-            raise KeyboardInterrupt
-
-    failpoints.listener = die
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            work(lab)
-    finally:
-        failpoints.listener = None
+    with death_at(point):
+        work(lab)
     assert state_of(lab, notice) is NotificationState.WAITING
     lab.clock.move(minutes=1)  # type: ignore[attr-defined]
     work(lab)

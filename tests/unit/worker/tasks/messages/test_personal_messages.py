@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from cluster import failpoints
 from cluster.domain.errors import Unavailable
 from cluster.domain.notifications.webhook_targets import IpNetwork, is_callable_address
 from cluster.domain.states import (
@@ -32,6 +31,7 @@ from cluster.store.alerts import Notification
 from cluster.store.operations import Operation
 from cluster.store.users import User
 from tests.builders import a_user, actor_of, add, an_administrator
+from tests.crash.failpoint_deaths import death_at
 from tests.notification_lab import choose
 from tests.unit.worker.tasks.notice_receivers import Ear, Postbox, a_webhook
 from worker.adapters import webhook as webhook_adapter
@@ -263,18 +263,8 @@ def test_a_death_loses_no_mail_and_sends_it_under_its_old_number(
 ) -> None:
     person = a_person(lab)
     notice = owe(lab, person, NotificationChannel.MAIL, FAILURE)
-
-    def die(reached: str) -> None:
-        if reached == point:
-            failpoints.listener = None
-            raise KeyboardInterrupt
-
-    failpoints.listener = die
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            work(lab)
-    finally:
-        failpoints.listener = None
+    with death_at(point):
+        work(lab)
     assert row_of(lab, notice).state is NotificationState.WAITING
     owe(lab, person, NotificationChannel.MAIL, FAILURE)
     work(lab)
