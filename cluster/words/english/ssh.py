@@ -48,7 +48,8 @@ SENTENCES = {
         "installation as root."
     ),
     "ssh_door.executor": (
-        "The SSH door is closed: it leads into jobs that run as processes, and here they run with {executor}."
+        "The SSH door is closed: it leads into jobs that run as processes, and here they run with {executor}. Files "
+        "are downloaded on the job's page, and a notebook has a terminal."
     ),
     "ssh_door.folder": (
         "The SSH door is closed: others than root may change the folder {folder}. An administrator can choose another "

@@ -47,7 +47,7 @@ def index() -> Response:
         uses=environment_use.read_use_counts(cluster),
         site_image=cluster.settings.kubernetes_image or cluster.settings.docker_image,
         may_add=environment_pages.can_add(cluster, actor),
-        may_upload=actor.is_administrator and environment_pages.can_add(cluster, actor),
+        may_upload=actor.is_administrator,
         restore=RESTORE if has_images and can_request_repair(cluster, actor, RESTORE) else None,
     )
 

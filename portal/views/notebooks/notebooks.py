@@ -66,6 +66,7 @@ def render_training(training_id: int, errors: dict[str, str], status: int = 200,
         raise NotFound("notebook")
     copy = working_copies.read_working_copy(cluster, actor, training_id)
     may_save = found.archived_at is None and can_upload_code(actor, found)
+    in_image = cluster.settings.executor.capabilities.has_environment_in_image
     page = render_template(
         "notebooks/training.html",
         training=found,
@@ -73,7 +74,8 @@ def render_training(training_id: int, errors: dict[str, str], status: int = 200,
         living=find_living(found),
         packages=working_copies.list_packages(cluster, found, actor.user_id) if copy else [],
         may_save=may_save,
-        may_ask=may_save and not cluster.settings.executor.capabilities.has_environment_in_image,
+        may_ask=may_save and not in_image,
+        in_image=in_image,
         asks_manager=not can_change_workspace("environment.create", actor, found.workspace),
         idle_limit=cluster.settings.notebook_idle_limit,
         errors=errors,

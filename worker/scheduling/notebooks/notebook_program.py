@@ -57,11 +57,13 @@ def plan_notebook(
 
 
 def map_package_folders(settings: Settings, view: PathMapping) -> list[str]:
-    """Those that everybody may read; in a pod none, because its node has no file of the master."""
-    if not settings.executor.capabilities.is_local:
-        return []
-    found = {"packages": settings.package_folder, "wheels": folders.wheels_folder(settings)}
-    return [str(view.map_path(place, name)) for name, place in found.items() if place and is_readable(place)]
+    """Those that everybody may read. A pod's node has the uploaded wheels with the storage, and no other file of the
+    master.
+    """
+    found = {"wheels": folders.wheels_folder(settings)}
+    if settings.executor.capabilities.is_local and settings.package_folder:
+        found = {"packages": settings.package_folder} | found
+    return [str(view.map_path(place, name)) for name, place in found.items() if is_readable(place)]
 
 
 def is_readable(folder: Path) -> bool:

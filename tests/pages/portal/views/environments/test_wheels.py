@@ -2,10 +2,14 @@
 
 import io
 import zipfile
+from dataclasses import replace
 
 import pytest
 
+from cluster.domain.executors import ExecutorKind
+from cluster.services.context import Cluster
 from cluster.services.images import wheels
+from portal.shared_objects import share_object
 from tests.builders import actor_of
 from tests.pages.portal.pages_lab import Lab
 
@@ -63,6 +67,15 @@ def test_of_wheels_with_a_bad_one_none_is_taken(lab: Lab, sent: list[tuple[io.By
     assert answer.status_code == 422 and files(lab) == []
     incoming = lab.cluster.settings.storage_dir / "incoming"
     assert not incoming.is_dir() or not list(incoming.iterdir())
+
+
+def test_where_jobs_run_in_images_they_are_for_notebooks(lab: Lab) -> None:
+    settings = replace(lab.cluster.settings, executor=ExecutorKind.KUBERNETES)
+    share_object(lab.app, Cluster, replace(lab.cluster, settings=settings))
+    browser = lab.browser(lab.administrator)
+    assert ADDRESS in browser.get("/environments").text
+    assert browser.post(ADDRESS, data={"wheels": [a_wheel(LOWER)]}).status_code == 303
+    assert "lower" in browser.get(ADDRESS).text and files(lab) == [LOWER]
 
 
 def test_nobody_else_uploads(lab: Lab) -> None:

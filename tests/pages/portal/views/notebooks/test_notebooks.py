@@ -1,16 +1,20 @@
 """The pages of notebooks: start, wait, open, save; in both languages and without scripts."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from cluster.domain.executors import ExecutorKind
 from cluster.domain.states import JobKind, JobState, TrainingKind
 from cluster.services import trainings
+from cluster.services.context import Cluster
 from cluster.services.notebooks.editor_environment import ensure_editor
 from cluster.services.people.users import service_actor
 from cluster.services.storage import folders, notebook_folders
 from cluster.store.jobs import Job, Notebook
 from cluster.store.trainings import Training, WorkingCopy
+from portal.shared_objects import share_object
 from tests.builders import a_code_version, a_job, actor_of, add
 from tests.pages.portal.pages_lab import Lab
 
@@ -156,3 +160,16 @@ def test_packages_become_an_environment_that_the_manager_approves(
     assert f'"{other}"' not in manager.get("/environments").text
     member = lab.browser(lab.minjun)
     assert member.post(f"{address}/environment", data={"name": "mine"}).status_code == 403
+
+
+@pytest.mark.parametrize(("language", "word"), [("en", "what their image has"), ("ko", "이미지에 들어 있는")])
+def test_where_jobs_run_in_images_a_package_can_lie_among_the_files(
+    lab: Lab, address: str, language: str, word: str
+) -> None:
+    settings = replace(lab.cluster.settings, executor=ExecutorKind.KUBERNETES)
+    share_object(lab.app, Cluster, replace(lab.cluster, settings=settings))
+    browser = lab.browser(lab.seoyeon, language)
+    browser.post(address)
+    write_copy(lab, b"print(2)\n")
+    page = browser.get(address).text
+    assert word in page and "pip install --target . humanize" in page and f"{address}/environment" not in page
