@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from sqlalchemy import select, update
 
-from cluster.domain.jobs.exits import AttemptOutcome
+from cluster.domain.jobs.attempts import AttemptOutcome
 from cluster.domain.states import NotificationChannel, NotificationKind
 from cluster.services.context import Cluster
 from cluster.services.jobs import attempts

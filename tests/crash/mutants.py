@@ -8,8 +8,7 @@ from sqlalchemy.orm import Session
 
 import cluster.services.jobs.submission
 import worker.scheduling.reconciler
-from cluster.domain.jobs.attempts import StopAttempt
-from cluster.domain.jobs.exits import AttemptOutcome
+from cluster.domain.jobs.attempts import AttemptOutcome, StopAttempt
 from cluster.domain.states import JobState
 from cluster.services.jobs import attempts
 from cluster.services.queue import dispatch

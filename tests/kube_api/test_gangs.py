@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cluster.domain.jobs.attempts import ObservedState
-from cluster.domain.jobs.exits import outcome_of
+from cluster.domain.jobs.attempts import ObservedState, outcome_of
 from cluster.domain.kubernetes.api_objects import parse_api_time
 from cluster.domain.states import JobState
 from tests.integration.worker.executors.executor_stages import end_of, until

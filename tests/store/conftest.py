@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from cluster.domain.jobs.exits import AttemptOutcome
+from cluster.domain.jobs.attempts import AttemptOutcome
 from cluster.domain.states import EnvironmentState, JobState
 from cluster.services.context import Cluster
 from cluster.services.leases import HeldLease, acquire_lease

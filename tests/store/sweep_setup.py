@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from sqlalchemy import select
 
-from cluster.domain.jobs.exits import AttemptOutcome
+from cluster.domain.jobs.attempts import AttemptOutcome
 from cluster.domain.jobs.submission import JobRequest
 from cluster.domain.states import EnvironmentState, Launcher
 from cluster.domain.sweeps.plan import SweepRequest

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cluster.domain.jobs import launch
-from cluster.domain.jobs.exits import outcome_of
+from cluster.domain.jobs.attempts import outcome_of
 from cluster.domain.states import JobState, Launcher, UnitKind
 from tests.integration.conftest import a_ground, runtime_on
 from tests.integration.worker.executors.conftest import Bench

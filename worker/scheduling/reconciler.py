@@ -14,6 +14,7 @@ from cluster.domain.jobs.attempts import (
     START_DEADLINE,
     AttemptAction,
     AttemptFacts,
+    AttemptOutcome,
     KillAttempt,
     NodeFate,
     ObservedState,
@@ -26,7 +27,7 @@ from cluster.domain.jobs.attempts import (
     decide,
     outcome_of_prevented_start,
 )
-from cluster.domain.jobs.exits import AttemptOutcome, ExitRecord, parse_usage
+from cluster.domain.jobs.exits import ExitRecord, parse_usage
 from cluster.domain.jobs.resume_points import ResumePoint
 from cluster.domain.nodes.node_state import worst_fate
 from cluster.domain.storage.disk_reserve import INTERRUPTED_DISK_FULL

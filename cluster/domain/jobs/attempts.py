@@ -4,20 +4,12 @@ The decision is level-triggered: the same facts give the same action, every acti
 corrects the last one. This module keeps no state.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any
 
-from cluster.domain.jobs.exits import (
-    AttemptOutcome,
-    Disruption,
-    ExitRecord,
-    outcome_never_started,
-    outcome_of,
-    outcome_without_record,
-    record_of_attempt,
-)
+from cluster.domain.jobs.exits import UNREADABLE_RECORD, Disruption, ExitRecord, meaning_of_status
 from cluster.domain.states import AttemptState, DesiredState, JobState
 from cluster.domain.storage.disk_reserve import EXIT_DISK_FILLED, INTERRUPTED_DISK_FULL, StopCause
 
@@ -26,6 +18,7 @@ GIVE_UP_STARTING_AFTER = timedelta(seconds=60)
 """A start that takes longer fails: a job on one node has failed, and a gang gives its units back and waits again."""
 GIVE_UP_PENDING_AFTER = timedelta(minutes=15)
 """The limit for a start that the executor has accepted, because an image of many gigabytes may be downloading."""
+FOREIGN_RECORD = "exit.truth_foreign"
 START_DEADLINE = "interrupted.start_deadline"
 KILL_AFTER = timedelta(seconds=7)
 """The shim ends all processes within 5 s, and a stop must take at most 10 s."""
@@ -60,6 +53,16 @@ class NodeFate(StrEnum):
     UNREACHABLE = "unreachable"
     LOST = "lost"
     """The node was silent for longer than the grace time."""
+
+
+@dataclass(frozen=True)
+class AttemptOutcome:
+    """The end as rows keep it: the job's last state, and the code of the reason with its data."""
+
+    state: JobState
+    code: str
+    data: dict[str, Any]
+    exit_code: int | None = None
 
 
 @dataclass(frozen=True)
@@ -309,6 +312,89 @@ def is_retried(outcome: AttemptOutcome, desired: DesiredState, retries: int, use
     return has_failed and desired is DesiredState.RUN and used < retries
 
 
+def outcome_of(truth: ExitRecord, desired: DesiredState = DesiredState.RUN) -> AttemptOutcome:
+    """The outcome by the shim's record, of the first failed rank if there are ranks.
+
+    The launcher's own exit code says only that some rank failed (with Horovod it is always 1), so it counts last.
+    """
+    exit_code, signal, rank = _first_cause(truth)
+    shown = exit_code if signal is None else 128 + signal
+    # A job that was ended has no rank that failed: all of them end because they were told to.
+    names_rank = rank is not None and not (truth.stopped or truth.timed_out)
+    data: dict[str, Any] = {"rank": rank, "ranks": len(truth.ranks)} if names_rank else {}
+    if shown is not None:
+        data["exit_code"] = shown
+    if truth.not_finite:
+        data["not_finite"] = truth.not_finite
+    if truth.error:
+        return AttemptOutcome(_bad_end(desired), truth.error, data, shown)
+    if truth.executor_exit_code is not None and _contradicts(truth):
+        both = data | {"exit_code": truth.exit_code, "executor_exit_code": truth.executor_exit_code}
+        return AttemptOutcome(_bad_end(desired), "exit.executor_disagrees", both, truth.executor_exit_code)
+    if truth.stopped:
+        return AttemptOutcome(JobState.STOPPED, "exit.stopped", data, shown)
+    if truth.timed_out:
+        return AttemptOutcome(JobState.FAILED, "exit.timed_out", data, shown)
+    if truth.out_of_memory:
+        most = {"max_rss_bytes": truth.max_rss_bytes} if truth.max_rss_bytes else {}
+        if truth.memory_limit_bytes:
+            most["memory_limit_bytes"] = truth.memory_limit_bytes
+        return AttemptOutcome(JobState.FAILED, "exit.out_of_memory", data | most, shown)
+    code, more = meaning_of_status(exit_code, signal)
+    state = JobState.FINISHED if code == "exit.finished" else JobState.FAILED
+    if truth.process_limit and state is JobState.FAILED:
+        return AttemptOutcome(
+            state, "exit.process_limit", data | {"process_limit": truth.process_limit}, shown
+        )
+    return AttemptOutcome(state, code, data | more, shown)
+
+
+def outcome_without_record(desired: DesiredState) -> AttemptOutcome:
+    """The outcome if the shim is gone without `exit.json`: it was killed, or its disk was full."""
+    if desired is DesiredState.STOP:
+        return AttemptOutcome(JobState.STOPPED, "exit.stopped", {})
+    return AttemptOutcome(JobState.FAILED, "exit.lost", {})
+
+
+def outcome_never_started(desired: DesiredState, why: dict[str, Any] | None = None) -> AttemptOutcome:
+    """The outcome if no shim began although the executor was asked. `why` has the code and
+    data of its last refusal.
+    """
+    if desired is DesiredState.STOP:
+        return AttemptOutcome(JobState.STOPPED, "exit.stopped_before_start", {})
+    return AttemptOutcome(JobState.FAILED, "exit.not_started", dict(why or {}))
+
+
 def outcome_of_prevented_start(desired: DesiredState, why: dict[str, Any] | None = None) -> AttemptOutcome:
     """The outcome to record after the marker was written in the shim's place."""
     return outcome_never_started(desired, why)
+
+
+def record_of_attempt(truth: ExitRecord, job: int, attempt: int, fence: int) -> ExitRecord:
+    """The record itself, or an error record if the file belongs to another attempt."""
+    if truth.error == UNREADABLE_RECORD or truth.is_of(job, attempt, fence):
+        return truth
+    return replace(ExitRecord(), job=job, attempt=attempt, fence=fence, error=FOREIGN_RECORD)
+
+
+def _first_cause(truth: ExitRecord) -> tuple[int | None, int | None, int | None]:
+    """Exit code, signal and rank of the first failed rank; those of the launcher if no rank
+    is known to have failed.
+    """
+    bad = {rank.rank: rank for rank in truth.ranks if rank.has_failed}
+    if not bad:
+        return truth.exit_code, truth.signal, None
+    first = truth.first_failed_rank
+    cause = bad[first] if first is not None and first in bad else bad[min(bad)]
+    return cause.exit_code, cause.signal, cause.rank if len(truth.ranks) > 1 else None
+
+
+def _contradicts(truth: ExitRecord) -> bool:
+    """Whether the executor's exit code differs from that of the record. A record without exit code contradicts
+    nothing.
+    """
+    return truth.exit_code is not None and truth.executor_exit_code != truth.exit_code
+
+
+def _bad_end(desired: DesiredState) -> JobState:
+    return JobState.STOPPED if desired is DesiredState.STOP else JobState.FAILED

@@ -1,15 +1,14 @@
-"""Parse the shim's `exit.json` and decide the outcome of the job."""
+"""Parse the shim's `exit.json`, and give the codes that exit codes and signals mean."""
 
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
 from cluster.domain.jobs.headline_metric import Objective, parse_objective
 from cluster.domain.jobs.results import MetricResults, check_metric_name, parse_results
-from cluster.domain.states import DesiredState, JobState
 
 SIGNALS = {
     1: "SIGHUP",
@@ -141,18 +140,7 @@ class ExitRecord:
         return (self.job, self.attempt, self.fence) == (job, attempt, fence)
 
 
-@dataclass(frozen=True)
-class AttemptOutcome:
-    """The end as rows keep it: the job's last state, and the code of the reason with its data."""
-
-    state: JobState
-    code: str
-    data: dict[str, Any]
-    exit_code: int | None = None
-
-
 UNREADABLE_RECORD = "exit.truth_unreadable"
-FOREIGN_RECORD = "exit.truth_foreign"
 
 
 def parse_exit_record(content: str | bytes) -> ExitRecord:
@@ -220,89 +208,6 @@ def _read_truth(found: Any) -> ExitRecord:
         disk_full=_flag(found.get("disk_full", False)),
         out_bytes=_maybe(found.get("out_bytes"), _whole),
     )
-
-
-def outcome_of(truth: ExitRecord, desired: DesiredState = DesiredState.RUN) -> AttemptOutcome:
-    """The outcome by the shim's record, of the first failed rank if there are ranks.
-
-    The launcher's own exit code says only that some rank failed (with Horovod it is always 1), so it counts last.
-    """
-    exit_code, signal, rank = _first_cause(truth)
-    shown = exit_code if signal is None else 128 + signal
-    # A job that was ended has no rank that failed: all of them end because they were told to.
-    names_rank = rank is not None and not (truth.stopped or truth.timed_out)
-    data: dict[str, Any] = {"rank": rank, "ranks": len(truth.ranks)} if names_rank else {}
-    if shown is not None:
-        data["exit_code"] = shown
-    if truth.not_finite:
-        data["not_finite"] = truth.not_finite
-    if truth.error:
-        return AttemptOutcome(_bad_end(desired), truth.error, data, shown)
-    if truth.executor_exit_code is not None and _contradicts(truth):
-        both = data | {"exit_code": truth.exit_code, "executor_exit_code": truth.executor_exit_code}
-        return AttemptOutcome(_bad_end(desired), "exit.executor_disagrees", both, truth.executor_exit_code)
-    if truth.stopped:
-        return AttemptOutcome(JobState.STOPPED, "exit.stopped", data, shown)
-    if truth.timed_out:
-        return AttemptOutcome(JobState.FAILED, "exit.timed_out", data, shown)
-    if truth.out_of_memory:
-        most = {"max_rss_bytes": truth.max_rss_bytes} if truth.max_rss_bytes else {}
-        if truth.memory_limit_bytes:
-            most["memory_limit_bytes"] = truth.memory_limit_bytes
-        return AttemptOutcome(JobState.FAILED, "exit.out_of_memory", data | most, shown)
-    code, more = meaning_of_status(exit_code, signal)
-    state = JobState.FINISHED if code == "exit.finished" else JobState.FAILED
-    if truth.process_limit and state is JobState.FAILED:
-        return AttemptOutcome(
-            state, "exit.process_limit", data | {"process_limit": truth.process_limit}, shown
-        )
-    return AttemptOutcome(state, code, data | more, shown)
-
-
-def outcome_without_record(desired: DesiredState) -> AttemptOutcome:
-    """The outcome if the shim is gone without `exit.json`: it was killed, or its disk was full."""
-    if desired is DesiredState.STOP:
-        return AttemptOutcome(JobState.STOPPED, "exit.stopped", {})
-    return AttemptOutcome(JobState.FAILED, "exit.lost", {})
-
-
-def outcome_never_started(desired: DesiredState, why: dict[str, Any] | None = None) -> AttemptOutcome:
-    """The outcome if no shim began although the executor was asked. `why` has the code and
-    data of its last refusal.
-    """
-    if desired is DesiredState.STOP:
-        return AttemptOutcome(JobState.STOPPED, "exit.stopped_before_start", {})
-    return AttemptOutcome(JobState.FAILED, "exit.not_started", dict(why or {}))
-
-
-def record_of_attempt(truth: ExitRecord, job: int, attempt: int, fence: int) -> ExitRecord:
-    """The record itself, or an error record if the file belongs to another attempt."""
-    if truth.error == UNREADABLE_RECORD or truth.is_of(job, attempt, fence):
-        return truth
-    return replace(ExitRecord(), job=job, attempt=attempt, fence=fence, error=FOREIGN_RECORD)
-
-
-def _first_cause(truth: ExitRecord) -> tuple[int | None, int | None, int | None]:
-    """Exit code, signal and rank of the first failed rank; those of the launcher if no rank
-    is known to have failed.
-    """
-    bad = {rank.rank: rank for rank in truth.ranks if rank.has_failed}
-    if not bad:
-        return truth.exit_code, truth.signal, None
-    first = truth.first_failed_rank
-    cause = bad[first] if first is not None and first in bad else bad[min(bad)]
-    return cause.exit_code, cause.signal, cause.rank if len(truth.ranks) > 1 else None
-
-
-def _contradicts(truth: ExitRecord) -> bool:
-    """Whether the executor's exit code differs from that of the record. A record without exit code contradicts
-    nothing.
-    """
-    return truth.exit_code is not None and truth.executor_exit_code != truth.exit_code
-
-
-def _bad_end(desired: DesiredState) -> JobState:
-    return JobState.STOPPED if desired is DesiredState.STOP else JobState.FAILED
 
 
 def _maybe(found: Any, read: Callable[[Any], Value]) -> Value | None:

@@ -13,7 +13,7 @@ from sqlalchemy import delete, insert, literal, select, text, update
 from sqlalchemy.orm import Session
 
 from cluster.domain.audit_seals import derive_seal_key, epoch_mac
-from cluster.domain.jobs.exits import AttemptOutcome
+from cluster.domain.jobs.attempts import AttemptOutcome
 from cluster.domain.jobs.lifecycle import next_state
 from cluster.domain.people.actor import Actor
 from cluster.domain.queue.reasons import JobOnHold, to_waiting_data

@@ -15,8 +15,8 @@ from sqlalchemy import Row, bindparam, select, update
 from sqlalchemy.orm import Session, load_only
 from sqlalchemy.orm.attributes import set_committed_value
 
-from cluster.domain.jobs.attempts import is_retried
-from cluster.domain.jobs.exits import AttemptOutcome, ExitRecord
+from cluster.domain.jobs.attempts import AttemptOutcome, is_retried
+from cluster.domain.jobs.exits import ExitRecord
 from cluster.domain.jobs.headline_metric import HeadlineMetric, choose_headline_metric
 from cluster.domain.jobs.lifecycle import JobEventKind, next_state
 from cluster.domain.jobs.resume_points import ResumePoint

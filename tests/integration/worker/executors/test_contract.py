@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from cluster.domain.jobs.attempts import ObservedState
-from cluster.domain.jobs.exits import outcome_of, record_of_attempt
+from cluster.domain.jobs.attempts import ObservedState, outcome_of, record_of_attempt
 from cluster.domain.states import JobState
 from tests.integration.worker.executors.executor_stages import Stage, end_of, until
 from tests.integration.worker.executors.program_actions import Act

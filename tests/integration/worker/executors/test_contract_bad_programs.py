@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.jobs.exits import outcome_of
+from cluster.domain.jobs.attempts import outcome_of
 from cluster.domain.states import JobState
 from tests.integration.worker.executors.conftest import IS_ROOT, PYTHON, Bench, until
 from tests.start_plans import change_plan

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from cluster.domain.jobs.attempts import AttemptFacts, ObservedState, RecordInterruption, decide
-from cluster.domain.jobs.exits import outcome_of
+from cluster.domain.jobs.attempts import AttemptFacts, ObservedState, RecordInterruption, decide, outcome_of
 from cluster.domain.states import AttemptState, DesiredState, JobState
 from tests.containers.engine import command_line
 from tests.integration.worker.executors.conftest import UID, Bench, until

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.domain.jobs.attempts import ObservedState
-from cluster.domain.jobs.exits import outcome_of
+from cluster.domain.jobs.attempts import ObservedState, outcome_of
 from tests.integration.worker.executors.conftest import GID, IS_ROOT, PYTHON, UID, Bench, living_with, until
 from tests.integration.worker.executors.executor_stages import ProcessStage
 from tests.integration.worker.executors.test_contract_programs import marked

@@ -2,8 +2,7 @@
 
 import pytest
 
-from cluster.domain.jobs.attempts import ObservedState
-from cluster.domain.jobs.exits import outcome_of
+from cluster.domain.jobs.attempts import ObservedState, outcome_of
 from tests.integration.worker.executors.executor_stages import SimulatedStage, Stage
 from tests.integration.worker.executors.program_actions import Act
 from worker.executors.contract import NotStarted, StartPlan

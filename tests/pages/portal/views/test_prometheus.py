@@ -13,7 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import select
 from werkzeug.test import TestResponse
 
-from cluster.domain.jobs.exits import AttemptOutcome, ExitRecord
+from cluster.domain.jobs.attempts import AttemptOutcome
+from cluster.domain.jobs.exits import ExitRecord
 from cluster.domain.kubernetes.disagreements import Disagreement
 from cluster.domain.kubernetes.status import KubernetesNodeStatus, KubernetesStatus
 from cluster.domain.states import JobState, UnitState

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, text
 
-from cluster.domain.jobs.exits import AttemptOutcome
+from cluster.domain.jobs.attempts import AttemptOutcome
 from cluster.domain.jobs.submission import JobRequest
 from cluster.domain.states import EnvironmentState, JobState, Launcher, OperationState, TrainingKind
 from cluster.domain.sweeps.plan import SweepRequest

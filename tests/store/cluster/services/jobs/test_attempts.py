@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
-from cluster.domain.jobs.exits import AttemptOutcome, ExitRecord
+from cluster.domain.jobs.attempts import AttemptOutcome
+from cluster.domain.jobs.exits import ExitRecord
 from cluster.domain.jobs.headline_metric import HeadlineMetric, Objective
 from cluster.domain.jobs.resume_points import ResumePoint
 from cluster.domain.states import DesiredState, JobState

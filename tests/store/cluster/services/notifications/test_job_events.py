@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import func, select
 
-from cluster.domain.jobs.exits import AttemptOutcome
+from cluster.domain.jobs.attempts import AttemptOutcome
 from cluster.domain.jobs.headline_metric import HeadlineMetric
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import func, select
 
-from cluster.domain.jobs.exits import AttemptOutcome
+from cluster.domain.jobs.attempts import AttemptOutcome
 from cluster.domain.states import JobState, NotificationChannel, UserState
 from cluster.services.context import Cluster
 from cluster.services.jobs import stop_requests

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cluster.domain.jobs.exits import AttemptOutcome
+from cluster.domain.jobs.attempts import AttemptOutcome
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
 from cluster.services.jobs import submission as jobs

@@ -5,7 +5,8 @@ from datetime import timedelta
 from sqlalchemy import select
 
 from cluster.domain.errors import Conflict
-from cluster.domain.jobs.exits import AttemptOutcome, ExitRecord
+from cluster.domain.jobs.attempts import AttemptOutcome
+from cluster.domain.jobs.exits import ExitRecord
 from cluster.domain.states import AttemptState, DatasetState, DesiredState, JobState
 from cluster.services.context import Cluster
 from cluster.services.jobs import attempts

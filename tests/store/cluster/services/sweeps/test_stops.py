@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import select
 
 from cluster.domain.errors import Conflict, Forbidden, NotFound
-from cluster.domain.jobs.exits import AttemptOutcome
+from cluster.domain.jobs.attempts import AttemptOutcome
 from cluster.domain.states import JobState
 from cluster.services.context import Cluster
 from cluster.services.queue.dispatch import place_waiting_jobs

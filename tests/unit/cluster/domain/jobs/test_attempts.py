@@ -8,6 +8,7 @@ import pytest
 from cluster.domain.jobs import attempts
 from cluster.domain.jobs.attempts import (
     AttemptFacts,
+    AttemptOutcome,
     DoNothing,
     KillAttempt,
     NodeFate,
@@ -19,8 +20,9 @@ from cluster.domain.jobs.attempts import (
     StartAttempt,
     StopAttempt,
     decide,
+    outcome_never_started,
 )
-from cluster.domain.jobs.exits import AttemptOutcome, Disruption, ExitRecord, outcome_never_started
+from cluster.domain.jobs.exits import Disruption, ExitRecord
 from cluster.domain.states import AttemptState, DesiredState, JobState
 from cluster.domain.storage.disk_reserve import EXIT_DISK_FILLED, INTERRUPTED_DISK_FULL, StopCause
 

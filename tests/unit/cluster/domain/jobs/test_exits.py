@@ -7,15 +7,7 @@ from typing import Any
 import pytest
 
 from cluster.domain.jobs import exits
-from cluster.domain.jobs.exits import (
-    AttemptOutcome,
-    ExitRecord,
-    RankExit,
-    meaning_of_status,
-    outcome_of,
-    parse_exit_record,
-)
-from cluster.domain.states import DesiredState, JobState
+from cluster.domain.jobs.exits import ExitRecord, RankExit, meaning_of_status, parse_exit_record
 
 WHOLE: dict[str, Any] = {
     "job": 7,
@@ -67,8 +59,7 @@ def test_what_it_measured_and_a_lost_loss_are_read() -> None:
     measured = {"results": {"loss/train": [0.5, 2, 1]}, "not_finite": "loss/train"}
     truth = parse_exit_record(json.dumps(WHOLE | measured))
     assert truth.results == {"loss/train": (0.5, 2.0, 1.0)}
-    assert outcome_of(truth).state is JobState.FINISHED
-    assert outcome_of(truth).data["not_finite"] == "loss/train"
+    assert truth.not_finite == "loss/train"
 
 
 @pytest.mark.parametrize(
@@ -160,104 +151,3 @@ def test_no_number_at_all_is_lost() -> None:
     assert meaning_of_status(None) == ("exit.lost", {})
     assert meaning_of_status(None, 40)[1]["signal_name"] == "SIG40"
     assert meaning_of_status(None, 8)[1]["signal_name"] == "SIGFPE"
-
-
-def ended(**facts: Any) -> ExitRecord:
-    return ExitRecord(**({"exit_code": 1} | facts))
-
-
-@pytest.mark.parametrize(
-    ("truth", "expected"),
-    [
-        (ended(exit_code=0), AttemptOutcome(JobState.FINISHED, "exit.finished", {"exit_code": 0}, 0)),
-        (ended(), AttemptOutcome(JobState.FAILED, "exit.error", {"exit_code": 1}, 1)),
-        (
-            ended(ranks=(RankExit(0, 143, 15), RankExit(1, 137, 9)), first_failed_rank=1),
-            AttemptOutcome(
-                JobState.FAILED,
-                "exit.killed",
-                {"rank": 1, "ranks": 2, "exit_code": 137, "signal": 9, "signal_name": "SIGKILL"},
-                137,
-            ),
-        ),
-        (
-            ended(ranks=(RankExit(0, 0), RankExit(1, 3))),
-            AttemptOutcome(JobState.FAILED, "exit.other", {"rank": 1, "ranks": 2, "exit_code": 3}, 3),
-        ),
-        (
-            ended(exit_code=0, ranks=(RankExit(0, 0), RankExit(1, 3))),
-            AttemptOutcome(JobState.FAILED, "exit.other", {"rank": 1, "ranks": 2, "exit_code": 3}, 3),
-        ),
-        (
-            ended(exit_code=127, ranks=(RankExit(0, 127),), first_failed_rank=0),
-            AttemptOutcome(JobState.FAILED, "exit.command_not_found", {"exit_code": 127}, 127),
-        ),
-        (
-            ended(ranks=(RankExit(0, 0), RankExit(1, 0))),
-            AttemptOutcome(JobState.FAILED, "exit.error", {"exit_code": 1}, 1),
-        ),
-        (
-            ended(stopped=True, exit_code=143, signal=15),
-            AttemptOutcome(JobState.STOPPED, "exit.stopped", {"exit_code": 143}, 143),
-        ),
-        (
-            ended(stopped=True, ranks=(RankExit(0, 143, 15), RankExit(1, 1)), first_failed_rank=1),
-            AttemptOutcome(JobState.STOPPED, "exit.stopped", {"exit_code": 1}, 1),
-        ),
-        (
-            ended(timed_out=True, ranks=(RankExit(0, 143, 15), RankExit(1, 1)), first_failed_rank=1),
-            AttemptOutcome(JobState.FAILED, "exit.timed_out", {"exit_code": 1}, 1),
-        ),
-        (
-            ended(timed_out=True, exit_code=143, signal=15),
-            AttemptOutcome(JobState.FAILED, "exit.timed_out", {"exit_code": 143}, 143),
-        ),
-        (
-            ended(out_of_memory=True, exit_code=137, signal=9, max_rss_bytes=8),
-            AttemptOutcome(
-                JobState.FAILED, "exit.out_of_memory", {"exit_code": 137, "max_rss_bytes": 8}, 137
-            ),
-        ),
-        (
-            ended(process_limit=4096, exit_code=137, signal=9),
-            AttemptOutcome(
-                JobState.FAILED, "exit.process_limit", {"exit_code": 137, "process_limit": 4096}, 137
-            ),
-        ),
-        (
-            ended(process_limit=4096, exit_code=0),
-            AttemptOutcome(JobState.FINISHED, "exit.finished", {"exit_code": 0}, 0),
-        ),
-        (
-            ended(process_limit=4096, stopped=True, exit_code=137, signal=9),
-            AttemptOutcome(JobState.STOPPED, "exit.stopped", {"exit_code": 137}, 137),
-        ),
-        (
-            ended(out_of_memory=True, exit_code=None),
-            AttemptOutcome(JobState.FAILED, "exit.out_of_memory", {}, None),
-        ),
-        (
-            ended(error="exit.not_started", exit_code=None),
-            AttemptOutcome(JobState.FAILED, "exit.not_started", {}, None),
-        ),
-    ],
-)
-def test_the_end_of_a_job(truth: ExitRecord, expected: AttemptOutcome) -> None:
-    assert outcome_of(truth) == expected
-
-
-def test_whatever_was_wished_decides_what_nobody_saw() -> None:
-    assert outcome_of(ended(error="exit.not_started"), DesiredState.STOP).state is JobState.STOPPED
-    assert exits.outcome_without_record(DesiredState.STOP) == AttemptOutcome(
-        JobState.STOPPED, "exit.stopped", {}
-    )
-    assert exits.outcome_without_record(DesiredState.RUN) == AttemptOutcome(JobState.FAILED, "exit.lost", {})
-    assert exits.outcome_never_started(DesiredState.STOP).code == "exit.stopped_before_start"
-
-
-def test_a_file_of_another_attempt_does_not_count() -> None:
-    truth = parse_exit_record(json.dumps(WHOLE))
-    assert exits.record_of_attempt(truth, 7, 2, 2) is truth
-    assert exits.record_of_attempt(truth, 7, 3, 3).error == "exit.truth_foreign"
-    unreadable = parse_exit_record("")
-    assert exits.record_of_attempt(unreadable, 7, 3, 3) is unreadable
