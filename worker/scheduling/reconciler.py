@@ -25,7 +25,7 @@ from cluster.domain.jobs.attempts import (
     StartAttempt,
     StopAttempt,
     decide,
-    outcome_of_prevented_start,
+    outcome_never_started,
 )
 from cluster.domain.jobs.exits import ExitRecord, parse_usage
 from cluster.domain.jobs.resume_points import ResumePoint
@@ -326,7 +326,7 @@ class Reconciler:
             self.interrupt(held, attempt, cause, data, None)
         else:
             why = {"cause": problem.code, **problem.data} if problem else {}
-            outcome = outcome_of_prevented_start(attempt.desired, why)
+            outcome = outcome_never_started(attempt.desired, why)
             self.found_ends.append((attempt, attempts.AttemptEnd(attempt.attempt_id, outcome)))
 
     def end_leftovers(self, attempt: LiveAttempt, truth: ExitRecord | None) -> bool:

@@ -365,11 +365,6 @@ def outcome_never_started(desired: DesiredState, why: dict[str, Any] | None = No
     return AttemptOutcome(JobState.FAILED, "exit.not_started", dict(why or {}))
 
 
-def outcome_of_prevented_start(desired: DesiredState, why: dict[str, Any] | None = None) -> AttemptOutcome:
-    """The outcome to record after the marker was written in the shim's place."""
-    return outcome_never_started(desired, why)
-
-
 def record_of_attempt(truth: ExitRecord, job: int, attempt: int, fence: int) -> ExitRecord:
     """The record itself, or an error record if the file belongs to another attempt."""
     if truth.error == UNREADABLE_RECORD or truth.is_of(job, attempt, fence):

@@ -227,8 +227,7 @@ def test_stale_is_who_has_been_overtaken(row: int, own: int, is_stale: bool) -> 
 
 
 def test_what_was_forestalled_ends_by_the_wish() -> None:
-    assert attempts.outcome_of_prevented_start(DesiredState.STOP).state is JobState.STOPPED
-    assert attempts.outcome_of_prevented_start(DesiredState.RUN) == outcome_never_started(DesiredState.RUN)
+    assert outcome_never_started(DesiredState.STOP).state is JobState.STOPPED
     assert outcome_never_started(DesiredState.RUN).code == "exit.not_started"
 
 
