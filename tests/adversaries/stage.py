@@ -53,8 +53,7 @@ from worker.executors.shim_fork_client import ForkedShimStarter
 from worker.executors.shim_start import ShimStarter as ShimLauncher
 from worker.executors.shim_systemd_unit import SystemdShimStarter
 from worker.scheduling.cadence import Cadence
-from worker.scheduling.loop import SchedulerLoop
-from worker.scheduling.wakeup import Wakeup
+from worker.scheduling.loop import SchedulerLoop, Wakeup
 
 if TYPE_CHECKING:
     import pytest

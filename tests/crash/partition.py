@@ -35,8 +35,7 @@ from tests.crash.invariants.row_snapshot import Record
 from tests.crash.sweep import look, start_child
 from worker.adapters.portal_client import PortalClient
 from worker.executors.simulated import SimulatedExecutor
-from worker.scheduling.loop import SchedulerLoop
-from worker.scheduling.wakeup import Wakeup
+from worker.scheduling.loop import SchedulerLoop, Wakeup
 
 FASTER = 20
 GRACE = 60

@@ -11,8 +11,7 @@ from cluster.settings import Settings
 from worker.adapters.job_runtime import install_runtime
 from worker.composition import open_cluster, open_shim_starter
 from worker.executors.factory import open_executor
-from worker.scheduling.loop import SchedulerLoop
-from worker.scheduling.wakeup import Wakeup
+from worker.scheduling.loop import SchedulerLoop, Wakeup
 
 TOPICS = frozenset({"queue", "nodes", "workspaces"})
 

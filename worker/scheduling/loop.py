@@ -1,14 +1,18 @@
 """The scheduler: one loop under a lease that places jobs and starts, watches and ends attempts."""
 
+import os
+import select
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
+import redis
 import structlog
 from sqlalchemy.exc import DBAPIError
 
 from cluster.domain.jobs.attempts import LONGEST_CHECKPOINT_GRACE
+from cluster.event_bus import BusEvent, follow_events, read_newest_event_id
 from cluster.services.alerts.scheduler_stats import record_scheduler_stats
 from cluster.services.context import Cluster
 from cluster.services.kubernetes.status import delete_kubernetes_status
@@ -28,13 +32,67 @@ from worker.scheduling.queue_reporter import QueueReporter
 from worker.scheduling.reconciler import Reconciler
 from worker.scheduling.scheduler_lease import acquire_scheduler_lease, lease_holder_name
 from worker.scheduling.usage import watch_sweeps
-from worker.scheduling.wakeup import Wakeup
 from worker.scheduling.workspace_folders import WorkspaceFolders
 
 log = structlog.get_logger()
 
 INTERRUPT_ALL_SECONDS = LONGEST_CHECKPOINT_GRACE.total_seconds() + 20.0
 """Programs may save a checkpoint before they go; nobody waits for longer than for the slowest of them."""
+
+
+class Wakeup:
+    """The scheduler waits here until an event arrives from Redis or a run ends; without Redis it polls once a second.
+
+    A thread follows the event bus from where it was before the first pass, so that no event is missed between two
+    waits.
+    """
+
+    def __init__(self, connection: redis.Redis, topics: frozenset[str], ignored_origin: str = "") -> None:
+        """`ignored_origin` is that of our own event bus: what we did ourselves is no news."""
+        self.connection = connection
+        self.topics = topics
+        self.ignored_origin = ignored_origin
+        self.start_id: str | None = None
+        self.event = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self.listener: threading.Thread | None = None
+
+    def wait(self, seconds: float, ends: Collection[int] = ()) -> bool:
+        """Waits until an event of one of the topics arrives or one of the descriptors is readable, at most `seconds`.
+
+        False if neither happened.
+        """
+        self._ensure_listener()
+        poll = select.poll()
+        for descriptor in (self.event, *ends):
+            poll.register(descriptor, select.POLLIN)
+        readable = {descriptor for descriptor, _event in poll.poll(seconds * 1000)}
+        if self.event in readable:
+            os.eventfd_read(self.event)
+        return bool(readable)
+
+    def wake(self) -> None:
+        """Ends the wait as an event does; a signal handler may call it."""
+        os.eventfd_write(self.event, 1)
+
+    def skip_to_newest(self) -> None:
+        """Called before the first pass reads the rows: they contain what earlier events tell of."""
+        try:
+            self.start_id = read_newest_event_id(self.connection)
+        except redis.RedisError:
+            self.start_id = None
+
+    def _ensure_listener(self) -> None:
+        if self.listener is None:
+            self.listener = threading.Thread(target=self._listen, name="wakeup", daemon=True)
+            self.listener.start()
+
+    def _listen(self) -> None:
+        for batch in follow_events(self.connection, self.start_id):
+            if batch.has_gap or any(self._is_for_us(event) for event in batch.events):
+                self.wake()
+
+    def _is_for_us(self, event: BusEvent) -> bool:
+        return event.topic in self.topics and (not self.ignored_origin or event.origin != self.ignored_origin)
 
 
 class SchedulerLoop:

@@ -13,8 +13,7 @@ from cluster.store.jobs import Job
 from tests.crash.installation import Ground, beat
 from worker.executors.simulated import SimulatedExecutor
 from worker.executors.simulated_cluster import SimulatedCluster
-from worker.scheduling.loop import SchedulerLoop
-from worker.scheduling.wakeup import Wakeup
+from worker.scheduling.loop import SchedulerLoop, Wakeup
 
 STEP_SECONDS = 1.0
 BEAT_STEPS = 4

@@ -24,8 +24,7 @@ from tests.conftest import Clock, RecordingBell, settings_for
 from tests.integration.worker.scheduling.conftest import Told, as_environment
 from worker.executors.simulated import Behaviour, SimulatedCluster, SimulatedExecutor
 from worker.scheduling.cadence import PERIODS, PeriodicWork
-from worker.scheduling.loop import SchedulerLoop
-from worker.scheduling.wakeup import Wakeup
+from worker.scheduling.loop import SchedulerLoop, Wakeup
 
 STEP = 15.0
 """Nodes are silent after 20 s: one beat a step is in time."""

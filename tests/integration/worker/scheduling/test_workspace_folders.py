@@ -22,8 +22,7 @@ from tests.builders import a_dataset, a_node, actor_of, an_administrator
 from tests.conftest import RecordingBell
 from worker.commands.scheduler import TOPICS
 from worker.executors.simulated import SimulatedCluster, SimulatedExecutor
-from worker.scheduling.loop import SchedulerLoop
-from worker.scheduling.wakeup import Wakeup
+from worker.scheduling.loop import SchedulerLoop, Wakeup
 from worker.tasks.datasets import remove_dataset_folder, staging_folder
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")

@@ -36,8 +36,7 @@ from tests.pages.portal.views.test_queue import counted
 from worker.executors.simulated import SimulatedExecutor
 from worker.executors.simulated_cluster import SimulatedCluster
 from worker.scheduling.cadence import PERIODS, PeriodicWork
-from worker.scheduling.loop import SchedulerLoop
-from worker.scheduling.wakeup import Wakeup
+from worker.scheduling.loop import SchedulerLoop, Wakeup
 
 ROOT = Path(__file__).parents[4]
 ALERTS = ROOT / "docs" / "howto" / "prometheus-alerts.yml"

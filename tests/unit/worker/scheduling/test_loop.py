@@ -17,8 +17,7 @@ from tests.conftest import Clock, SteadyClock
 from worker.executors.simulated import SimulatedExecutor
 from worker.executors.simulated_cluster import SimulatedCluster
 from worker.scheduling.cadence import IDLE_SECONDS, PERIODS, PeriodicWork
-from worker.scheduling.loop import SchedulerLoop
-from worker.scheduling.wakeup import Wakeup
+from worker.scheduling.loop import SchedulerLoop, Wakeup
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from cluster.event_bus import STREAM, RedisEventBus, connect_redis
 from worker.executors.exit_watch import ExitWatch
 from worker.inside.shim_process_tree import read_process
-from worker.scheduling.wakeup import Wakeup
+from worker.scheduling.loop import Wakeup
 
 LONG = 20.0
 
