@@ -5,6 +5,7 @@ it renders the page again with `values=request.form, errors=error_messages(refus
 fields reads them by `Refusals.check` and hands the refusals to the service, which adds its own and raises all at once.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -15,6 +16,7 @@ from markupsafe import Markup
 from werkzeug.datastructures import MultiDict
 
 from cluster.domain.errors import GroundcrewError, Refused
+from cluster.domain.jobs.memory import format_exact_size, parse_size
 from cluster.store.base import LARGEST_ID
 from portal.i18n.messages import localized_error
 from portal.i18n.translate import _
@@ -25,6 +27,8 @@ MAX_DIGITS = 12
 MAX_SIZE_DIGITS = 18
 LONGEST_LINK = 4_000
 """Characters of a link that fills a form; a longer one might not pass through every proxy."""
+DURATION = re.compile(r"([0-9]{1,7})\s*(s|m|h|d|)")
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 ALWAYS = frozenset({"csrf_token"})
 
 
@@ -115,6 +119,53 @@ def date_field(name: str) -> date:
 def names_field(name: str) -> list[str]:
     """Names separated by commas, semicolons, spaces or lines, or the same field several times."""
     return split_names(request.form.getlist(name))
+
+
+def optional_integer_field(name: str) -> int | None:
+    """Returns None for an empty field."""
+    return integer_field(name) if text_field(name) else None
+
+
+def duration_field(name: str, bare_unit: str) -> int | None:
+    """Seconds; None for an empty field."""
+    text = text_field(name)
+    if not text:
+        return None
+    seconds = parse_duration(text, bare_unit)
+    if seconds is None:
+        raise Refused(name, "value.not_a_duration", value=text[:40])
+    return seconds
+
+
+def parse_duration(text: str, bare_unit: str) -> int | None:
+    """Seconds of `90m`, `2h` or `1d`; None for anything else. A bare number is of `bare_unit`: minutes for a time
+    limit, as of Slurm's --time, and seconds for a grace, as of Kubernetes' terminationGracePeriodSeconds."""
+    match = DURATION.fullmatch(text)
+    return int(match[1]) * SECONDS[match[2] or bare_unit] if match else None
+
+
+def size_field(name: str) -> int | None:
+    """`12GiB`, `800MiB`, or a bare number of GiB; None for an empty field."""
+    text = text_field(name)
+    if not text:
+        return None
+    size = parse_size(text)
+    if size is None:
+        raise Refused(name, "value.not_a_size", value=text[:40])
+    return size
+
+
+def format_duration_field(seconds: int | None) -> str:
+    """Formats seconds as a person types them: `90m`."""
+    if seconds is None:
+        return ""
+    unit = next(unit for unit in ("d", "h", "m", "s") if seconds % SECONDS[unit] == 0)
+    return f"{seconds // SECONDS[unit]}{unit}"
+
+
+def format_size_field(size_bytes: int | None) -> str:
+    """Formats bytes as `size_field` reads them, without rounding; empty for None."""
+    return format_exact_size(size_bytes) if size_bytes else ""
 
 
 def split_names(texts: Sequence[str]) -> list[str]:

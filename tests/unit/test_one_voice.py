@@ -21,8 +21,8 @@ from portal.cli import messages, output
 from portal.cli.commands import submission
 from portal.i18n import messages as page_messages
 from portal.i18n import translate
-from portal.presenters.jobs.job_form import parse_duration
 from portal.shared_objects import share_object
+from portal.web.forms import parse_duration
 from tests.unit.korean_texts import list_korean_texts, list_outside_english
 from worker.console.prompt import terminal_sentence
 from worker.tasks.messages.alert_texts import occurrence_text

@@ -76,9 +76,12 @@ def own_job_columns(
     return {"command": command, "variables": {**first.variables, **row}}
 
 
-def require_valid_sweep(
-    cluster: Cluster, actor: Actor, training_id: int, request: sweeps.SweepRequest
+def require_valid_submission(
+    cluster: Cluster, actor: Actor, training_id: int, request: JobRequest | sweeps.SweepRequest
 ) -> None:
-    """Raises what `submit_sweep` would raise, and writes nothing."""
+    """Raises what `submit_job` or `submit_sweep` would raise for the request, and writes nothing."""
+    if isinstance(request, JobRequest):
+        submission.require_valid_job(cluster, actor, training_id, request)
+        return
     with cluster.store.read() as session:
         check_sweep_request(cluster, session, actor, training_id, request)

@@ -7,12 +7,14 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from cluster.domain.jobs.launch import custom_program
 from cluster.domain.jobs.memory import format_exact_size
 from cluster.domain.jobs.submission import JobRequest
 from cluster.domain.sweeps.plan import SweepKind, SweepRequest
 from cluster.store.datasets import Dataset
 from cluster.store.trainings import Training
-from portal.presenters.jobs.job_form import DEFAULT_REQUEST, format_duration_field, model_of
+from portal.presenters.jobs.job_form import DEFAULT_REQUEST, model_of
+from portal.web.forms import format_duration_field
 
 
 def changed_variables(training: Training, request: JobRequest) -> dict[str, str]:
@@ -22,6 +24,11 @@ def changed_variables(training: Training, request: JobRequest) -> dict[str, str]
         return {}
     defaults = {variable.name: str(variable.default) for variable in model.variables}
     return {name: str(value) for name, value in request.variables.items() if str(value) != defaults.get(name)}
+
+
+def command_line(command: Sequence[str]) -> str:
+    """The program that the node executes for each process; empty for a built-in model."""
+    return shlex.join(custom_program("python", command)) if command else ""
 
 
 def job_command(

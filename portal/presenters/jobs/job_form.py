@@ -1,6 +1,5 @@
 """Parses the form of a new job into a JobRequest or SweepRequest, and fills the form from a training or from a job."""
 
-import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -9,14 +8,15 @@ from flask import request
 
 from cluster.domain.built_in_models import BUILT_IN_MODELS, BuiltInModel
 from cluster.domain.errors import Refused
-from cluster.domain.jobs.memory import format_exact_size, parse_size
 from cluster.domain.jobs.submission import DEFAULT_ENVIRONMENT_ID, JobRequest, split_command
 from cluster.domain.refusals import Refusals
 from cluster.domain.states import Launcher, TrainingKind
 from cluster.domain.sweeps.plan import PARAMETER, SweepKind, SweepRequest, split_values
+from cluster.services.sweeps.sweep_checks import require_valid_submission
 from cluster.store.jobs import Job
 from cluster.store.trainings import Training
 from portal.web import forms
+from portal.web.request_context import current_actor, current_cluster
 
 VARIABLE_PREFIX = "variables."
 LAUNCHERS = tuple(launcher.value for launcher in Launcher)
@@ -33,8 +33,6 @@ OWN_CODE_FIELDS = (
     "values",
 )
 SWEEP_KINDS = tuple(kind.value for kind in SweepKind)
-DURATION = re.compile(r"([0-9]{1,7})\s*(s|m|h|d|)")
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 DEFAULT_REQUEST = JobRequest("", 1)
 """The values of the fields before anybody changes them."""
 FORM_FIELD = {
@@ -47,6 +45,18 @@ FORM_FIELD = {
 
 def model_of(training: Training) -> BuiltInModel | None:
     return BUILT_IN_MODELS.get(training.model or "")
+
+
+def read_request(training: Training) -> JobRequest | SweepRequest:
+    """Reads the request from the form. Raises Refused if a field has not even the right shape; the refusal then also
+    names the faults that the service finds in the other fields.
+    """
+    refusals = Refusals()
+    requested = read_job_fields(training, refusals)
+    if refusals.by_field:
+        refusals.check(require_valid_submission, current_cluster(), current_actor(), training.id, requested)
+        refusals.raise_all()
+    return requested
 
 
 def read_job_fields(training: Training, refusals: Refusals) -> JobRequest | SweepRequest:
@@ -65,8 +75,11 @@ def read_job_fields(training: Training, refusals: Refusals) -> JobRequest | Swee
         else {name: texts for name, texts in values.items() if len(texts) > 1}
     )
     launcher = read(forms.choice_field, "launcher", LAUNCHERS) if is_own_code else Launcher.HOROVOD
-    units, grace = read(forms.integer_field, "units"), read(duration_field, "grace", "s")
-    priority, retries = read(optional_integer_field, "priority"), read(optional_integer_field, "retries")
+    units, grace = read(forms.integer_field, "units"), read(forms.duration_field, "grace", "s")
+    priority, retries = (
+        read(forms.optional_integer_field, "priority"),
+        read(forms.optional_integer_field, "retries"),
+    )
     job = JobRequest(
         name=read(forms.text_field, "name") or "",
         units=1 if units is None else units,
@@ -75,10 +88,10 @@ def read_job_fields(training: Training, refusals: Refusals) -> JobRequest | Swee
         variables={name: "".join(texts) for name, texts in values.items() if name not in swept},
         dataset_id=read(forms.id_field, "dataset"),
         priority=priority or 0,
-        time_limit_seconds=read(duration_field, "time_limit", "m"),
+        time_limit_seconds=read(forms.duration_field, "time_limit", "m"),
         grace_seconds=DEFAULT_REQUEST.grace_seconds if grace is None else grace,
         retries=retries or 0,
-        memory_bytes=read(size_field, "memory"),
+        memory_bytes=read(forms.size_field, "memory"),
         code_version=read(forms.id_field, "code_version") if is_own_code else None,
         environment_id=read(forms.id_field, "environment"),
     )
@@ -89,14 +102,9 @@ def read_job_fields(training: Training, refusals: Refusals) -> JobRequest | Swee
         job,
         swept,
         SweepKind(kind or SweepKind.GRID),
-        read(optional_integer_field, "most_at_once"),
+        read(forms.optional_integer_field, "most_at_once"),
         bool(read(forms.text_field, "stop_on_trouble")),
     )
-
-
-def optional_integer_field(name: str) -> int | None:
-    """Returns None for an empty field."""
-    return forms.integer_field(name) if forms.text_field(name) else None
 
 
 def read_command() -> tuple[str, ...]:
@@ -138,43 +146,6 @@ def parse_swept_values(text: str) -> dict[str, tuple[str, ...]]:
     return {name: split_values(name, values) for name, values in texts.items()}
 
 
-def duration_field(name: str, bare_unit: str) -> int | None:
-    """Seconds; None for an empty field."""
-    text = forms.text_field(name)
-    if not text:
-        return None
-    seconds = parse_duration(text, bare_unit)
-    if seconds is None:
-        raise Refused(name, "value.not_a_duration", value=text[:40])
-    return seconds
-
-
-def parse_duration(text: str, bare_unit: str) -> int | None:
-    """Seconds of `90m`, `2h` or `1d`; None for anything else. A bare number is of `bare_unit`: minutes for a time
-    limit, as of Slurm's --time, and seconds for a grace, as of Kubernetes' terminationGracePeriodSeconds."""
-    match = DURATION.fullmatch(text)
-    return int(match[1]) * SECONDS[match[2] or bare_unit] if match else None
-
-
-def size_field(name: str) -> int | None:
-    """`12GiB`, `800MiB`, or a bare number of GiB; None for an empty field."""
-    text = forms.text_field(name)
-    if not text:
-        return None
-    size = parse_size(text)
-    if size is None:
-        raise Refused(name, "value.not_a_size", value=text[:40])
-    return size
-
-
-def format_duration_field(seconds: int | None) -> str:
-    """Formats seconds as a person types them: `90m`."""
-    if seconds is None:
-        return ""
-    unit = next(unit for unit in ("d", "h", "m", "s") if seconds % SECONDS[unit] == 0)
-    return f"{seconds // SECONDS[unit]}{unit}"
-
-
 def form_field_of(refusal: Refused) -> str:
     """The form's name of the field that the domain refused."""
     if refusal.field.startswith("values."):
@@ -201,7 +172,7 @@ def default_values(training: Training) -> dict[str, Any]:
         "launcher": Launcher.HOROVOD.value,
         "environment": training.environment_id or DEFAULT_ENVIRONMENT_ID,
         "priority": DEFAULT_REQUEST.priority,
-        "grace": format_duration_field(DEFAULT_REQUEST.grace_seconds),
+        "grace": forms.format_duration_field(DEFAULT_REQUEST.grace_seconds),
         "retries": DEFAULT_REQUEST.retries,
         "kind": SweepKind.GRID.value,
     }
@@ -221,8 +192,8 @@ def values_from_job(job: Job) -> dict[str, Any]:
         "script": job.command[0] if job.command else "",
         "arguments": shlex.join(job.command[1:]),
         "priority": job.priority,
-        "time_limit": format_duration_field(job.time_limit_seconds),
-        "grace": format_duration_field(job.grace_seconds),
+        "time_limit": forms.format_duration_field(job.time_limit_seconds),
+        "grace": forms.format_duration_field(job.grace_seconds),
         "retries": job.retries,
-        "memory": format_exact_size(job.memory_bytes) if job.memory_bytes else "",
+        "memory": forms.format_size_field(job.memory_bytes),
     } | {VARIABLE_PREFIX + name: str(value) for name, value in variables.items()}

@@ -14,7 +14,7 @@ from cluster.services.jobs import queries, submission
 from cluster.services.sweeps.submission import submit_sweep
 from cluster.services.workspaces import queries as workspace_queries
 from cluster.store.trainings import Training
-from portal.presenters.jobs import estimated_request, filled_forms, job_estimate, job_form, job_script
+from portal.presenters.jobs import filled_forms, job_estimate, job_form, job_script
 from portal.web import forms, query_params
 from portal.web.request_context import current_actor, current_cluster
 
@@ -55,7 +55,7 @@ def create(training_id: int) -> Response:
         estimate = job_estimate.estimate_values(training)
         return html_response(render_job_form(training, request.form, estimate.get("errors", {}), estimate))
     try:
-        return redirect(create_job_or_sweep(training_id, estimated_request.read_request(training)), 303)
+        return redirect(create_job_or_sweep(training_id, job_form.read_request(training)), 303)
     except Refused as refusal:
         errors = job_estimate.form_error_messages(refusal)
         return html_response(render_job_form(training, request.form, errors, {"errors": errors}), 422)

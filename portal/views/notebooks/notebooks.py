@@ -14,7 +14,6 @@ from cluster.services.notebooks.start import start_notebook
 from cluster.services.people.access import can_change_workspace
 from cluster.store.trainings import Training
 from portal.i18n.translate import _
-from portal.presenters.jobs.job_form import duration_field
 from portal.presenters.notebook_page import read_notebook_page
 from portal.response_headers import CONTENT_SECURITY_POLICY
 from portal.web import forms
@@ -51,7 +50,7 @@ def start(training_id: int) -> Response:
             current_cluster(),
             current_actor(),
             training_id,
-            duration_field("time_limit", "m"),
+            forms.duration_field("time_limit", "m"),
             forms.id_field("dataset"),
         )
     except Refused as refusal:
