@@ -14,6 +14,8 @@ from flask import Flask
 from playwright.sync_api import Page, StorageState, expect
 from sqlalchemy import delete, func, select
 
+from cluster.domain.states import TrainingKind, Visibility
+from cluster.services import trainings
 from cluster.services.context import Cluster
 from cluster.services.people import passwords
 from cluster.store.jobs import Job
@@ -34,6 +36,7 @@ from tests.builders import (
 from tests.conftest import sqlite_cluster
 
 PASSWORD = "quiet apron 42"
+SCRIPTS = (("eval.py", b"print(1)\n"), ("fit.py", b"print(2)\n"))
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ class Office:
     chief: User
     workspace: Workspace
     training: int
+    own_code: int
+    """A training of own code with two scripts."""
 
     def state(self, person: User) -> StorageState:
         return signed_in(self.cluster, person, self.url)
@@ -73,9 +78,20 @@ def office(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path) -> Ite
         a_node(cluster, 2, name="cpu01")
         a_dataset(cluster, workspace, name="digits", files=10, bytes=1000)
         training = a_training(cluster, workspace, jisoo, name="digits-lenet")
+        own_code = trainings.create_training(
+            cluster,
+            actor_of(jisoo),
+            workspace.id,
+            "own",
+            "",
+            TrainingKind.ADVANCED,
+            None,
+            Visibility.PUBLIC,
+            SCRIPTS,
+        )
         app = create_app(cluster)
         url = stack.enter_context(served(app))
-        yield Office(cluster, app, url, jisoo, chief, workspace, training.id)
+        yield Office(cluster, app, url, jisoo, chief, workspace, training.id, own_code.id)
 
 
 @pytest.fixture
@@ -102,6 +118,30 @@ def test_the_live_form_marks_each_fault_beside_its_field(job_form: Page) -> None
     expect(job_form.locator("#units-problem")).to_have_count(0)
     expect(job_form.locator("#units")).not_to_have_attribute("aria-invalid", "true")
     expect(job_form.locator('[id="variables.epochs-problem"]')).to_be_visible()
+
+
+def test_a_form_opens_without_red_and_says_what_is_missing_once_it_is_touched(
+    page_in: PageIn, office: Office
+) -> None:
+    page = page_in(state=office.state(office.jisoo))
+    page.goto(f"/trainings/{office.own_code}/jobs/new")
+    expect(page.locator("#estimate")).to_contain_text("Write what to run")
+    expect(page.locator("#job-form .problem")).to_have_count(0)
+    page.fill("#other_command", "python fit.py")
+    expect(page.locator("#other_command-problem")).to_contain_text("Write the file alone")
+    expect(page.locator("#script")).not_to_have_attribute("aria-invalid", "true")
+    assert_accessible(page)
+
+
+def test_an_empty_form_hears_of_all_its_faults_at_once(page_in: PageIn, office: Office) -> None:
+    page = page_in("ko", state=office.state(office.chief))
+    page.goto("/workspaces/new")
+    page.fill("#units", "abc")
+    page.fill("#ends_on", "")
+    page.get_by_role("button", name="작업공간 만들기").click()
+    for field in ("name", "units", "ends_on"):
+        expect(page.locator(f"#{field}-problem")).to_be_visible()
+    expect(page.locator("#units")).to_have_value("abc")
 
 
 def test_enter_in_a_field_submits_no_job(job_form: Page, office: Office) -> None:

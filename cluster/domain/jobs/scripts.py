@@ -1,8 +1,8 @@
 """Check the script of a job of own code: a file of the version that it runs, or a command of the node."""
 
+import posixpath
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
-from posixpath import normpath
 
 from cluster.domain.errors import Refused
 
@@ -41,7 +41,7 @@ def check_is_run(script: str) -> None:
 
 def check_is_there(script: str, files: Collection[str], version: int) -> None:
     is_of_code = not script.startswith("/") and (script.endswith(".py") or "/" in script)
-    if not files or not is_of_code or normpath(script) in files:
+    if not files or not is_of_code or posixpath.normpath(script) in files:
         return
     scripts = list_scripts(files)
     near = get_close_matches(script, scripts, 1)
@@ -56,8 +56,9 @@ def check_is_there(script: str, files: Collection[str], version: int) -> None:
 
 
 def list_scripts(files: Collection[str]) -> list[str]:
-    """The files that Python can run: those at the top first."""
-    return sorted((file for file in files if file.endswith(".py")), key=lambda file: (file.count("/"), file))
+    """The files that Python is meant to run, those at the top first; `__init__.py` only marks a package."""
+    scripts = (file for file in files if file.endswith(".py") and posixpath.basename(file) != "__init__.py")
+    return sorted(scripts, key=lambda file: (file.count("/"), file))
 
 
 def default_script(files: Collection[str]) -> str:

@@ -154,8 +154,15 @@ def form_field_of(refusal: Refused) -> str:
         )
     if refusal.field == "command":
         is_script = refusal.code == "job.command_missing" or refusal.code.startswith("job.script_")
-        return "script" if is_script else "arguments"
+        return script_field() if is_script else "arguments"
     return FORM_FIELD.get(refusal.field, refusal.field)
+
+
+def script_field() -> str:
+    """The field whose word the job would run: that of the command if no file of the code was chosen."""
+    return (
+        "other_command" if request.form.get("other_command") and not request.form.get("script") else "script"
+    )
 
 
 def default_values(training: Training) -> dict[str, Any]:

@@ -39,6 +39,14 @@ document.addEventListener("submit", (event) => {
   form.dataset.sent = "";
 });
 
+// The server names all faults at once, beside their fields and in the reader's language; a browser stops at the first
+// one. It still checks forms whose passwords or files would have to be given again after an answer.
+document.addEventListener("click", (event) => {
+  const form = event.target.closest("button, input[type=submit]")?.form;
+  if (form?.method !== "post") return;
+  form.noValidate ||= "upload" in form.dataset || !form.querySelector("[type=password], [type=file]");
+}, true);
+
 // Enter in a field of a form with a live estimate would submit it before the estimate has followed.
 document.addEventListener("keydown", (event) => {
   const field = event.target;
@@ -49,9 +57,14 @@ document.addEventListener("keydown", (event) => {
 });
 
 // `data-field-errors` is the id of the form that an answer speaks of; each child is the sentence of one field.
+// A form that nobody has touched yet opens without red: what is missing in it says the answer itself.
+for (const name of ["input", "change"]) {
+  document.addEventListener(name, (event) => event.target.form && (event.target.form.dataset.touched = ""), true);
+}
+
 function markFields(answer) {
   const form = document.getElementById(answer.dataset.fieldErrors);
-  if (!form) return;
+  if (!form || !("touched" in form.dataset)) return;
   const sentences = new Map([...answer.children].map((each) => [each.dataset.for, each.firstElementChild]));
   for (const field of form.querySelectorAll("[aria-invalid], [data-invalid]")) {
     if (!sentences.has(field.id)) unmark(field);

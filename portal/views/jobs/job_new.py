@@ -24,7 +24,7 @@ blueprint = Blueprint("job_new", __name__)
 @blueprint.get("/trainings/<int:training_id>/jobs/new")
 def new(training_id: int) -> str:
     """`?before=<job id>` fills it in as that job was, `?longer=3` with three times the epochs; `?sweep=<sweep id>` as
-    that sweep was. `?units=` and `?dataset=` are other values to begin with."""
+    that sweep was. `?units=`, `?dataset=` and `?code_version=` are other values to begin with."""
     training = visible_training(training_id)
     values = job_form.default_values(training)
     if before := query_params.id_param("before"):
@@ -39,6 +39,8 @@ def new(training_id: int) -> str:
     values |= {"units": query_params.id_param("units") or values["units"]}
     if chosen := query_params.id_param("dataset"):
         values |= {"dataset": chosen}
+    if version := query_params.id_param("code_version"):
+        values |= {"code_version": version}
     if training.model and not values.get("dataset"):
         ready = datasets.first_ready_dataset(
             datasets.list_datasets(current_cluster(), current_actor(), training.workspace_id)

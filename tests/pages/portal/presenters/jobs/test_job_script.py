@@ -55,11 +55,21 @@ def test_a_script_that_cannot_run_is_refused_beside_its_field(versions: Lab, scr
     browser = versions.browser(versions.seoyeon)
     answer = browser.post(address(versions), data=OWN | {"script": "", "other_command": script})
     assert answer.status_code == 422
-    assert problem_of(answer.text, "script")
+    assert problem_of(answer.text, "other_command")
+    assert 'id="script-problem"' not in answer.text
     assert f'value="{script}"' in answer.text
     estimate = browser.post(address(versions, "check"), data=OWN | {"script": script}).text
     assert 'href="#script"' in estimate
     assert all_jobs(versions) == []
+
+
+def test_a_link_leads_to_the_form_with_its_version(versions: Lab) -> None:
+    browser = versions.browser(versions.seoyeon)
+    page = browser.get(f"/trainings/{versions.own_code.id}/code?version=2").text
+    link = re.search(r'href="(/trainings/\d+/jobs/new[^"]*)"', page)
+    assert link
+    form = browser.get(link[1]).text
+    assert (selected(form, "code_version"), selected(form, "script")) == ("2", "train.py")
 
 
 def test_the_estimate_shows_the_command_line(versions: Lab) -> None:

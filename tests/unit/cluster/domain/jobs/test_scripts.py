@@ -59,6 +59,12 @@ def test_where_the_files_are_unknown_nothing_is_said_of_them() -> None:
         check_script(("python nonexist.py",), (), 0)
 
 
+def test_the_mark_of_a_package_is_no_script() -> None:
+    files = ("train.py", "model/__init__.py")
+    assert (list_scripts(files), default_script(files)) == (["train.py"], "train.py")
+    check_script(("model/__init__.py",), files, 1)
+
+
 def test_only_a_single_script_is_preset() -> None:
     assert list_scripts(FILES) == ["eval.py", "train.py", "two words.py", "lib/train.py"]
     assert (default_script(FILES), default_script(("a.txt", "only.py")), default_script(())) == (
