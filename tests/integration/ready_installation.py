@@ -8,6 +8,7 @@ from cluster.domain.states import EnvironmentState
 from cluster.services.context import Cluster
 from cluster.services.images import environments
 from cluster.services.nodes import queries
+from cluster.services.notebooks.editor_environment import load_editor
 from cluster.settings import Settings
 from tests.installation import Installation
 from tests.integration.conftest import a_cluster
@@ -30,6 +31,12 @@ def is_environment_ready(cluster: Cluster) -> bool:
     environment = environments.read_default_environment(cluster)
     assert environment is None or environment.state is not EnvironmentState.FAILED
     return environment is not None and environment.state is EnvironmentState.READY
+
+
+def has_editor(cluster: Cluster) -> bool:
+    """Whether JupyterLab is installed, so that notebooks can be opened."""
+    with cluster.store.read() as session:
+        return load_editor(session) is not None
 
 
 def wait_until(is_so: Callable[[], object], seconds: float, what: str) -> None:

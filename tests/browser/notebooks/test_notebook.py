@@ -20,7 +20,6 @@ from cluster.services import trainings
 from cluster.services.context import Cluster
 from cluster.services.jobs import stop_requests
 from cluster.services.notebooks import notebook_rows
-from cluster.services.notebooks.editor_environment import load_editor
 from cluster.settings import Settings
 from cluster.store.jobs import Attempt, JobEvent, Notebook
 from cluster.store.trainings import Training
@@ -30,7 +29,7 @@ from tests.browser.notebooks.jupyterlab import IDLE_KERNEL, LONG_MS, run_cell, t
 from tests.browser.page_list import look_at
 from tests.builders import a_user, a_workspace, actor_of
 from tests.installation import Installation, an_installation
-from tests.integration.ready_installation import wait_until
+from tests.integration.ready_installation import has_editor, wait_until
 from worker.composition import open_cluster
 from worker.embedded.settings_file import read_settings_file, write_settings_file
 from worker.embedded.supervisor_client import SupervisorClient
@@ -107,13 +106,8 @@ def place() -> Iterator[Place]:
         installation.up()
         settings = read_settings_file(installation.places.settings_file)
         cluster = open_cluster(Settings.from_environment({**os.environ, **settings}))
-        until = time.monotonic() + 120
-        while True:
-            with cluster.store.read() as session:
-                if load_editor(session) is not None:
-                    break
-            assert time.monotonic() < until, "JupyterLab is not installed"
-            time.sleep(0.2)
+        # Where nothing is built yet, the training environment comes first.
+        wait_until(lambda: has_editor(cluster), 1500, "JupyterLab")
         owner = a_user(cluster, "minji")
         workspace = a_workspace(cluster, owner, units=2)
         made = a_training(cluster, owner, workspace.id, "shapes")

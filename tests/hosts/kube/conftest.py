@@ -112,6 +112,8 @@ def cluster(request: pytest.FixtureRequest, image: str, ansible_programs: Path) 
             "groundcrew_executor": "kubernetes",
             "storage_kind": "mounted",
             "portal_node_grace_seconds": 60,
+            # Nobody is there to ask: pip takes the wheels of the site.
+            "portal_package_index": "none",
             "groundcrew_bundle": str(bundle),
             "kubernetes_evictions": NO_EVICTIONS,
             "kubernetes_image_limit": 100,

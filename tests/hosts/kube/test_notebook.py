@@ -24,6 +24,8 @@ from tests.hosts.kube.scenarios.notebooks import ask_status, run_cell
 from tests.hosts.kube.scenarios.portal_user import END_WORKSPACE, MAKE_CODE, Pilot, measured
 
 pytestmark = pytest.mark.long
+GIVEN_UP_WITHIN = 150
+"""Seconds: the grace time of a silent node is 60 in this inventory."""
 CELL = """
 import os
 import numpy
@@ -167,3 +169,51 @@ def test_a_person_opens_it_in_the_browser_and_runs_a_cell(notebook: Notebook, br
     (living,) = (each["job_id"] for each in own if each["training"]["id"] == notebook.training)
     pilot.stop(living)
     pilot.check()
+
+
+def test_after_its_node_is_lost_it_starts_again_and_one_click_opens_its_files(
+    pilot: Pilot, browser: Browser
+) -> None:
+    """On the other worker: nobody is back before that."""
+    training = pilot.do(MAKE_CODE, **pilot.made, name="lost", code="print(1)")
+    bed = pilot.cluster.bed
+    with browser.new_context(base_url=pilot.url, ignore_https_errors=True, locale="en-US") as context:
+        page = context.new_page()
+        sign_in(page, "ops")
+        page.goto(f"/trainings/{training}/notebook")
+        page.get_by_role("button", name="Open JupyterLab").click()
+        page.wait_for_url(re.compile(r"/nb/\d+/lab"), timeout=LONG_MS)
+        found = re.search(r"/nb/(\d+)/", page.url)
+        assert found, page.url
+        job = int(found[1])
+        page.locator(".jp-LauncherCard[data-category='Notebook']").first.click(timeout=LONG_MS)
+        run_in_browser(page, "open('kept.txt', 'w').write('kept'); print('written')")
+        expect(page.locator(".jp-OutputArea-output").last).to_contain_text("written", timeout=LONG_MS)
+        (node,) = pilot.pods(job).values()
+        lost = next(name for name, host in bed.hosts.items() if host.name == node)
+        since = time.monotonic()
+        bed.kill(lost)
+        try:
+            pilot.until(lambda: pilot.attempts(job)[0]["ended_at"], GIVEN_UP_WITHIN, "its end", job)
+            measured("power cut under a notebook: given up", time.monotonic() - since)
+            assert pilot.attempts(job)[0]["end_code"] == "interrupted.node_lost"
+            pilot.until(lambda: is_ready_again(pilot, job), 120, "the notebook on the other worker", job)
+            measured("power cut under a notebook: ready on the other worker", time.monotonic() - since)
+            assert set(pilot.pods(job).values()) - {node}
+            shown = context.new_page()
+            shown.goto(f"/jobs/{job}/notebook")
+            clicked = time.monotonic()
+            shown.get_by_role("button", name="Open JupyterLab").click()
+            shown.wait_for_url(re.compile(r"/nb/\d+/lab"), timeout=LONG_MS)
+            kept = shown.locator(".jp-DirListing-item", has_text="kept.txt")
+            expect(kept).to_be_visible(timeout=LONG_MS)
+            measured("power cut under a notebook: one click to its files", time.monotonic() - clicked)
+        finally:
+            bed.power_on(lost)
+    pilot.stop(job)
+    pilot.cluster.wait(f"wait --for=condition=Ready node/{node} --timeout=5s", 300)
+    pilot.check(within=180)
+
+
+def is_ready_again(pilot: Pilot, job: int) -> bool:
+    return len(pilot.attempts(job)) == 2 and bool(pilot.call("GET", f"notebooks/{job}")["is_ready"])

@@ -1,4 +1,4 @@
-"""A git server with ssh on the loopback device: Debian's sshd, and a file of deploy keys that may read repositories."""
+"""A git server with ssh on this machine: Debian's sshd, and a file of deploy keys that may read repositories."""
 
 import getpass
 import os
@@ -14,7 +14,7 @@ from tests.integration.worker.git.git_server import Origin, run_git
 
 SSHD = "/usr/sbin/sshd"
 CONFIGURATION = """
-ListenAddress 127.0.0.1:{port}
+ListenAddress {address}:{port}
 HostKey {folder}/host_key
 AuthorizedKeysFile {folder}/deploy_keys
 ForceCommand git-shell -c "$SSH_ORIGINAL_COMMAND"
@@ -32,10 +32,11 @@ PermitTTY no
 class SshGitServer:
     folder: Path
     port: int
+    address: str = "127.0.0.1"
 
     @property
     def host(self) -> str:
-        return f"127.0.0.1:{self.port}"
+        return f"{self.address}:{self.port}"
 
     def url(self, name: str) -> str:
         return f"ssh://{getpass.getuser()}@{self.host}{self.folder}/{name}"
@@ -52,13 +53,13 @@ class SshGitServer:
 
 
 @contextmanager
-def serve_git_by_ssh(folder: Path) -> Iterator[SshGitServer]:
-    server = SshGitServer(folder, free_port())
+def serve_git_by_ssh(folder: Path, address: str = "127.0.0.1") -> Iterator[SshGitServer]:
+    server = SshGitServer(folder, free_port(), address)
     key = folder / "host_key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
     (folder / "deploy_keys").touch()
     configuration = folder / "sshd_config"
-    configuration.write_text(CONFIGURATION.format(port=server.port, folder=folder))
+    configuration.write_text(CONFIGURATION.format(address=address, port=server.port, folder=folder))
     if os.geteuid() == 0:
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     log = folder / "sshd.log"
