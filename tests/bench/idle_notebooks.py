@@ -19,7 +19,6 @@ from cluster.domain.notebooks.jupyter_server import base_path
 from cluster.domain.states import TrainingKind, Visibility
 from cluster.services import trainings
 from cluster.services.context import Cluster
-from cluster.services.notebooks.editor_environment import load_editor
 from cluster.services.notebooks.start import start_notebook
 from cluster.services.storage.notebook_folders import socket_path
 from cluster.store.jobs import Job, Notebook
@@ -27,6 +26,7 @@ from tests.bench.bench_installation import House, a_house, wait_until
 from tests.bench.portal_load.footprint import ProcessUse, use_of
 from tests.bench.programs import TRAINING_CODE
 from tests.installation import trainings_of
+from tests.integration.ready_installation import has_editor
 from worker.adapters.jupyter_status import SocketConnection
 
 GOAL = 5.0
@@ -55,11 +55,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         used = show_services(f"with {told.notebooks} idle notebooks", house, told.seconds)
         show_notebooks(house, told.notebooks)
     print(f"goal: at most {GOAL:.0f} % of a core: {'kept' if used <= GOAL else 'MISSED'} ({used:.1f} %)")
-
-
-def has_editor(cluster: Cluster) -> bool:
-    with cluster.store.read() as session:
-        return load_editor(session) is not None
 
 
 def start_one(house: House, number: int) -> int:
