@@ -1,5 +1,6 @@
 """The root of the `groundcrew` command."""
 
+import sys
 from http.client import HTTPException
 from importlib import import_module
 from pathlib import Path
@@ -69,16 +70,24 @@ class LazyClient(RestClient):
 
 @main.command()
 @click.option("--url", prompt=message("Server address"))
-@click.option("--token", prompt=message("API token (from your profile page)"), hide_input=True)
+@click.option("--token", default="", help="Else it is asked for, or read from the standard input.")
 @click.option("--ca-file", default="", help="Certificate of the installation's own CA.")
 @click.option("--fingerprint", default="", help="SHA-256 of that certificate, which the server then sends.")
 def login(url: str, token: str, ca_file: str, fingerprint: str) -> None:
     """Save the server address and an API token for this user."""
+    token = token or read_token()
     if fingerprint:
         ca_file = str(fetch_trusted_authority(url, fingerprint))
     config = Config(url.rstrip("/"), token, ca_file)
     RestClient(config).get("/workspaces")
     click.echo(message("Saved to {path}.", path=save_config(config)))
+
+
+def read_token() -> str:
+    """Prompts for the token without showing it; reads the first line of the standard input if that is a pipe."""
+    if sys.stdin.isatty():
+        return str(click.prompt(message("API token (from your profile page)"), hide_input=True))
+    return sys.stdin.readline().strip()
 
 
 def fetch_trusted_authority(url: str, fingerprint: str) -> Path:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from cluster.services.nodes.daily_usage import DailyUsage, read_node_days, read_workspace_days
 from cluster.words.formatting import format_number
+from portal.i18n.reader_zone import installation_zone, request_zone
 from portal.i18n.translate import _
 from portal.recent_values import EVERYBODY, recent_values
 from portal.web.request_context import current_cluster
@@ -28,6 +29,8 @@ class DailyUsageChart:
     bars: tuple[DayBar, ...]
     held_hours: str
     used_hours: str
+    other_zone: str = ""
+    """The installation's time zone, in which the days are counted, if the reader has another one."""
 
 
 def draw_days_of_workspace(workspace_id: int) -> DailyUsageChart | None:
@@ -52,6 +55,7 @@ def draw_daily_usage(days: Sequence[DailyUsage]) -> DailyUsageChart | None:
         tuple(draw_bar(day, highest) for day in days),
         write_hours(sum(day.held_seconds for day in days)),
         write_hours(sum(day.used_seconds for day in days)),
+        installation_zone().key if installation_zone() != request_zone() else "",
     )
 
 

@@ -1,14 +1,28 @@
 """The steps of an operation as rows: what each is, its state, and how long it took."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from flask import Flask
+
 from cluster.domain.states import OperationState
+from cluster.services.operations.queries import read_dataset_names
 from cluster.store.operations import Operation
 from portal.i18n.messages import localized_step
 from portal.i18n.translate import localized_duration
+from portal.web.request_context import current_cluster
 
 OPEN_STATES = (OperationState.REQUESTED, OperationState.RUNNING)
+
+
+def init_app(app: Flask) -> None:
+    app.add_template_global(names_of_operations)
+
+
+def names_of_operations(operations: Iterable[Operation]) -> dict[int, str]:
+    """Operation id → name of what it is about, where that is known and everybody who sees the operation may know it."""
+    return read_dataset_names(current_cluster(), operations)
 
 
 def operation_steps(operation: Operation) -> list[dict[str, str]]:

@@ -100,7 +100,7 @@ def create() -> ResponseReturnValue:
     follows = (
         happened(made, url_for("datasets.new", workspace_id=workspace.id), _("Add a dataset"))
         if set(read_members()) - {forms.text_field("manager")}
-        else happened(made, url_for("users.new"), _("Add a person"))
+        else happened(made, url_for("users.new", workspaces=workspace.id), _("Add a person"))
     )
     flash(follows, "ok")
     return redirect(url_for("workspaces.home", workspace_id=workspace.id), 303)

@@ -1,5 +1,6 @@
 """Reads operations for pages, as far as the person may see them."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import Select, and_, exists, or_, select
@@ -9,6 +10,7 @@ from cluster.domain.errors import NotFound
 from cluster.domain.people.actor import Actor
 from cluster.domain.states import OperationKind, OperationState
 from cluster.services.context import Cluster
+from cluster.store.datasets import Dataset
 from cluster.store.environments import Environment
 from cluster.store.operations import IS_OPEN, Operation
 from cluster.store.sql.reader_statement import ReaderStatement, id_parameter
@@ -23,6 +25,7 @@ OF_ADMINISTRATORS = (
     OperationKind.ENVIRONMENT_INSTALL,
 )
 """The kinds that only administrators request if the operation belongs to no workspace."""
+OF_DATASETS = (OperationKind.DATASET_IMPORT, OperationKind.DATASET_SAMPLE, OperationKind.DATASET_DELETE)
 
 
 def list_operations(
@@ -33,6 +36,17 @@ def list_operations(
     with cluster.store.read() as session:
         rows = PAGE_OF_OPERATIONS.execute(session, actor, *shape, before_id=before_id, length=limit)
         return list(rows.scalars())
+
+
+def read_dataset_names(cluster: Cluster, operations: Iterable[Operation]) -> dict[int, str]:
+    """Operation id → name of the dataset that it makes or deletes. All members of a workspace may know its datasets."""
+    datasets = {one.id: one.subject_id for one in operations if one.kind in OF_DATASETS}
+    if not datasets:
+        return {}
+    query = select(Dataset.id, Dataset.name).where(Dataset.id.in_(set(datasets.values())))
+    with cluster.store.read() as session:
+        names = {row.id: row.name for row in session.execute(query)}
+    return {number: names[dataset] for number, dataset in datasets.items() if dataset in names}
 
 
 def select_page_of_operations(reader: Actor, is_open: bool | None, is_continued: bool) -> Select[Operation]:

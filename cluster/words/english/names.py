@@ -42,7 +42,7 @@ SENTENCES = {
     "value.not_a_duration": "“{value}” is no length of time. Write it as 90m, 2h or 1d.",
     "value.not_a_size": "“{value}” is no size. Write it as 12GiB or 800MiB; a bare number is GiB.",
     "value.unknown_field": "“{name}” is no field of this form. Leave it out.",
-    "value.not_a_whole_number": "“{value}” is no whole number. Write digits, such as 2.",
+    "value.not_a_whole_number": "“{value}” is not a whole number. Write digits, such as 2.",
     "value.not_a_day": "“{value}” is no date. Write it as 2026-11-20.",
 }
 

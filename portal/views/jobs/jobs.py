@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import Blueprint, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
 from cluster.domain.errors import Conflict, Refused
@@ -18,7 +18,6 @@ from cluster.services.jobs.start_delays import read_start_delay
 from cluster.services.workspaces import queries
 from cluster.store.jobs import Job
 from portal.i18n.messages import localized_sentence
-from portal.i18n.translate import _
 from portal.presenters.code.code_of_job import read_code_of_job
 from portal.presenters.jobs.job_files_tab import read_files_tab
 from portal.presenters.jobs.job_page import read_job_view
@@ -172,15 +171,13 @@ def confirm_stop(job_id: int) -> str:
 def stop(job_id: int) -> Response:
     cluster, actor = current_cluster(), current_actor()
     try:
-        job = stop_requests.stop_job(cluster, actor, job_id)
+        stop_requests.stop_job(cluster, actor, job_id)
     except Conflict as conflict:
         return Response(
             render_stop_job(job_id, localized_sentence(conflict.code, conflict.data)),
             409,
             mimetype="text/html",
         )
-    if job.state is JobState.STOPPED:
-        flash(_("job-%(id)s is stopped; it had not begun.", id=job_id), "ok")
     return redirect(url_for("jobs.page", job_id=job_id), 303)
 
 

@@ -6,7 +6,7 @@ from werkzeug.wrappers import Response
 from cluster.domain.built_in_models import BUILT_IN_MODELS
 from cluster.domain.errors import Refused
 from cluster.domain.states import TrainingKind, Visibility
-from cluster.services import code_uploads, training_changes, trainings
+from cluster.services import code_uploads, code_versions, training_changes, trainings
 from cluster.services.jobs import queries
 from cluster.services.workspaces import queries as workspace_queries
 from cluster.store.trainings import Training
@@ -146,6 +146,9 @@ def render_training(training_id: int, errors: dict[str, str], status: int = 200)
         training=training,
         model=BUILT_IN_MODELS.get(training.model or ""),
         code=trainings.list_code_files(cluster, training),
+        newest_code=next(iter(code_versions.list_code_versions(cluster, training)), None)
+        if is_own_code
+        else None,
         jobs=queries.list_jobs(cluster, actor, training_id=training_id, limit=JOBS_SHOWN),
         may_edit=training_changes.can_edit_training(actor, training),
         may_upload=is_own_code

@@ -27,8 +27,8 @@ def run(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[R
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.setenv("COLUMNS", "200")
 
-    def invoke(*arguments: str, expected: int = 0) -> Result:
-        result = CliRunner().invoke(main, list(arguments))
+    def invoke(*arguments: str, expected: int = 0, stdin: str | None = None) -> Result:
+        result = CliRunner().invoke(main, list(arguments), input=stdin)
         assert result.exit_code == expected, (result.output, result.exception)
         return result
 

@@ -15,7 +15,8 @@ def test_login_keeps_address_and_token_for_this_user_alone(
     url, token = os.environ["GROUNDCREW_URL"], os.environ["GROUNDCREW_TOKEN"]
     monkeypatch.delenv("GROUNDCREW_URL")
     monkeypatch.delenv("GROUNDCREW_TOKEN")
-    run("login", "--url", url + "/", "--token", token)
+    said = run("login", "--url", url + "/", stdin=token + "\n").output
+    assert said.startswith("Saved to")
     saved = tmp_path / "config" / "groundcrew" / "config.toml"
     assert saved.stat().st_mode & 0o777 == 0o600
     assert "vision" in run("workspace", "list").stdout

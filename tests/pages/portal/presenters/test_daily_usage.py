@@ -3,6 +3,7 @@
 from datetime import date, timedelta
 
 import pytest
+from flask import g
 from sqlalchemy import select
 
 from cluster.domain.states import AttemptState, JobState
@@ -37,7 +38,14 @@ def test_each_bar_is_as_high_as_its_hours_and_says_them(lab: Lab, language: str,
         ("20", 1, 0),
     ]
     assert chart.bars[1].words == words
-    assert (chart.held_hours, chart.used_hours) == ("48.0", "12.0")
+    assert (chart.held_hours, chart.used_hours, chart.other_zone) == ("48.0", "12.0", "")
+
+
+def test_a_reader_in_another_zone_is_told_whose_days_they_are(lab: Lab) -> None:
+    with lab.app.test_request_context():
+        g.time_zone = "Asia/Seoul"
+        chart = draw_daily_usage([DailyUsage(date(2026, 11, 19), 60, 0)])
+    assert chart is not None and chart.other_zone == "UTC"
 
 
 @pytest.mark.parametrize(

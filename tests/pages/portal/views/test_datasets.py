@@ -223,7 +223,10 @@ def test_a_failed_one_says_why(lab: Lab) -> None:
         error_code="operation.interrupted",
         error_data={},
     )
-    assert lab.browser(lab.minjun).get(f"/datasets/{dataset.id}").status_code == 200
+    page = lab.browser(lab.minjun).get(f"/datasets/{dataset.id}").text
+    assert "stopped several times" in page or "interrupted" in page
+    # It has no folder that a program could read.
+    assert "GROUNDCREW_DATASET" not in page and "Who uses it" not in page
 
 
 def test_deleting_says_who_reads_it_and_waits_for_them(lab: Lab) -> None:

@@ -1,5 +1,7 @@
 """A failed operation is explained and retried on its page."""
 
+import re
+
 import pytest
 
 from cluster.domain.states import OperationKind, OperationState, TaskQueue, UserRole
@@ -22,6 +24,18 @@ def test_a_failed_operation_says_why_and_is_tried_again(house: House) -> None:
     assert browser.post("/operations/1/retry").status_code == 303
     assert browser.post("/operations/1/retry").status_code == 409
     assert "operation.retried" in actions(house.cluster)
+
+
+def test_an_operation_names_its_dataset(lab: Lab) -> None:
+    operation = Operation(
+        kind=OperationKind.DATASET_IMPORT, queue=TaskQueue.GENERAL, subject_id=lab.dataset.id,
+        workspace_id=lab.workspace.id, state=OperationState.FINISHED,
+        requested_by=lab.seoyeon.id, requested_at=lab.cluster.clock(),
+    )  # fmt: skip
+    add(lab.cluster, operation)
+    browser = lab.browser(lab.minjun)
+    for path in ("/operations", f"/operations/{operation.id}", "/"):
+        assert re.search(r"Import a dataset.*?digits", browser.get(path).text, re.DOTALL), path
 
 
 @pytest.mark.parametrize(

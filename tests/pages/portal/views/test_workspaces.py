@@ -1,5 +1,6 @@
 """Workspaces are made, listed and extended by their pages."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -45,6 +46,11 @@ def test_whoever_works_alone_in_a_new_workspace_is_led_to_the_others(
     }  # fmt: skip
     page = admin.post("/workspaces/new", data=fields, follow_redirects=True).text
     assert f">{next_step}</a>" in page.partition('role="status"')[2].partition("</div>")[0]
+    number = re.search(r'data-fact="workspace:(\d+):members"', page)
+    assert number
+    invites = f"/users/new?workspaces={number[1]}"
+    assert f'href="{invites}">Add a person</a>' in page.partition("People")[2]
+    assert f'value="{number[1]}" checked' in admin.get(invites).text
 
 
 def test_many_workspaces_are_listed_by_state_then_name(house: House) -> None:

@@ -3,10 +3,12 @@
 import io
 
 import pytest
+from sqlalchemy import select
 
 from cluster.domain import code_files
+from cluster.domain.states import CodeState
 from cluster.services import trainings
-from cluster.store.trainings import Training
+from cluster.store.trainings import CodeVersion, Training
 from tests.builders import actor_of
 from tests.pages.portal.pages_lab import Lab
 from tests.pages.portal.views.jobs.test_job_new import problem_of
@@ -57,6 +59,21 @@ def test_the_second_button_leads_to_the_form_of_the_first_job(
     answer = lab.browser(lab.minjun).post(path, data=data | {"then": "job"})
     assert answer.status_code == 303
     assert answer.location == f"/trainings/{newest(lab).id}{goes_to}"
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_the_page_says_that_its_archive_is_unpacked_and_what_was_wrong_with_it(
+    lab: Lab, language: str
+) -> None:
+    browser = lab.browser(lab.minjun, language)
+    path = f"/workspaces/{lab.workspace.id}/trainings/new"
+    page = browser.post(path, data=own("code.zip"), follow_redirects=True).text
+    assert ("Version 1 is being unpacked." if language == "en" else "버전 1의 압축을 푸는 중입니다.") in page
+    with lab.cluster.store.write() as session:
+        version = session.scalars(select(CodeVersion).where(CodeVersion.training_id == newest(lab).id)).one()
+        version.state, version.error_code, version.error_data = CodeState.FAILED, "archive.empty", {}
+    page = browser.get(f"/trainings/{newest(lab).id}").text
+    assert ("There is no file in the archive." if language == "en" else "압축 파일 안에") in page
 
 
 def test_the_page_of_own_code_takes_a_new_version(lab: Lab) -> None:
