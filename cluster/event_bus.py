@@ -75,7 +75,9 @@ class RedisEventBus:
 
 
 class NullEventBus:
-    """Does nothing. Installations and tests without Redis use it: the periodic search of the rows finds everything."""
+    """An event bus that publishes nothing, for installations and tests without Redis: the scheduler finds every change
+    in the rows.
+    """
 
     def publish(self, topic: str, row_id: int) -> None:
         pass
@@ -88,19 +90,19 @@ class NullEventBus:
 
 
 def connect_redis(redis_url: str) -> redis.Redis:
-    """A connection that gives up in 2 s, so that a dead Redis never holds a page."""
+    """A connection that gives up in 2 s, so that a page never waits long for a Redis that does not answer."""
     return redis.Redis.from_url(redis_url, socket_connect_timeout=2, socket_timeout=15)
 
 
 @dataclass(frozen=True)
 class BusEvent:
-    """`id` is Redis' own and grows: a browser that comes back names the last one it received."""
+    """`id` is Redis' own and grows: a browser that reconnects names the last one it received."""
 
     id: str
     topic: str
     row_id: int
     origin: str
-    """The publisher's, see `RedisEventBus.origin`."""
+    """The name of the process that published it, see `RedisEventBus.origin`."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +117,8 @@ class EventBatch:
 def follow_events(connection: redis.Redis, after: str | None = None) -> Iterator[EventBatch]:
     """Yields what is published after the event `after`, or from now on, and never ends.
 
-    While Redis is away it retries every second; then it goes on from where it was, or from the beginning of a stream
-    that has lost that. Ids that the stream has trimmed are passed over.
+    While Redis is away it retries every second; then it continues after the last event that it read, or from the
+    beginning of a stream that has lost that event. Ids that the stream has trimmed are skipped.
     """
     position, is_connected, is_silent = after, after is not None, False
     while True:
@@ -130,7 +132,7 @@ def follow_events(connection: redis.Redis, after: str | None = None) -> Iterator
             if events:
                 yield EventBatch(events)
                 continue
-            # A connection reconnects by itself and does not tell, so that the stream may be another one by now.
+            # A connection reconnects by itself without notice, so the stream may be another one by now.
             resumed = position_to_resume(position, read_newest_event_id(connection))
             if resumed != position:
                 position = resumed
@@ -143,7 +145,9 @@ def follow_events(connection: redis.Redis, after: str | None = None) -> Iterator
 
 
 def position_to_resume(position: str | None, newest: str) -> str:
-    """The newest id where reading begins; the start of the stream where Redis has lost the one that held `position`."""
+    """The id from which reading continues: `position`, or `newest` without one. It is the start of the stream if Redis
+    has lost the stream in which `position` was.
+    """
     if position is None:
         return newest
     return STREAM_START if event_order(newest) < event_order(position) else position
@@ -155,8 +159,8 @@ def event_order(event_id: str) -> tuple[int, ...]:
 
 
 def read_events_after(connection: redis.Redis, event_id: str) -> tuple[BusEvent, ...]:
-    """Reads the events that are in the stream now, at most MAX_EVENTS_PER_READ. Raises RedisError, also for an id
-    that is none.
+    """Reads the events that are in the stream now, at most MAX_EVENTS_PER_READ. Raises RedisError, also for a text that
+    is no id.
     """
     return read_stream(connection, event_id, None)[1]
 

@@ -2,8 +2,8 @@
 
 Every commit has two (`jobs.attempts.record_end committing`, `… committed`) because the store itself names them after
 the verb that writes; every call to something outside has two (`event_bus.publish asking`, `… answered`).
-`GC_CRASH="event_bus.publish asking:2"` kills the process the second time; `any` counts every point, so that a test
-can kill at the n-th of all, for every n until none is left.
+`GC_CRASH="event_bus.publish asking:2"` kills the process the second time; `any` counts every point, so that a test can
+kill the process at the n-th of all failpoints, for every n until the process survives.
 """
 
 import os

@@ -1,7 +1,8 @@
 """Exclude objects that live as long as the process from garbage collection (gc.freeze).
 
-A full collection walks every object that it knows: with the modules, mappers and templates of a service that is a
-tenth of a second in which nobody is answered. What is there once the service is ready never becomes garbage.
+A full collection walks every object that it knows: with the modules, mappers and templates of a service that takes a
+tenth of a second, in which the service answers nobody. Objects that exist once the service is ready never become
+garbage.
 """
 
 import gc

@@ -25,7 +25,8 @@ SECRET_PATTERNS = (
     re.compile(r"(?<=[Bb]earer )[^\s\"',]+"),
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.S),
     re.compile(r"(?i)(?<=password=)[^\s&\"',]+"),
-    # What token_urlsafe makes of 256 bits or more: cookies, links, keys. A digest has digits and a to f alone.
+    # The form of texts that token_urlsafe makes of 256 bits or more: cookies, links, keys. A digest has only digits and
+    # the letters a to f.
     re.compile(
         r"(?<![\w-])(?![0-9a-f]+(?![\w-]))(?=[\w-]*[0-9])(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{43,}", re.ASCII
     ),

@@ -18,7 +18,7 @@ from cluster.settings_reader import PREFIX, IpNetwork, MissingSettings, Settings
 
 VERSION = "0.1.0"
 CLUSTER_NETWORKS = "10.244.0.0/16,10.96.0.0/12,172.17.0.0/16"
-"""Pods and services as site.yml sets them up, and Docker's bridge."""
+"""The networks of pods and services as site.yml sets them up, and of Docker's bridge."""
 MAIL_SCHEMES = ("smtp", "smtp+starttls", "smtps")
 
 
@@ -134,7 +134,7 @@ def read_notebook_settings(reader: SettingsReader) -> NotebookSettings:
 
 @dataclass(frozen=True)
 class Settings:
-    """Sizes are bytes, times seconds. `state_dir` holds everything that `make reset` deletes."""
+    """All settings. Sizes are bytes, times seconds. `state_dir` holds everything that `make reset` deletes."""
 
     state_dir: Path
     cache_dir: Path
@@ -178,7 +178,7 @@ class Settings:
     dataset_roots: tuple[Path, ...] = (Path("/data"), Path("/mnt"), Path("/srv"))
     """Folders beneath which a path may be registered as a dataset."""
     is_behind_proxy: bool = False
-    """Requests come through our own proxy alone, which says whose they are."""
+    """Whether requests come only through our own proxy, which names the client's address."""
     launcher: str = "detached"
     """The way in which the process executor starts a shim: `detached`, or `systemd` for a transient unit of its own."""
     tls_dir: Path | None = None

@@ -63,7 +63,7 @@ class SettingsReader:
         return default
 
     def bytes_or_none(self, name: str) -> int | None:
-        """A number of bytes; None where it is empty."""
+        """A number of bytes; None if it is empty."""
         return self.number(name, 0) if self.text(name) else None
 
     def choice(self, name: str, default: str, *others: str) -> str:
@@ -90,11 +90,11 @@ class SettingsReader:
         return Path(value) if value else None
 
     def folders(self, name: str, default: str) -> tuple[Path, ...]:
-        """The paths apart by colons."""
+        """The paths, which colons separate."""
         return tuple(Path(value) for value in self.text(name, default).split(":") if value)
 
     def time_of_day(self, name: str) -> time | None:
-        """`HH:MM`; None where it is empty."""
+        """`HH:MM`; None if it is empty."""
         value = self.text(name)
         try:
             return parse_time_of_day(value) if value else None
@@ -110,14 +110,14 @@ class SettingsReader:
         return value
 
     def recipient(self, name: str) -> str:
-        """A public key of age; empty where it is empty."""
+        """A public key of age; an empty one stays empty."""
         value = self.text(name)
         if value and not RECIPIENT.fullmatch(value):
             self.invalid_names.append(PREFIX + name)
         return value
 
     def address(self, name: str, schemes: Collection[str]) -> str:
-        """A URL of one of these kinds that names a host; empty where it is empty."""
+        """A URL of one of these kinds that names a host; an empty one stays empty."""
         value = self.text(name)
         try:
             parts = urlsplit(value)
@@ -129,18 +129,18 @@ class SettingsReader:
         return value
 
     def index(self, name: str) -> str:
-        """The address of a package index, or `none`; empty where it is empty."""
+        """The address of a package index, or `none`; an empty one stays empty."""
         return value if (value := self.text(name)) == "none" else self.address(name, ("http", "https"))
 
     def hosts(self, name: str) -> tuple[str, ...]:
-        """`host` or `host:port`, apart by commas."""
+        """Entries `host` or `host:port`, which commas separate."""
         values = self.words(name)
         if not all(HOST.fullmatch(value) for value in values):
             self.invalid_names.append(PREFIX + name)
         return tuple(value.lower() for value in values)
 
     def notebook_address(self, name: str) -> str:
-        """`name`, `*.name` or `:port`; empty where it is empty."""
+        """`name`, `*.name` or `:port`; an empty one stays empty."""
         value = self.text(name).lower()
         if value.startswith(":"):
             is_good = value[1:].isdecimal() and 0 < int(value[1:]) < 65536
@@ -152,7 +152,7 @@ class SettingsReader:
         return value
 
     def networks(self, name: str, default: str) -> tuple[IpNetwork, ...]:
-        """`10.20.0.0/16`, apart by commas; the host's part of an address does not count."""
+        """Networks such as `10.20.0.0/16`, which commas separate; the host's part of an address is ignored."""
         try:
             return tuple(ip_network(value, strict=False) for value in self.words(name, default))
         except ValueError:
@@ -160,7 +160,7 @@ class SettingsReader:
             return ()
 
     def words(self, name: str, default: str = "") -> list[str]:
-        """The values apart by commas and blanks."""
+        """The values, which commas and blanks separate."""
         return self.text(name, default).replace(",", " ").split()
 
     def zone(self, name: str, default: str) -> str:

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 
 def create_app(cluster: "Cluster", testing: bool = False) -> "Flask":
-    """The portal over one installation. `testing` switches CSRF off, for tests that post without a page."""
-    # Imported when called: the command `groundcrew` lives in this package too, and its wheel has no Flask.
+    """Makes the portal of one installation. `testing` switches CSRF off, for tests that post without a page."""
+    # Imported when called: the command `groundcrew` is a part of this package too, and its wheel has no Flask.
     from portal.app import build_app
 
     return build_app(cluster, testing)

@@ -16,7 +16,7 @@ MAX_BYTES = 16 * 1024
 """The limit for a form that is kept. With its names it has to pass through the sign-in form, which is open to anyone.
 """
 NEVER_SHOWN = frozenset({"version", "way", "kind"})
-"""Fields that the form has for itself."""
+"""The form's own fields, which are not kept."""
 NEVER_KEPT = frozenset({"password", "old", "secret"})
 """A form with one of these fields is not kept, so that no page shows a password again."""
 
@@ -29,7 +29,7 @@ def local_path(target: str) -> str:
 
 @dataclass(frozen=True)
 class KeptForm:
-    """`action` is where it was to be sent, `back` the page on which it was filled in."""
+    """A kept form. `action` is its target, `back` the page on which it was filled in."""
 
     action: str
     back: str
@@ -37,7 +37,7 @@ class KeptForm:
 
     @property
     def typed(self) -> dict[str, str]:
-        """The filled-in values by field; the values of boxes stand in one line."""
+        """The filled-in values by field; the values of ticked boxes are in one line."""
         names = dict.fromkeys(name for name, value in self.fields if value and name not in NEVER_SHOWN)
         return {
             name: ", ".join(value for other, value in self.fields if other == name and value)
@@ -78,7 +78,7 @@ def fields_of(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def is_sent_by_own_page() -> bool:
-    """Every browser names the origin of a POST. The CSRF token says nothing here: its session has ended."""
+    """Every browser names the origin of a POST. The CSRF token proves nothing here, because its session has ended."""
     return request.headers.get("Origin") == request.host_url.rstrip("/")
 
 

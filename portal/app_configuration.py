@@ -12,8 +12,8 @@ def configure_app(app: Flask, settings: Settings, testing: bool) -> None:
     app.config.update(
         SECRET_KEY=settings.secret_key,
         TESTING=testing,
-        # The small signed cookie with messages for the next page and, before sign-in, the secret of forms (csrf.py);
-        # who is signed in is a row, see sign_in.py.
+        # The small signed cookie with messages for the next page and, before sign-in, the secret of forms (csrf.py); a
+        # row says who is signed in, see cluster/services/people/sessions.py.
         SESSION_COOKIE_NAME=form_cookie_name(settings.port),
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Lax",

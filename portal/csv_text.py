@@ -5,7 +5,7 @@ import io
 from collections.abc import Sequence
 
 FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""Spreadsheets of East Asia take the full-width signs as formulas too."""
+"""The signs with which a formula begins. Spreadsheets of East Asia accept the full-width signs too."""
 
 CsvCell = str | int | float | None
 

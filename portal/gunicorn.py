@@ -1,11 +1,10 @@
 """gunicorn's configuration: `gunicorn --config python:portal.gunicorn portal.wsgi:app`.
 
-The portal is imported once, in the parent, and each worker is a fork of it: they share its memory, and one that ends is
-followed by another at once. Nothing is connected and no thread begins before the fork. What a worker keeps in memory is
-its own alone: limits that protect a process are counted per process, everything else is a row.
-
-Threads, because a request waits for the database, for others of its session and for whoever reads its answer. What open
-pages follow, their streams and the growth of logs, is a process of its own: portal/live.
+The portal is imported once, in the parent, and each worker is a fork of it: the workers share its memory, and a new one
+replaces one that ends. Nothing is connected and no thread begins before the fork. Each worker has its own memory:
+limits that protect a process are counted per process, and everything else is a row. The workers have threads, because a
+request waits for the database, for other requests of its session and for the reader of its answer. A process of its own
+(portal/live) serves what open pages follow: their streams and the growth of logs.
 """
 
 import gc
@@ -26,16 +25,17 @@ from portal.web.concurrency_limit import THREADS
 MOST_WORKERS = 2
 """A page computes with one processor at a time; the others are for the scheduler and for jobs."""
 SWITCH_SECONDS = 0.00025
-"""A thread that computes gives way after so long. A page takes up its work a hundred times (each row that it reads,
-each write to its reader), and waits so long each time for every thread that computes: with Python's own 5 ms, half a
-second."""
+"""The seconds after which a thread that computes lets others run. A page continues its work a hundred times (for each
+row that it reads and each write to its reader), and each time waits so long for every thread that computes: with
+Python's default of 5 ms, half a second.
+"""
 
 # The import goes faster without the collector, which `when_ready` starts.
 gc.disable()
 settings = Settings.from_environment()
 configure_logging()
 
-# nginx alone speaks with it. Where a process manager hands over a socket that it keeps open, that one counts.
+# nginx alone speaks with it. If a process manager hands over a socket that it keeps open, that socket is used.
 bind = f"unix:{settings.state_dir}/run/portal.sock"
 worker_class = "gthread"
 preload_app = True
@@ -43,7 +43,7 @@ workers = min(MOST_WORKERS, len(os.sched_getaffinity(0)))
 threads = THREADS
 # The heartbeat of the process, not a limit for requests.
 timeout = 30
-# A stop waits this long for requests, then closes the rest.
+# A stop waits this long for running requests and then closes their connections.
 graceful_timeout = 5
 keepalive = 15
 # The portal writes its own line per request (portal/web/request_log.py), without secrets.
@@ -65,6 +65,6 @@ def post_worker_init(worker: Any) -> None:
 
 
 def stay_open(store: Store) -> None:
-    """A database that is away is met at its first use."""
+    """Keeps the database's files open. A database that does not answer is noticed at its first use."""
     with suppress(sqlite3.Error):
         store.hold_open()

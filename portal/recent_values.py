@@ -1,7 +1,7 @@
 """Values that every page shows besides its own content, read at most once a second by each process.
 
-Only what may be a second old: counts of the navigation, the word for units. Never who is signed in, or what
-somebody may do.
+They are values that may be a second old: counts of the navigation, and the word for units. Sessions and permissions are
+never among them.
 """
 
 import threading
@@ -18,11 +18,13 @@ Value = TypeVar("Value")
 RECENT_SECONDS = 1.0
 MOST_VALUES = 4096
 EVERYBODY = 0
-"""Stands in place of a person's id for values that are the same for all."""
+"""Replaces a person's id for values that are the same for all people."""
 
 
 class RecentValues:
-    """One per process; threads share it. `seconds` 0 keeps nothing: tests change rows behind their portal."""
+    """There is one per process, which threads share. With `seconds` 0 nothing is kept, for tests that change rows
+    beside the portal.
+    """
 
     def __init__(self, seconds: float = RECENT_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
         self.seconds = seconds
@@ -32,12 +34,12 @@ class RecentValues:
         self._forgotten = 0
 
     def read(self, person: int, key: Hashable, read: Callable[[], Value]) -> Value:
-        """The value of `read()`, begun less than `seconds` ago. What it returns is shared: nobody changes it."""
+        """The value of `read()`, begun less than `seconds` ago. The value is shared, so callers must not change it."""
         if (found := self._find(person, key)) is not None:
             return cast(Value, found[1])
         if person != EVERYBODY:
             return self._read_now(person, key, read)
-        # Many ask for the same thing: one of them reads it, the others wait for that.
+        # If many threads ask for the same value, one of them reads it and the others wait.
         with self._locks.setdefault(key, threading.Lock()):
             if (found := self._find(person, key)) is not None:
                 return cast(Value, found[1])
@@ -56,7 +58,7 @@ class RecentValues:
         forgotten, began, value = self._forgotten, self.clock(), read()
         if len(self._by_person) > MOST_VALUES:
             self._by_person.clear()
-        if forgotten == self._forgotten:  # Else it may be from before the change.
+        if forgotten == self._forgotten:  # Otherwise the value may be older than the change.
             self._by_person.setdefault(person, {})[key] = (began, value)
         return value
 

@@ -1,4 +1,4 @@
-"""Headers of every response, of the pages and of what pages follow; knows no framework."""
+"""The headers of every response, of the pages and of the event streams. This module uses no framework."""
 
 import re
 import uuid

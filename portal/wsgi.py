@@ -13,5 +13,5 @@ app = create_app(
     Cluster(Store(settings.database_url), RedisEventBus(connect_redis(settings.redis_url)), settings)
 )
 if settings.is_behind_proxy:
-    # The sockets of such an installation are open to the proxy alone, so that its word may be taken.
+    # The sockets of such an installation are open to the proxy alone, so its headers can be trusted.
     app.wsgi_app = ProxyFix(app.wsgi_app, x_for=1, x_proto=1, x_host=1)  # type: ignore[method-assign]

@@ -31,7 +31,8 @@ FOR_A_PERSON = {
     "audit": "worker.commands.audit:main",
     "upkeep": "worker.commands.repair_commands:main",
 }
-"""Each command loads only what it needs: ``make status`` does not wait for the scheduler's imports."""
+"""The module of each command. Each loads only what it needs: ``make status`` does not wait for the scheduler's imports.
+"""
 
 
 def main(arguments: list[str]) -> int:

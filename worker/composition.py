@@ -10,7 +10,7 @@ from worker.executors.shim_systemd_unit import SystemdShimStarter
 
 
 def open_cluster(settings: Settings) -> Cluster:
-    """Opens no connection yet: a database or a Redis that is away is met at its first use."""
+    """Opens no connection yet: a database or a Redis that does not answer is noticed at its first use."""
     return Cluster(Store(settings.database_url), RedisEventBus(connect_redis(settings.redis_url)), settings)
 
 

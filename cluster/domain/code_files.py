@@ -75,9 +75,8 @@ def is_ignored(path: str) -> bool:
 
 
 def find_wrapping_folder(paths: Sequence[str], archive_name: str) -> str:
-    """The folder that an archive of that name only wraps around the code: `net.zip` with nothing but `net/…`.
-
-    The empty text if there is none.
+    """The one folder of an archive that holds all of its code, if it has the archive's name: `net.zip` with nothing but
+    `net/…`. Empty if there is no such folder.
     """
     tops = {path.split("/")[0] for path in paths}
     top = next(iter(tops)) if len(tops) == 1 else ""
@@ -137,7 +136,7 @@ def check_code_size(sizes: Mapping[str, int]) -> int:
 
 @dataclass(frozen=True)
 class CodeDifference:
-    """Paths by what became of them from one version to another."""
+    """The changes from one version to another: the paths that were added, changed and removed."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]

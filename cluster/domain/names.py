@@ -24,7 +24,7 @@ UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
 
 
 def check_user_name(value: str, field: str = "name") -> str:
-    """3 to 20 of a–z 0–9 hyphen (U1). Raises Refused."""
+    """3 to 20 of a–z 0–9 hyphen. Raises Refused."""
     _check_name(value, field, 3, 20)
     if value in RESERVED_USER_NAMES:
         raise Refused(field, "name.reserved", name=value)
@@ -120,8 +120,8 @@ def romanise_hangul(value: str) -> str:
 
 
 def check_file_name(value: str, unicode_names: bool = False, field: str = "file") -> str:
-    """The name in NFC, as it is to be written (D2): one without folders. Raises Refused with the character and a
-    corrected name. macOS sends the same name in NFD, and a program that opens it by the other form finds nothing.
+    """The name in NFC, in which it is written; it has no folders. Raises Refused with the character and a corrected
+    name. macOS sends the same name in NFD, and a program that opens it by the other form finds nothing.
     """
     value = unicodedata.normalize("NFC", value)
     if value in ("", ".", ".."):

@@ -5,7 +5,7 @@ DEPENDS_ON_MACHINE = frozenset({"archive.too_much_memory"})
 
 
 def retry_obstacle(error_code: str | None, *, is_subject_deleted: bool) -> str | None:
-    """The code of what makes another try useless; None if a try may succeed."""
+    """The code of the reason why another try is useless; None if a try may succeed."""
     if is_subject_deleted:
         return "operation.subject_deleted"
     if error_code and error_code.startswith("archive.") and error_code not in DEPENDS_ON_MACHINE:

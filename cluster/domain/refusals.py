@@ -35,7 +35,7 @@ class Refusals:
 
     @contextmanager
     def collect(self) -> Iterator[None]:
-        """A block that ends at its first refusal."""
+        """Collects the first refusal of a `with` block, which ends there."""
         try:
             yield
         except Refused as refusal:
@@ -48,7 +48,7 @@ class Refusals:
         return value
 
     def raise_all(self) -> None:
-        """Raises the first refusal, which carries the others. Nothing if there is none."""
+        """Raises the first refusal, which has the others with it. Does nothing if there is none."""
         if self.by_field:
             first, *others = self.by_field.values()
             raise first.with_others(others)

@@ -14,7 +14,9 @@ JOB_NUMBER = re.compile(r"(?:job-|#)?([0-9]{1,10})")
 
 @dataclass(frozen=True)
 class SearchQuery:
-    """`text` is what was typed, `prefix` the beginning of a name that it asks for; empty if no name begins so."""
+    """`text` is what was typed, `prefix` the beginning of a name that it asks for; empty if no name can begin with the
+    text.
+    """
 
     text: str
     prefix: str
@@ -27,7 +29,7 @@ class SearchQuery:
 
 
 def parse_search_query(typed: str) -> SearchQuery:
-    """Names are written small in a–z, so that capitals and Hangul are read as the names that are made of them."""
+    """Names consist of the small letters a–z, so capitals and Hangul are converted as in names."""
     text = " ".join(typed.split())[:LONGEST_QUERY]
     folded = romanise_hangul(text).casefold()
     prefix = folded if folded.isascii() and folded.isprintable() and " " not in folded else ""

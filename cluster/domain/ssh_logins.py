@@ -63,6 +63,6 @@ def terminal_name(told: str | None) -> str | None:
 
 
 def ssh_client_address(connection: str) -> str:
-    """The first word of SSH_CONNECTION: who is at the other end."""
+    """The client's address: the first word of SSH_CONNECTION."""
     words = connection.split()
     return words[0][:64] if words else ""

@@ -79,7 +79,7 @@ class TrainingKind(StrEnum):
     BUILT_IN = "built_in"
     ADVANCED = "advanced"
     NOTEBOOK = "notebook"
-    """Own code too, which is written in JupyterLab and may begin with no file at all."""
+    """Own code that is written in JupyterLab and may begin without any file."""
 
 
 class JobKind(StrEnum):

@@ -1,4 +1,4 @@
-"""Append lines to a file exactly once, even if a crash came between an earlier write and its row."""
+"""Append lines to a file exactly once, even if the process crashed between an earlier write and its row."""
 
 import os
 import stat
@@ -10,10 +10,9 @@ FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | o
 
 
 def append_lines(folder: int, name: str, lines: Sequence[bytes], owner: tuple[int, int] | None = None) -> int:
-    """Appends the lines that the end of the file lacks and returns their number. `folder` is a descriptor, `owner`
-    user and group; None: this process.
-
-    A line of these that was cut off is written again; other contents stay. Raises FileNotPlain, OSError.
+    """Appends the lines that the end of the file lacks and returns their number. `folder` is a descriptor. `owner` is
+    user and group, those of this process if None. A line that was cut off is written again; other contents stay. Raises
+    FileNotPlain, OSError.
     """
     with os.fdopen(os.open(name, FLAGS, 0o600, dir_fd=folder), "r+b") as file:
         status = os.fstat(file.fileno())

@@ -24,7 +24,7 @@ MAY_READ, MAY_ENTER = 0o4, 0o1
 
 @dataclass(frozen=True)
 class FileReader:
-    """The user and group for whom this process reads, which itself may read more than they may."""
+    """The user and group for whom this process reads. The process itself may read more than they may."""
 
     uid: int
     gid: int
@@ -46,7 +46,7 @@ class FileMissing(GroundcrewError):
 
 
 class FileNotPlain(GroundcrewError):
-    """The entry is not a regular file: a link, a pipe or a folder."""
+    """The entry is no regular file but a link, a pipe or a folder."""
 
     def __init__(self, name: str) -> None:
         super().__init__("file.not_plain", name=name)

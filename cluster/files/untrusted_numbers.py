@@ -1,4 +1,4 @@
-"""Read numbers that a program wrote. One in JSON that is not finite or too large for pages becomes None."""
+"""Read numbers that a program wrote. A number in JSON that is not finite or too large for pages becomes None."""
 
 import math
 import os
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 LARGEST_WHOLE = 2**53
 EARLIEST_WRITTEN = datetime(1980, 1, 1, tzinfo=UTC).timestamp()
 LATEST_WRITTEN = datetime(2100, 1, 1, tzinfo=UTC).timestamp()
-"""A zip archive knows no earlier moment, and few later ones."""
+"""A zip archive can store no earlier time than 1980, and none after 2107."""
 
 
 def written_at(status: os.stat_result) -> datetime:

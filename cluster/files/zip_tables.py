@@ -31,7 +31,7 @@ def check_zip_table(archive: Path) -> None:
     Raises TooManyEntries, zipfile.BadZipFile and OSError.
     """
     with archive.open("rb") as file:
-        # This is the end record that zipfile uses. An own reading of it could be misled to another number.
+        # This is the end record that zipfile uses. Code of our own could find another record, with another number.
         end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
         if not end:
             raise zipfile.BadZipFile

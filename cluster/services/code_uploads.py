@@ -19,7 +19,7 @@ from cluster.store.trainings import CodeVersion, Training
 CodeFiles = Sequence[tuple[str, bytes]]
 """[(relative path, content), …]. A single archive is unpacked."""
 UPLOADS_TRIED = 10
-"""The number of tries of an upload. One that another overtakes begins again with the version that was faster."""
+"""The number of tries of an upload. If another upload was faster, it begins again with that upload's version."""
 
 
 def check_code_upload(cluster: Cluster, code: CodeFiles) -> CodeUpload:

@@ -29,7 +29,7 @@ VERSIONS = CodeVersion.__table__
 MANIFEST = select(VERSIONS.c.state, VERSIONS.c.manifest).where(
     VERSIONS.c.training_id == bindparam("training"), VERSIONS.c.number == bindparam("number")
 )
-"""Built once and read by columns, because every submission of own code asks for it."""
+"""The statement is built once and reads columns, because every submission of own code executes it."""
 
 
 def read_newest_number(cluster: Cluster, training_id: int) -> int:

@@ -61,7 +61,7 @@ def create_upload(
     refusals.raise_all()
 
     def take_in(dataset: Dataset) -> None:
-        # The archive's own name is only shown: whatever it is, it refuses nothing.
+        # The archive's own name is only shown, so no name is refused.
         dataset.archive = suggest_archive_name(cluster, archive_name)
         archive = folders.incoming_archive(cluster.settings, dataset.id)
         assert received is not None
@@ -76,8 +76,9 @@ def create_upload(
 def check_upload(
     cluster: Cluster, actor: Actor, workspace_id: int, name: str, archive_name: str, size: int
 ) -> None:
-    """Says before the upload what would refuse it. `size` is the archive's in bytes; an empty `archive_name` is one
-    that was not chosen yet. Raises Refused, Unavailable, Forbidden and NotFound."""
+    """Refuses an upload before it begins. `size` is the archive's size in bytes; `archive_name` is empty if no archive
+    was chosen yet. Raises Refused, Unavailable, Forbidden and NotFound.
+    """
     refusals = Refusals()
     refusals.check(check_dataset_name, name)
     if archive_name:
@@ -135,9 +136,8 @@ def suggest_dataset_name(archive_name: str) -> str:
 
 
 def unpack_with_latin_names(cluster: Cluster, actor: Actor, dataset_id: int) -> None:
-    """Unpacks the archive of a failed upload again; each file name that the rule refuses gets the one that it suggests.
-
-    Raises Conflict if the dataset did not fail at a name, or if another one has its name by now.
+    """Unpacks the archive of a failed upload again; each file name that the rule refuses is replaced by the one that it
+    suggests. Raises Conflict if the dataset did not fail because of a name, or if another dataset has its name by now.
     """
     now = cluster.clock()
     with cluster.store.write() as session:
@@ -177,8 +177,9 @@ def failed_at_names(dataset: Dataset) -> bool:
 
 
 def register_path(cluster: Cluster, actor: Actor, workspace_id: int, name: str, path: str) -> Dataset:
-    """The files stay where they are. Only beneath the installation's dataset roots,
-    and by the workspace's manager or an administrator: a path may hold more than its name says."""
+    """Registers files that stay where they are. The path must lie beneath the installation's dataset roots, and only
+    the workspace's manager or an administrator may register it, because a path may contain more than its name says.
+    """
     refusals = Refusals()
     refusals.check(check_dataset_name, name)
     folder = refusals.check(check_registered_path, cluster.settings, path)
@@ -245,8 +246,8 @@ def create_dataset(
 def give_up_failed_dataset(
     session: Session, actor: Actor, workspace: Workspace, name: str, now: datetime
 ) -> Operation | None:
-    """Deletes the dataset of this name if it failed, this person may delete it and no living job waits for it: a
-    failed upload does not keep its name. Returns the operation that deletes its files; the caller enqueues it.
+    """Deletes the dataset of this name if it failed, this person may delete it and no live job waits for it: a failed
+    upload does not keep its name. Returns the operation that deletes its files; the caller enqueues it.
     """
     failed = session.scalar(
         select(Dataset).where(
@@ -265,7 +266,7 @@ def give_up_failed_dataset(
 
 
 def give_up_import(session: Session, dataset: Dataset, now: datetime) -> None:
-    """Closes the interrupted import of a deleted dataset, so that it waits for no person any more."""
+    """Closes the interrupted import of a deleted dataset, so that no person has to decide about it any more."""
     importing = session.get(Operation, dataset.operation_id) if dataset.operation_id else None
     if importing is not None and importing.state is OperationState.INTERRUPTED:
         importing.error_code, importing.error_data = "operation.subject_deleted", {}
@@ -319,7 +320,9 @@ def shown_datasets(actor: Actor, workspace_id: int | None) -> Iterator[ColumnEle
 
 
 def selectable_datasets(rows: Iterable[Dataset]) -> list[Dataset]:
-    """Lists datasets that a job may choose. It waits for one that is being prepared; a failed one is left out."""
+    """Lists datasets that a job may choose. A dataset that is being prepared is listed, because the job then waits for
+    it; a failed one is left out.
+    """
     return [dataset for dataset in rows if dataset.state is not DatasetState.FAILED]
 
 
@@ -377,9 +380,8 @@ def rename_dataset(cluster: Cluster, actor: Actor, dataset_id: int, name: str) -
 
 
 def delete_dataset(cluster: Cluster, actor: Actor, dataset_id: int) -> None:
-    """The dataset's creator, the workspace's manager and administrators may delete it, unless a living job reads it.
-
-    A registered path is only forgotten: its files stay.
+    """The dataset's creator, the workspace's manager and administrators may delete it, unless a live job reads it. Of a
+    registered path only the row is deleted: its files stay.
     """
     now = cluster.clock()
     with cluster.store.write() as session:

@@ -60,9 +60,7 @@ def read_installation_steps(cluster: Cluster, actor: Actor) -> InstallationSteps
 
 
 def read_researcher_steps(cluster: Cluster, actor: Actor, workspace_ids: Collection[int]) -> ResearcherSteps:
-    """Reads the steps in the first of these workspaces in which there is a training to begin with. There must be a
-    workspace.
-    """
+    """Reads the steps in the first of these workspaces that has a training. `workspaces` must not be empty."""
     trainings = select(Training.id, Training.workspace_id).where(
         Training.workspace_id.in_(workspace_ids), can_see_training(actor)
     )

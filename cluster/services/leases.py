@@ -41,7 +41,7 @@ def acquire_lease(
 ) -> HeldLease | None:
     """Acquires or renews the lease; returns None while another holder's lease has not expired.
 
-    `is_dead` may say of the other holder that it is known to be gone: then nobody waits for its time.
+    `is_dead` says whether the other holder is known to have ended: then its lease need not expire first.
     """
     with cluster.store.read() as session:
         seen = session.get(Lease, name)
@@ -77,7 +77,7 @@ def renew_lease(cluster: Cluster, held: HeldLease, lasts: timedelta) -> bool:
 def check_lease(session: Session, held: HeldLease) -> None:
     """Called first in every transaction that only the holder may make. Raises LeaseLost.
 
-    The time is not looked at: until somebody else has taken it, the last holder's changes do no harm.
+    The lease's time does not count: until another process has taken the lease, the last holder's changes do no harm.
     """
     found = session.scalar(FENCE_OF_HOLDER, {"name": held.name, "holder": held.holder})
     if found != held.fence:

@@ -30,7 +30,7 @@ from cluster.store.workspaces import WorkspaceMember
 
 MOST_OF_A_KIND = 5
 MOST_CANDIDATES = 500
-"""The number of jobs with exactly this name that are looked through for the newest that the reader may see."""
+"""The number of jobs with exactly this name among which the newest one that the reader may see is searched."""
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,7 @@ def place_first_version(
 def check_model_or_code(
     cluster: Cluster, refusals: Refusals, kind: TrainingKind, model: str | None, code: CodeFiles
 ) -> CodeUpload | None:
-    """The first upload of code of one's own; a built-in model has none."""
+    """Takes the first upload of a training of own code; a built-in model has none."""
     if kind is TrainingKind.NOTEBOOK and not code:
         return None  # The first notebook begins with an empty folder.
     if kind is not TrainingKind.BUILT_IN:
@@ -130,7 +130,9 @@ def check_model_or_code(
 def staged_upload(
     cluster: Cluster, workspace_id: int, upload: CodeUpload | None
 ) -> Iterator[tuple[StagedCode | None, Path]]:
-    """The files beside their future place, or the archive beside other uploads; what nobody takes is deleted."""
+    """Writes the files beside their future place, or the archive beside other uploads. Files that are not placed before
+    the end are deleted.
+    """
     nothing = Path()
     if upload is None:
         yield None, nothing
@@ -146,7 +148,7 @@ def staged_upload(
 
 
 def add_training_members(session: Session, training: Training, names: Sequence[str]) -> None:
-    """Named people of the workspace; anybody else is refused by name."""
+    """Returns the named members of the workspace. Raises Refused, which names people who are no members."""
     for name in dict.fromkeys(name for name in names if name):
         user = session.scalar(
             select(User)
@@ -166,7 +168,9 @@ def upload_code(
     removed: Collection[str] = (),
     base: int | None = None,
 ) -> CodeVersion:
-    """A new version of the code of a training that the person may see. Raises what `code_uploads.upload_code` does."""
+    """Makes a new version of the code of a training that the person may see. Raises what `code_uploads.upload_code`
+    raises.
+    """
     training = read_training(cluster, actor, training_id)
     return code_uploads.upload_code(cluster, actor, training, code, removed, base)
 
@@ -201,7 +205,7 @@ def list_trainings(
     limit: int = 500,
     archived: bool = False,
 ) -> list[Training]:
-    """Newest first; those before `before_id` (keyset). Either the archived ones or the others."""
+    """Lists trainings newest first, those before `before_id` (keyset): either the archived ones or the others."""
     query = select(Training).where(*shown_trainings(actor, workspace_id, archived))
     if before_id is not None:
         query = query.where(Training.id < before_id)
@@ -233,7 +237,7 @@ def shown_trainings(
 def list_code_files(
     cluster: Cluster, training: Training, version: int | None = None
 ) -> list[tuple[str, int]]:
-    """[(path, bytes), …] of a version, by path; of the newest if `version` is None."""
+    """Returns [(path, bytes), …] of a version in the order of the paths; of the newest version if `version` is None."""
     number = training.code_version if version is None else version
     if number < 1:
         return []

@@ -76,5 +76,5 @@ class BaseRow(DeclarativeBase):
 
 
 def table_of(row: type[BaseRow]) -> Table:
-    """The table itself, for statements that pass by the mapper."""
+    """The table itself, for statements that do not use the mapper."""
     return row.metadata.tables[row.__tablename__]

@@ -52,7 +52,7 @@ class Dataset(BaseRow):
     deleted_at: Mapped[datetime | None]
     """The row stays, because finished jobs refer to it. The files are deleted."""
     failure_dismissed_at: Mapped[datetime | None]
-    """The time at which the creator saw that the dataset failed, and wants to hear no more of it."""
+    """The time at which the creator dismissed the failure of the dataset, which is no alert any more."""
     operation_id: Mapped[int | None] = mapped_column(ForeignKey("operations.id"))
     workspace: Mapped[Workspace] = relationship()
     creator: Mapped[User] = relationship()

@@ -25,8 +25,10 @@ PREPARED_STATEMENTS = 400
 driver forgets the oldest, and the server plans it again.
 """
 SESSION_SETTINGS = "SET jit = off; SET max_parallel_workers_per_gather = 0; SET random_page_cost = 1.1"
-"""Statements are short and many at once, and what pages read lies in memory: compiling a statement or sharing it with
-other processes costs more than it saves, and an index is the better way to some thousand rows."""
+"""PostgreSQL's options. There are many short statements at a time, and the data that pages read lie in memory:
+compiling a statement or sharing it with other processes costs more than it saves, and an index is faster for some
+thousand rows.
+"""
 PREPARED_AFTER = 1
 """Executions of a statement on a connection. The driver's default of five takes a busy portal half a minute."""
 
@@ -35,10 +37,9 @@ class Store:
     """The database. It has two kinds of transaction: `read()` never writes, `write()` commits at its end or rolls back.
 
     On SQLite every `write()` is BEGIN IMMEDIATE, so writers queue up instead of failing half-way; those that wait for
-    each other share one commit (cluster/store/sql/sqlite_writers.py).
-    On PostgreSQL a named `lock` orders the writers that check a sum before they add to it.
-    What is read by columns alone needs no session: `read_columns()` is a plain connection that never writes.
-    Both sides of every commit are crash points (cluster/failpoints.py).
+    each other share one commit (cluster/store/sql/sqlite_writers.py). On PostgreSQL a named `lock` orders the writers
+    that check a sum before they add to it. Reading columns alone needs no session: `read_columns()` is a plain
+    connection that never writes. There is a failpoint on both sides of every commit (cluster/failpoints.py).
     """
 
     def __init__(self, url: str, patience: int | None = None) -> None:
@@ -72,8 +73,8 @@ class Store:
     def reuse_connection(self) -> Iterator[None]:
         """Lets this thread read over one connection, with a transaction for each read.
 
-        Made at the first read; a page reads a dozen times, and each connection costs as much as a query. Facts are
-        read once meanwhile (cluster/store/facts.py).
+        The connection is made at the first read; a page reads a dozen times, and each connection costs as much as a
+        query. Facts are read once meanwhile (cluster/store/facts.py).
         """
         kept = self._kept.by_thread = _KeptConnection()
         try:
@@ -99,7 +100,7 @@ class Store:
 
     @contextmanager
     def write(self, lock: str | None = None, is_long: bool = False) -> Iterator[Session]:
-        """A transaction that is durable at its end. `is_long`: nobody else should wait with the answer for it."""
+        """A transaction that is durable at its end. `is_long`: no other writer should have to wait for its commit."""
         writer = failpoints.name_of_writing_verb()
         with self._writers.share(is_long) if self._writers else self._writing.begin() as session:
             if lock and not self.is_sqlite:
@@ -168,7 +169,7 @@ def open_postgresql(url: str, patience: int | None = None) -> Engine:
 
     Only writers begin transactions. Other statements run in autocommit, which sees the same as a transaction would
     (read committed), and without a rollback the driver keeps its prepared statements. The server keeps the plan of a
-    prepared statement where it costs no more than one for the values at hand (LiteralLimits); planning a list costs
+    prepared statement if it costs no more than a plan for the present values (LiteralLimits); planning a list costs
     more than reading it.
     """
     engine = create_engine(

@@ -119,7 +119,7 @@ class Job(BaseRow):
             sqlite_where=text("waiting_code IS NOT NULL"),
             postgresql_where=text("waiting_code IS NOT NULL"),
         ),
-        # How long a job of the kind usually takes, by the newest that finished.
+        # This index gives the usual duration of a kind of job, from the newest finished ones.
         Index(
             "ix_jobs_finished",
             "training_id",
@@ -133,7 +133,7 @@ class Job(BaseRow):
         CheckConstraint("retries >= 0 AND retries_used >= 0", name="retries_not_negative"),
         Index(None, "workspace_id", "id"),
         Index("ix_jobs_sweep", "sweep_id", "state", "id"),
-        # Who uses an environment.
+        # This index finds the jobs that use an environment.
         Index(
             "ix_jobs_environment",
             "environment_id",
@@ -281,7 +281,7 @@ class Job(BaseRow):
     """The name of the person who requested it."""
     files_deleted_at: Mapped[datetime | None]
     failure_dismissed_at: Mapped[datetime | None]
-    """The time at which the user saw that the job failed, and wants to hear no more of it."""
+    """The time at which the user dismissed the failure of the job, which is no alert any more."""
     workspace: Mapped[Workspace] = relationship()
     training: Mapped[Training] = relationship()
     user: Mapped[User] = relationship(foreign_keys=user_id)
@@ -336,7 +336,7 @@ class SavedView(BaseRow):
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id"))
     name: Mapped[str] = mapped_column(String(40))
     query: Mapped[str] = mapped_column(String(500))
-    """The checked query parameters of the address, as they stand behind the question mark."""
+    """The checked query parameters of the address, as they follow the question mark."""
     created_at: Mapped[datetime]
 
 

@@ -54,11 +54,11 @@ class Node(BaseRow):
     drained_by: Mapped[int | None] = mapped_column(ForeignKey("users.id"))
     drain_reason: Mapped[str] = mapped_column(String(200), default="", server_default="")
     lost_at: Mapped[datetime | None]
-    """Set when the node was silent for longer than the grace time and its attempts were fenced. Cleared once it
-    answers again and none of them runs there any more.
+    """Set when the node was silent for longer than the grace time and its attempts were fenced. It is cleared once the
+    node answers again and none of these attempts runs there any more.
     """
     booted_at: Mapped[datetime | None]
-    """The time at which the agent reported another boot id. What was placed there earlier has ended."""
+    """The time at which the agent reported another boot id. Every attempt that was placed there earlier has ended."""
     forgotten_at: Mapped[datetime | None]
     """When an administrator had it forgotten. The row stays for the history of its jobs; everything that reads
     the nodes of the cluster leaves it out. An agent that reports under its name brings it back.
@@ -110,7 +110,7 @@ HAS_REAL_GPUS: ColumnElement[bool] = IS_NODE_KNOWN & exists().where(
     Unit.state != UnitState.GONE,
     Unit.simulated.is_(False),
 )
-"""The condition of nodes that have GPUs, and no stand-ins alone."""
+"""The condition of nodes that have real GPUs, not only simulated ones."""
 
 
 class Allocation(BaseRow):

@@ -33,7 +33,7 @@ class QueueExplanation(BaseRow):
 
     job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id"), primary_key=True, autoincrement=False)
     fence: Mapped[int]
-    """The job's fence at that moment: after another attempt the row says nothing."""
+    """The job's fence when the row was written: after another attempt the row no longer counts."""
     code: Mapped[str] = mapped_column(String(60))
     data: Mapped[dict[str, Any]]
     """The facts of the reason and of the start estimate; of a job behind others those of the estimate alone."""

@@ -110,7 +110,7 @@ class SshKey(BaseRow):
 
     __tablename__ = "ssh_keys"
     __table_args__ = (
-        # One key stands for one person, so that a session always says whose it is.
+        # One key belongs to one person, so that each session belongs to a known person.
         Index(
             "uq_ssh_keys_in_use",
             "fingerprint",
@@ -130,7 +130,9 @@ class SshKey(BaseRow):
     used_at: Mapped[datetime | None]
     removed_at: Mapped[datetime | None]
     token_id: Mapped[int | None] = mapped_column(ForeignKey("api_tokens.id"), index=True)
-    """The API token that added the key, which is worth nothing once the token is. None: the person did, signed in."""
+    """The API token that added the key. The key is invalid once the token is. None: the person added it while signed
+    in.
+    """
     token: Mapped[ApiToken | None] = relationship()
 
 

@@ -171,7 +171,7 @@ def parse_moment(value: datetime | str) -> datetime:
 
 
 def format_list(values: Iterable[Any], language: str) -> str:
-    """ "a, b and c"; "a, b, c" in Korean."""
+    """Joins texts: "a, b and c", or "a, b, c" in Korean."""
     words = [str(value) for value in values]
     if language == "ko" or len(words) < 2:
         return ", ".join(words)

@@ -24,7 +24,7 @@ Decorated = TypeVar("Decorated")
 
 
 class TypedDecorator(Protocol):
-    """A decorator after which the function has the type that it had before."""
+    """A decorator that keeps the type of the function."""
 
     def __call__(self, decorated: Decorated, /) -> Decorated: ...
 
@@ -44,7 +44,7 @@ ENDPOINTS_OF_DATASET_FILES = frozenset({"api_datasets.DatasetFileList", "api_dat
 
 
 class StrictParser(FlaskParser):
-    """Refuses fields and parameters that nobody knows, and bodies with more depth, digits or values than are meant."""
+    """Refuses unknown fields and parameters, and bodies with too much depth, or too many digits or values."""
 
     DEFAULT_UNKNOWN_BY_LOCATION: dict[str, str | None] = {"json": RAISE, "query": RAISE}
 
@@ -58,7 +58,7 @@ class StrictParser(FlaskParser):
         body = req.get_data(cache=True)
         if body and not req.is_json:
             raise UnsupportedMediaType
-        # A comma within a text counts as well: no text here is so long.
+        # A comma within a text counts as well, because no text here has so many.
         if body.count(b",") >= MAX_BODY_VALUES:
             raise Refused("", "body.too_many_values", most=MAX_BODY_VALUES)
         try:
@@ -72,7 +72,7 @@ class StrictParser(FlaskParser):
 
 
 def unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The fields of a JSON object. Raises Refused for a name that stands there twice."""
+    """The fields of a JSON object. Raises Refused for a name that occurs twice."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
@@ -83,7 +83,9 @@ def unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def refused_statuses(endpoint: str, rule: str, method: str, places: Collection[str]) -> Iterator[int]:
-    """The statuses with which an operation may refuse, apart from a bug's. `places`: where it has arguments."""
+    """The statuses with which an operation may refuse, apart from that of a bug. `places` are the places of its
+    arguments.
+    """
     permission = ROUTE_RULES[endpoint]
     has_body = "json" in places or "files" in places
     if has_body:
@@ -118,7 +120,7 @@ class ApiBlueprint(Blueprint):  # type: ignore[misc]
     def add_url_rule(
         self, rule: str, endpoint: str | None = None, view_func: Any = None, **options: Any
     ) -> None:
-        """Adds the rule, and note with which statuses each of its operations may refuse."""
+        """Adds the rule, and notes the statuses with which each of its operations may refuse."""
         super().add_url_rule(rule, endpoint, view_func, **options)
         name = self._endpoints[-1]
         for method, operation in self._docs[name].items():
@@ -138,9 +140,9 @@ class ApiBlueprint(Blueprint):  # type: ignore[misc]
         return decorate
 
     def arguments(self, schema: type[Schema], location: str = "json") -> TypedDecorator:
-        # An instance: from a class every request would make a new one, with copies of all its fields.
+        # This is an instance: with a class, every request would make a new one, with copies of all its fields.
         made = schema()
-        # A body of which no field has to be there may be left out itself.
+        # A body without required fields may be left out itself.
         is_needed = any(field.required for field in made.fields.values())
         decorate: TypedDecorator = super().arguments(made, location=location, required=is_needed)
         return decorate

@@ -52,7 +52,7 @@ class HeartbeatBody(RequestSchema):
 
     @validates("facts")
     def check_facts_size(self, value: dict[str, Any], **kwargs: Any) -> None:
-        """Few, and nothing in them that a row cannot keep."""
+        """Refuses too many facts, and values that a row cannot keep."""
         try:
             text = json.dumps(value, ensure_ascii=False, allow_nan=False)
             text.encode()
@@ -78,7 +78,7 @@ class Heartbeats(MethodView):
     @blueprint.arguments(HeartbeatBody)
     @blueprint.response(204)
     def post(self, body: dict[str, Any]) -> None:
-        """The node is the token's; what the body could say about its name or rights is not asked."""
+        """Records a heartbeat. The token decides which node it is; nothing in the body names the node or its rights."""
         units = [ReportedUnit(**{**unit, "state": UnitState(unit["state"])}) for unit in body["units"]]
         token = g.node_token
         record_heartbeat(

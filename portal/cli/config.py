@@ -21,7 +21,7 @@ def config_path() -> Path:
 
 
 def read_config() -> Config:
-    """A missing file counts as an empty one. GROUNDCREW_URL, GROUNDCREW_TOKEN and
+    """Reads the configuration. A missing file counts as an empty one. GROUNDCREW_URL, GROUNDCREW_TOKEN and
     GROUNDCREW_CA_FILE have precedence.
     """
     path = config_path()

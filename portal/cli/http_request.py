@@ -15,12 +15,14 @@ from urllib.parse import urlencode, urlsplit
 
 TIMEOUT_SECONDS = 30
 UPLOAD_TIMEOUT_SECONDS = 900
-"""The server answers once an archive lies on its disk."""
+"""Seconds to wait for an answer. The server answers an upload once the archive lies on its disk."""
 PIECE_BYTES = 256 * 1024
 
 
 class Response:
-    """`headers` is case-insensitive; the body has been read, that of a success into `sink` where there is one."""
+    """An answer. `headers` is case-insensitive. The body has been read; that of a success was written into `sink` if
+    one was given.
+    """
 
     def __init__(self, answer: http.client.HTTPResponse, sink: BinaryIO | None = None) -> None:
         self.status = answer.status
@@ -66,7 +68,9 @@ def send_request(
 
 @dataclass(frozen=True)
 class FileUpload:
-    """A form with a file, which is read while it is sent. `report` hears how many bytes of the file went out."""
+    """A form with a file, which is read while it is sent. `report` is called with the number of bytes of the file that
+    were sent.
+    """
 
     fields: Mapping[str, str]
     field: str
@@ -99,7 +103,7 @@ def send_file(url: str, headers: dict[str, str], upload: FileUpload, ca_file: st
                 "Content-Length": str(len(head) + size + len(tail)),
             }
             body = iterate_body(head, file, size, tail, upload.report)
-            # A server that refuses the upload by its head answers before it has read the body.
+            # A server that refuses the upload because of its headers answers before it has read the body.
             with suppress(BrokenPipeError, ConnectionResetError):
                 connection.request("POST", parts.path, body, all_headers)
         return Response(connection.getresponse())
@@ -134,7 +138,7 @@ def connect(
 def fetch_authority(url: str, fingerprint: str) -> str | None:
     """The certificate authority of a server, in PEM; None if its SHA-256 is not `fingerprint` (hexadecimal).
 
-    Nothing else is believed of this connection. Raises OSError or http.client.HTTPException if no answer comes.
+    Nothing else of this connection is trusted. Raises OSError or http.client.HTTPException if no answer comes.
     """
     parts = urlsplit(url)
     anybody = ssl.create_default_context()

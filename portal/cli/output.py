@@ -79,7 +79,7 @@ def show_document(document: Any, output: str) -> bool:
 
 
 def show_table(rows: list[dict[str, Any]], table: Table, output: str | None, document: Any = None) -> None:
-    """`document` is what JSON and YAML print where the rows are only a part of it."""
+    """Prints rows. `document` is what JSON and YAML print if the rows are only a part of it."""
     chosen = choose_format(output)
     if show_document(rows if document is None else document, chosen):
         return

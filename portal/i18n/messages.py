@@ -73,7 +73,7 @@ def localized_waiting_start(data: Mapping[str, Any] | None) -> str:
 
 
 def waiting_label(code: str) -> str:
-    """A reason to wait in two or three words, for filters and counts."""
+    """A waiting reason in two or three words, for filters and counts."""
     return localized_word("label", code if words.has_words(f"label.{code}") else "other")
 
 

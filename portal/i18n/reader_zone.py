@@ -15,7 +15,7 @@ BROWSER_ZONE_KEY = "groundcrew.browser_zone"
 
 
 def installation_zone() -> ZoneInfo:
-    """The installation's own time zone: days of terms, accounts and files are counted in it."""
+    """The installation's own time zone, in which the days of terms, accounting and log files are counted."""
     return shared_object(Cluster).settings.zone
 
 

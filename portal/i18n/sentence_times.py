@@ -21,7 +21,7 @@ def init_app(app: Flask) -> None:
 
 
 def with_times(sentence: str, data: Mapping[str, Any] | None) -> Markup:
-    """The sentence as HTML. A time of `data` that stands in it as a word of its own is a <time> with its moment."""
+    """The sentence as HTML. Each time of `data` that is a word of its own in it becomes a <time> with its moment."""
     moments = {localized_short_datetime(moment): moment for moment in list_moments(data)}
     text = escape(sentence)
     if not moments:

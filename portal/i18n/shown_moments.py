@@ -11,7 +11,7 @@ from portal.i18n.translate import localized_datetime, localized_short_datetime, 
 
 
 class ShownMoment(NamedTuple):
-    """`words` is what stands there, `whole` the whole moment for its title, `machine` for programs (ISO 8601)."""
+    """`words` is the shown text, `whole` the whole moment for its title, `machine` for programs (ISO 8601)."""
 
     words: str
     whole: str

@@ -47,7 +47,8 @@ LOOKS = {
     },
     "state.alert": {"caution": ("alert-triangle", "is-caution"), "error": ("alert-octagon", "is-fault")},
 }
-"""Icon and class of the colour, by group of words and state. A state that several groups have stands in one of them."""
+"""Icon and class of the colour, by group of words and state. A state that several groups have is listed in one of them.
+"""
 
 
 class StateMark(NamedTuple):

@@ -28,18 +28,18 @@ LANGUAGE_COOKIE = "gc_language"
 PREFERRED_LANGUAGE_KEY = "groundcrew.wished_language"
 TRANSLATIONS = Path(__file__).parent.parent / "translations"
 MISSING = "–"
-"""Stands for a value that a row does not have."""
+"""The text that is shown for a missing value."""
 Options = ParamSpec("Options")
 
 
 @cache
 def portal_translations(language: str) -> Translations:
-    """Empty for English."""
+    """The Korean translations; empty for English."""
     return load_translations(TRANSLATIONS, language)
 
 
 def request_language() -> str:
-    """The language of this request: the user's choice, the cookie, the browser's wish, else English."""
+    """The language of this request: the user's choice, the cookie, the browser's preference, else English."""
     reader = noted_reader()
     if reader is not None:
         return reader.language
@@ -48,7 +48,7 @@ def request_language() -> str:
     chosen = g.get("language")
     if chosen in LANGUAGES:
         return str(chosen)
-    # The same for all words: what a request wishes does not change.
+    # The language is kept for all words, because it does not change within a request.
     wished: str = request.environ.get(PREFERRED_LANGUAGE_KEY) or request.environ.setdefault(
         PREFERRED_LANGUAGE_KEY, preferred_language()
     )
@@ -90,7 +90,7 @@ _ = gettext
 
 @cache
 def markup_of(language: str, message: str) -> Markup:
-    """Messages are ours and hold no HTML of others: a template escapes only what it fills in."""
+    """Messages are our own and contain no foreign HTML, so a template escapes only the values that it fills in."""
     return Markup(portal_translations(language).gettext(message))
 
 
@@ -112,7 +112,7 @@ def now() -> datetime:
 
 
 def or_missing(write: Callable[Concatenate[Any, Options], str]) -> Callable[Concatenate[Any, Options], str]:
-    """Shows a missing value as "–", whether it is None or not there at all."""
+    """Shows a missing value as "–", whether it is None or undefined."""
 
     @wraps(write)
     def written(value: Any, /, *args: Options.args, **kwargs: Options.kwargs) -> str:

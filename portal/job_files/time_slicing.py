@@ -11,11 +11,11 @@ from typing import TypeVar
 
 SLICE_SECONDS = 0.002
 REST_SECONDS = 0.003
-"""The rest belongs to the turn, so all long work together uses at most two fifths of the process."""
+"""The pause belongs to the turn, so all long work together uses at most two fifths of the process."""
 LATE_SECONDS = 0.0005
-"""If a rest ends this late, other threads have work, and another rest follows."""
+"""If a pause ends this late, other threads have work, and another pause follows."""
 MOST_RESTS = 4
-"""The largest number of rests, so that long work also ends on a busy machine: it gets at least an eighth of the
+"""The largest number of pauses, so that long work also ends on a busy machine: it gets at least an eighth of the
 process.
 """
 
@@ -23,7 +23,7 @@ Item = TypeVar("Item")
 
 
 class TimeSlicer:
-    """The slicer of a process. One thread has the turn, works and rests; the others wait for theirs."""
+    """The slicer of a process. One thread has the turn, works and pauses; the others wait for their turns."""
 
     def __init__(self) -> None:
         self.turn = threading.Lock()
@@ -73,7 +73,7 @@ class TimeSlicer:
 
 
 def rest(seconds: float) -> None:
-    """Rests until no other thread has work for the process, but only a few times `seconds`."""
+    """Pauses until no other thread has work for the process, but only a few times `seconds`."""
     for _ in range(MOST_RESTS):
         due = time.monotonic() + seconds
         time.sleep(seconds)

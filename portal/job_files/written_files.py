@@ -43,7 +43,7 @@ class WrittenFile:
 
 @dataclass(frozen=True)
 class FolderListing:
-    """Folders first, each by name; `has_more` where only the first LISTED_ENTRIES are here."""
+    """A folder's list: folders first, each kind by name. `has_more`: only the first LISTED_ENTRIES are listed."""
 
     entries: tuple[WrittenFile, ...]
     has_more: bool
@@ -55,7 +55,7 @@ def split_path(path: str) -> tuple[str, ...]:
 
 
 def list_folder(root: Path, *names: str, reader: FileReader | None = None) -> FolderListing:
-    """Links, pipes, files with a second name and what `reader` may not read are left out. Raises FileMissing or
+    """Leaves out links, pipes, files with a second name and files that `reader` may not read. Raises FileMissing or
     FileNotPlain.
     """
     with open_folder_beneath(root, *names, reader=reader) as folder, os.scandir(folder) as entries:
@@ -65,7 +65,7 @@ def list_folder(root: Path, *names: str, reader: FileReader | None = None) -> Fo
 
 
 def with_text_name(entry: WrittenFile) -> WrittenFile:
-    """Names on a disk are bytes. Pages and JSON can show text alone."""
+    """The name as text, because names on a disk are bytes and pages and JSON can show text alone."""
     name = printable_path((entry.name,))
     return entry if name == entry.name else replace(entry, name=name, is_reachable=False)
 
@@ -145,12 +145,12 @@ def archive_file(archive: zipfile.ZipFile, sent: "PieceBuffer", name: str, file:
 
 
 def printable_path(path: tuple[str, ...]) -> str:
-    """Bytes of a name that are no text become question marks, as an archive's names are text."""
+    """Replaces bytes of a name that are no text by question marks, because names in an archive are text."""
     return "/".join(path).encode("utf-8", "replace").decode()
 
 
 class PieceBuffer(io.RawIOBase):
-    """Holds what the archive has written until it is taken; it cannot be rewound."""
+    """Keeps the bytes that the archive has written until they are taken. It cannot be rewound."""
 
     def __init__(self) -> None:
         super().__init__()

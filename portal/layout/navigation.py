@@ -29,7 +29,7 @@ class NavigationItem:
 
 @dataclass(frozen=True)
 class NavigationGroup:
-    """Lines under one small title; the first group has none."""
+    """Items under one small title; the first group has no title."""
 
     title: str | None
     items: tuple[NavigationItem, ...]
@@ -69,7 +69,7 @@ class PageLayout:
 
 @dataclass(frozen=True)
 class RailView:
-    """The content of the rail. `as_of` is when the page was made, `theme` the one that is shown."""
+    """Builds the layout of a page. `as_of` is when the page was made, `theme` the one that is shown."""
 
     layout: PageLayout
     theme: str

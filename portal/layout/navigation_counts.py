@@ -1,4 +1,4 @@
-"""The counts beside entries of the navigation: in the rail of a page, and with each fragment that a page fetches."""
+"""The counts beside entries of the navigation: in a page, and with each fragment that a page fetches."""
 
 import json
 
@@ -23,8 +23,8 @@ def navigation_counts() -> dict[str, int]:
 
 
 def add_counts(response: Response) -> Response:
-    """Tells the counts of the navigation with a fragment, because the rail around it stays as it is: page.js writes
-    them there. A count of zero is empty.
+    """Sends the counts of the navigation with a fragment, because the navigation around it stays as it is: page.js
+    writes them there. A count of zero is empty.
     """
     if is_fragment_request() and response.status_code == 200 and "actor" in g and request.method == "GET":
         counts = navigation_counts()

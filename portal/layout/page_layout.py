@@ -17,7 +17,7 @@ from portal.web.request_context import current_cluster, is_fragment_request
 
 
 def init_app(app: Flask) -> None:
-    """Gives every template `layout`, `rail_view()` and `help_url()`, and every fragment the counts beside the rail."""
+    """Gives every template `layout`, `rail_view()` and `help_url()`, and fragments the counts of the navigation."""
     app.add_template_global(help_url)
     app.context_processor(add_layout)
     app.after_request(add_counts)
@@ -29,8 +29,8 @@ def add_layout() -> dict[str, object]:
 
 
 def read_page_layout() -> PageLayout:
-    """Reads the layout. Before sign-in, for a fragment and for the page about a bug it has only the installation's
-    name and version.
+    """Reads the layout. Before sign-in, and for a fragment or the page about a bug, it has only the installation's name
+    and version.
     """
     bare = PageLayout(installation_name(), current_cluster().settings.version)
     if g.get("is_bug") or not current_user.is_authenticated or is_fragment_request():

@@ -61,9 +61,9 @@ def icon_html(sprite: str, name: str, label: str | None, classes: str) -> Markup
 
 
 def stream_start_id() -> str:
-    """The id after which the stream of a page rendered now begins: it delivers what is published until it opens.
-
-    Redis makes the ids of its entries of milliseconds; one second is for clocks that differ a little.
+    """The id after which the stream of a page rendered now begins: it delivers the events that are published until it
+    opens. Redis makes the ids of its entries from milliseconds; one second is subtracted for clocks that differ a
+    little.
     """
     return f"{int(time.time() - 1) * 1000}-0"
 
@@ -89,6 +89,6 @@ def init_app(app: Flask) -> None:
 
 
 def add_static_version(endpoint: str, values: dict[str, Any]) -> None:
-    """Static addresses carry the version: an update is loaded at once, and caches may keep everything else."""
+    """Adds the version to static addresses, so that an update is loaded at once and caches may keep everything else."""
     if endpoint == "static":
         values.setdefault("v", current_cluster().settings.version)

@@ -18,13 +18,13 @@ log = structlog.get_logger()
 
 
 def main() -> None:
-    gc.disable()  # Until what lives as long as the process is there, see cluster/gc_freeze.py.
+    gc.disable()  # Until the objects that live as long as the process exist, see cluster/gc_freeze.py.
     settings = Settings.from_environment()
     configure_logging()
     allow_many_files()
-    # It publishes nothing: what it tells of the bus it reads by itself.
+    # It publishes nothing, and reads the event bus by itself.
     cluster = Cluster(Store(settings.database_url), NullEventBus(), settings)
-    with suppress(sqlite3.Error):  # A database that is away is met at its first use.
+    with suppress(sqlite3.Error):  # A database that does not answer is noticed at its first use.
         cluster.store.hold_open()
     asyncio.run(serve(cluster, inherited_socket()))
 

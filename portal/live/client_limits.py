@@ -1,4 +1,6 @@
-"""Limits of one session here: its chunks of logs wait for each other, and a refused stream is refused again cheaply."""
+"""Limits of one session in this process: its chunks of logs wait for each other, and a refused stream is refused again
+cheaply.
+"""
 
 import asyncio
 import time
@@ -61,5 +63,5 @@ class ClientLimits:
             self.refused_until.popitem(last=False)
 
     def is_refused_for_now(self, token: str) -> bool:
-        """A repeated refusal does not extend the time: who keeps asking is answered again after a while."""
+        """A repeated refusal does not extend the time: a client that keeps asking is answered again after a while."""
         return self.refused_until.get(token, 0.0) > self.clock()

@@ -25,12 +25,12 @@ class EventHub:
         self.redis_url = redis_url
         self.deliver = deliver
         self.is_reading = asyncio.Event()
-        """Set once the bus has answered: what is published from then on is delivered."""
+        """Set once the bus has answered: events that are published from then on are delivered."""
 
     def start(self) -> None:
         """Called in the event loop."""
         loop = asyncio.get_running_loop()
-        # A daemon: it waits for Redis, which may never answer.
+        # The thread is a daemon, because it waits for Redis, which may never answer.
         threading.Thread(target=self.read_forever, args=(loop,), name="event-hub", daemon=True).start()
 
     def read_forever(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -1,8 +1,8 @@
-"""The event stream of one open browser tab: what it has still to send, and the sending.
+"""The event stream of one open browser tab: the events that are still to be sent, and how they are sent.
 
-Events: `<topic>` {"id"} · `log` {"job", "attempt", "sizes": {file: bytes}} · `metrics` {"job", "attempt",
-"size"} · `beat` {"seconds"} (until the next) · `end` {} (the session is over). Content never travels here: the page
-asks for its fragment after an event, and permissions are checked there.
+Events: `<topic>` {"id"} · `log` {"job", "attempt", "sizes": {file: bytes}} · `metrics` {"job", "attempt", "size"} ·
+`beat` {"seconds"} (until the next) · `end` {} (the session is over). The stream never has content: the page asks for
+its fragment after an event, and permissions are checked there.
 """
 
 import asyncio
@@ -23,12 +23,14 @@ BEAT_SECONDS = 30
 PAUSE_SECONDS = 0.1
 """The pause between two sendings to one tab. Events that arrive meanwhile are sent together."""
 MAX_PENDING_ROWS = 1_000
-"""More than one read of the event bus has: only a tab that takes nothing has as many."""
+"""The most waiting events of a tab, more than one read of the event bus returns: only a tab that takes nothing has as
+many.
+"""
 RETRY_MS = 2_000
 
 
 class StreamEnd(Enum):
-    """Why a stream ends; the browser comes back by itself unless the session is over."""
+    """The reason why a stream ends. The browser reconnects by itself unless the session is over."""
 
     SESSION = "session"
     TAB = "tab"
@@ -36,7 +38,7 @@ class StreamEnd(Enum):
     SLOW = "slow"
     """The reader took nothing for so long that it has to name the last event it got."""
     SERVICE = "service"
-    """This process stops, or cannot say whether the session lives."""
+    """This process stops, or cannot find out whether the session is valid."""
 
 
 @dataclass
@@ -51,7 +53,7 @@ class WatchedJob:
 
 @dataclass(eq=False)
 class Tab:
-    """An open tab. A slow one holds up nobody: of each row and each file only the newest state waits for it."""
+    """An open tab. A slow tab delays no other: only the newest state of each row and each file waits for it."""
 
     person: SignedInPerson
     token: str
@@ -67,7 +69,7 @@ class Tab:
             return
         for event in events:
             if event.topic in self.topics:
-                self.rows.pop((event.topic, event.row_id), None)  # What is newest goes last.
+                self.rows.pop((event.topic, event.row_id), None)  # The newest event is sent last.
                 self.rows[event.topic, event.row_id] = event
         if len(self.rows) > MAX_PENDING_ROWS:
             self.finish(StreamEnd.SLOW)
@@ -80,7 +82,7 @@ class Tab:
         self.awake.set()
 
     def finish(self, why: StreamEnd) -> None:
-        """The first reason counts."""
+        """Ends the stream. The first reason counts."""
         self.end = self.end or why
         self.awake.set()
 

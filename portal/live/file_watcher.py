@@ -1,8 +1,7 @@
-"""One thread looks at the files of watched attempts and tells which have changed.
-
-The kernel says in which folder something happens; it says so once, and again after the next look, so that a job that
-writes a thousand lines a second costs no more than one that writes ten. On storage that other machines write to, where
-the kernel does not know of it, the thread looks by itself after each pause.
+"""One thread reads the sizes of the files of watched attempts and reports which have changed. The kernel reports once
+in which folder something happens, and again after the next reading, so that a job that writes a thousand lines a second
+costs no more than one that writes ten. If other machines write to the storage, the kernel does not know of it, and the
+thread reads the sizes after each pause.
 """
 
 import os
@@ -30,9 +29,9 @@ from portal.job_files.logs.log_chunks import list_attempt_logs
 log = structlog.get_logger()
 
 LOOK_SECONDS = 0.2
-"""The shortest time between two looks at the same folder."""
+"""The shortest time between two readings of the same folder."""
 UNASKED_SECONDS = 3.0
-"""A watched folder in which nothing happens is looked at all the same."""
+"""A watched folder is read after this time although nothing happens in it."""
 FILE_CHANGES = (
     flags.MODIFY
     | flags.CREATE
@@ -75,21 +74,21 @@ def read_file_sizes(root: Path, folder: Folder) -> FileSizes:
 
 @dataclass
 class WatchedFolder:
-    """`look_at` is the time of the next look unless the kernel asks for one before."""
+    """`look_at` is the time of the next reading unless the kernel reports a change before."""
 
     sizes: FileSizes = NO_FILES
     look_at: float = 0.0
     looked_at: float = 0.0
     watch: int | None = None
-    """The kernel's number of the watch, until it has told."""
+    """The kernel's number of the watch, until it has reported a change."""
     is_unreadable: bool = False
 
 
 class FileWatcher:
-    """Looks at each folder once, however many tabs follow it. `watch` and `forget` may be called in any thread."""
+    """Reads each folder once, however many tabs follow it. `watch` and `forget` may be called in any thread."""
 
     def __init__(self, root: Path, tell: Callable[[Mapping[Folder, FileSizes]], None]) -> None:
-        """`tell` gets the folders whose sizes have changed, in the watcher's thread."""
+        """`tell` is called with the folders whose sizes have changed, in the watcher's thread."""
         self.root = root
         self.tell = tell
         self.folders: dict[Folder, WatchedFolder] = {}
@@ -105,7 +104,7 @@ class FileWatcher:
         threading.Thread(target=self.watch_forever, name="file-watcher", daemon=True).start()
 
     def watch(self, folder: Folder) -> FileSizes:
-        """The sizes as far as they are known: those of a folder that was not watched before come with the next look."""
+        """The sizes as far as they are known: the next reading reports those of a new folder."""
         with self.lock:
             watched = self.folders.get(folder)
             if watched is None:
@@ -118,7 +117,7 @@ class FileWatcher:
         with self.lock:
             watched = self.folders.pop(folder, None)
         if watched and watched.watch is not None and self.inotify:
-            with suppress(OSError):  # It has told meanwhile.
+            with suppress(OSError):  # The kernel has reported a change meanwhile.
                 self.inotify.rm_watch(watched.watch)
 
     def watch_forever(self) -> None:
@@ -141,7 +140,7 @@ class FileWatcher:
         return max(0.0, min(times) - now) * 1000 if times else None
 
     def take_hints(self) -> None:
-        """Takes the reports of the kernel; each brings the next look at its folder forward."""
+        """Takes the reports of the kernel; each makes its folder due for reading."""
         for event in self.inotify.read(timeout=0) if self.inotify else ():
             with self.lock:
                 folder = self.folder_of_watch.pop(event.wd, None)
@@ -151,7 +150,7 @@ class FileWatcher:
                     watched.look_at = min(watched.look_at, watched.looked_at + LOOK_SECONDS)
 
     def look(self, now: float) -> None:
-        """Looks at every folder that is due."""
+        """Reads every folder that is due."""
         with self.lock:
             due = [(folder, watched) for folder, watched in self.folders.items() if watched.look_at <= now]
         changed = dict(self.look_at_each(due, now))
@@ -163,7 +162,9 @@ class FileWatcher:
     ) -> Iterable[tuple[Folder, FileSizes]]:
         for folder, watched in due:
             try:
-                is_told = self.ask_kernel(folder, watched)  # Before the look: what comes later is told.
+                is_told = self.ask_kernel(
+                    folder, watched
+                )  # The watch begins before the reading, so that later changes are reported.
                 sizes = read_file_sizes(self.root, folder)
                 watched.is_unreadable = False
             except OSError as error:  # The other folders may lie on storage that works.
@@ -176,13 +177,17 @@ class FileWatcher:
                 yield folder, sizes
 
     def ask_kernel(self, folder: Folder, watched: WatchedFolder) -> bool:
-        """Whether the kernel will tell of the next change."""
+        """Whether the kernel will report the next change."""
         if self.inotify is None or watched.watch is not None:
             return watched.watch is not None
         try:
             with open_folder_beneath(self.root, *folder) as opened:
                 watch = self.inotify.add_watch(f"/proc/self/fd/{opened}", FILE_CHANGES | ONCE)
-        except (FileMissing, FileNotPlain, OSError):  # OSError: as many watches as one user may have.
+        except (
+            FileMissing,
+            FileNotPlain,
+            OSError,
+        ):  # OSError is raised if this user already has the most watches that a user may have.
             return False
         with self.lock:
             watched.watch = watch

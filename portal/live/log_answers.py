@@ -24,7 +24,7 @@ class ChunkRequest:
     limit: int
     attempt: int | None
     times_from: int | None = None
-    """The byte from which on times are wanted; a later one than the chunk's first means that one. None: no times."""
+    """The byte from which the times of lines are wanted, or the chunk's first byte if that is later. None: no times."""
 
 
 def parse_chunk_request(request: Request) -> ChunkRequest:

@@ -53,7 +53,7 @@ class OpenTabs:
             self.tabs.discard(tab)
 
     def close(self) -> None:
-        """The process stops: each stream ends in order, and its browser comes back."""
+        """Ends each stream in order when the process stops. The browsers reconnect."""
         for tab in self.tabs:
             tab.finish(StreamEnd.SERVICE)
 
@@ -74,7 +74,7 @@ class OpenTabs:
                 tab.note_sizes(job_id, sizes)
 
     async def check_forever(self) -> None:
-        """Every three seconds, and sooner after an event; not while no tab is open."""
+        """Checks the sessions every three seconds, and sooner after an event, while a tab is open."""
         loop = asyncio.get_running_loop()
         while True:
             await self.is_check_due.wait()
@@ -87,7 +87,7 @@ class OpenTabs:
             await asyncio.sleep(CHECK_PAUSE_SECONDS)
 
     async def check(self) -> None:
-        """Checks the sessions of all tabs. If that fails, every stream ends, because nobody knows which sessions are
+        """Checks the sessions of all tabs. If that fails, every stream ends, because it is unknown which sessions are
         still valid.
         """
         tabs = list(self.tabs)
@@ -127,7 +127,7 @@ class OpenTabs:
     def forget_job(self, tab: Tab, job_id: int) -> None:
         self.stop_following(tab, job_id, tab.jobs.pop(job_id).folder)
         self.watched_jobs[job_id] -= 1
-        self.watched_jobs += Counter()  # Keeps those that a tab watches.
+        self.watched_jobs += Counter()  # Only folders that a tab watches are kept.
 
     def stop_following(self, tab: Tab, job_id: int, folder: Folder | None) -> None:
         followers = self.followers.get(folder, set()) if folder else set()

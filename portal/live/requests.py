@@ -42,7 +42,7 @@ class Request:
         return dict(reversed(pairs))
 
     def cookie(self, name: str) -> str:
-        """Empty if the browser sent none of that name."""
+        """The value of a cookie; empty if the browser sent none of that name."""
         for part in self.headers.get("cookie", "").split(";"):
             key, _, value = part.strip().partition("=")
             if key == name:
@@ -50,7 +50,7 @@ class Request:
         return ""
 
     def id_param(self, name: str) -> int | None:
-        """A row's id or a count; None where the address does not say. Raises Refused."""
+        """A row's id or a count; None if the address does not name one. Raises Refused."""
         value = self.query.get(name, "")
         if not value:
             return None

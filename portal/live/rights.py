@@ -25,9 +25,8 @@ class Rights:
 
 
 class RightsReader:
-    """Rights are read after they were asked for, never before; whoever asks while a read runs shares the next one.
-
-    A thread reads, so that a slow database holds up no stream.
+    """Reads rights after they were asked for, never before. Requests during a read share the next one. A thread reads,
+    so that a slow database delays no stream.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -46,7 +45,7 @@ class RightsReader:
             self.wanted.setdefault(token, set()).update(job_ids)
         if self.next_read is None:
             self.next_read = asyncio.create_task(self._read_wanted())
-        # Whoever leaves takes the read from nobody else.
+        # The read goes on for the others if one request is cancelled.
         return await asyncio.shield(self.next_read)
 
     async def _read_wanted(self) -> Mapping[str, Rights]:

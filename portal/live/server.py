@@ -19,15 +19,15 @@ from portal.live.stream_slots import MAX_STREAMS
 log = structlog.get_logger()
 
 STOP_SECONDS = 3
-"""The time that a stream may take to end; then its browser learns it by the closed connection."""
+"""The time that a stream may take to end. After it the connection is closed."""
 KEEP_ALIVE_SECONDS = 75
-"""Longer than nginx keeps a connection to us that it does not use."""
+"""This is longer than nginx keeps an unused connection to this process."""
 BUS_SECONDS = 2.0
 OPEN_FILES = 2 * MAX_STREAMS
 
 
 class LiveServer(Server):
-    """uvicorn's, which ends the streams before it waits for them, and sleeps while nothing happens."""
+    """uvicorn's server, which here ends the streams before it waits for them, and sleeps while nothing happens."""
 
     def __init__(self, config: Config, service: LiveService) -> None:
         super().__init__(config)
@@ -47,7 +47,7 @@ async def serve(cluster: Cluster, listener: socket.socket) -> None:
     """Serves until SIGTERM."""
     service = LiveService(cluster)
     service.start()
-    with suppress(TimeoutError):  # Without Redis there are no events, and everything else.
+    with suppress(TimeoutError):  # Without Redis there are no events, and everything else works.
         await asyncio.wait_for(service.event_hub.is_reading.wait(), BUS_SECONDS)
     config = Config(
         service,

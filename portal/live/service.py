@@ -1,9 +1,9 @@
 """The service behind `/stream` and the chunks of a job's log: an ASGI application for one event loop.
 
-`/stream` is the Server-Sent Events of one open tab (portal/live/event_stream.py): `topics` is a list with commas, of
-names and of `job:<id>` for the files of a job; `since` is where a page was rendered; a browser that comes back by
-itself names the last event it received. `/jobs/<id>/log` answers a chunk (portal/live/log_answers.py). A refusal is a
-line of text: browsers show none of it, and it comes as often as they ask again.
+`/stream` is the Server-Sent Events of one open tab (portal/live/event_stream.py): `topics` is a list, separated by
+commas, of names and of `job:<id>` for the files of a job; `since` is the event id at which the page was rendered; a
+browser that reconnects names the last event that it received. `/jobs/<id>/log` answers a chunk
+(portal/live/log_answers.py). A refusal is a line of text. Browsers do not show it, and ask again.
 """
 
 import asyncio
@@ -52,22 +52,22 @@ STREAM_HEADERS = {
 }
 RETRY_AFTER_SECONDS = 30
 FILE_THREADS = 4
-"""Read chunks of logs: storage that hangs holds up no stream."""
+"""Threads that read chunks of logs, so that storage that hangs delays no stream."""
 EVENT_ID = re.compile(r"\d{1,16}-\d{1,10}")
 LOG_ROUTE = "/jobs/<int:job_id>/log"
-"""The route as it stands in the line of a request."""
+"""The name of the route in the log line of a request."""
 LOG_PATH = re.compile(r"/jobs/([0-9]{1,10})/log")
 
 
 class NoSession(GroundcrewError):
-    """No session of that name lives; the page's next click leads to the sign-in page."""
+    """There is no valid session with this token. The page's next request leads to the sign-in page."""
 
     def __init__(self) -> None:
         super().__init__("session.needed")
 
 
 class LogLine:
-    """The line of the log about one request. It never has a path or a query, which may carry a secret."""
+    """The log line of one request. It never has a path or a query, which may contain a secret."""
 
     def __init__(self, request: Request, address: str) -> None:
         self.began = time.monotonic()
@@ -119,7 +119,9 @@ class LiveService:
         try:
             await self.answer(request, receive, send, headers, line)
         finally:
-            if not (line.is_chunk and line.facts.get("status") == 200):  # Hundreds in a second.
+            if not (
+                line.is_chunk and line.facts.get("status") == 200
+            ):  # There may be hundreds of them in a second.
                 line.write()
 
     async def answer(
@@ -134,7 +136,9 @@ class LiveService:
                 return
             elif request.path == HEALTH:
                 line.facts["route"] = HEALTH
-                await self.rights.read("", ())  # The database is asked, for nobody.
+                await self.rights.read(
+                    "", ()
+                )  # The database is read without a person, which shows whether it answers.
                 answer = Answer(body=b'{"status": "ok"}\n', mimetype="application/json")
             elif log_of := LOG_PATH.fullmatch(request.path):
                 line.facts |= {"route": LOG_ROUTE, "job_id": int(log_of[1])}
@@ -210,7 +214,7 @@ class LiveService:
         return answer
 
     def refuse(self, error: Exception, line: LogLine) -> Answer:
-        """The state of the world that the error is, as a line of text in the person's language."""
+        """Answers with the error's sentence as a line of text in the person's language."""
         retry = {"Retry-After": str(RETRY_AFTER_SECONDS)}
         if not isinstance(error, GroundcrewError):
             log.error("the database does not answer", error=str(error), route=line.facts["route"])
@@ -242,14 +246,14 @@ def note_person(person: SignedInPerson | None, line: LogLine) -> SignedInPerson:
 
 
 async def wait_until_gone(receive: Receive, tab: Tab) -> None:
-    """A page that a person leaves takes its stream along."""
+    """Ends the tab when its browser closes the connection."""
     while (await receive())["type"] != "http.disconnect":
         pass
     tab.finish(StreamEnd.TAB)
 
 
 def parse_topics(text: str) -> tuple[frozenset[str], tuple[int, ...]]:
-    """The names, and the jobs. Raises Refused."""
+    """Parses `topics` into names and jobs. Raises Refused."""
     topic_words = [topic for topic in text.split(",") if topic]
     topics = frozenset(topic for topic in topic_words if not is_job_topic(topic))
     if not topics <= TOPICS or len(topic_words) > MAX_TOPICS:

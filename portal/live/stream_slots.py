@@ -29,8 +29,8 @@ class StreamSlots:
             yield
         finally:
             self.used_by_person[user_id] -= 1
-            self.used_by_person += Counter()  # Keeps the people who have one.
+            self.used_by_person += Counter()  # Only people with open streams are kept.
 
 
 class TooManyStreams(Unavailable):
-    """The person has as many streams as one may have, or everybody together."""
+    """The person has the most streams that a person may have, or all people together have."""

@@ -17,7 +17,7 @@ from portal.i18n.translate import _, ngettext
 from portal.web.request_context import current_actor, current_cluster, read_once
 
 LINES_PER_CODE = 8
-"""A network that is down silences hundreds of nodes at once."""
+"""The most alerts of a kind that are shown, because a network that is down makes hundreds of nodes silent at once."""
 JOB_FAILED, DATASET_FAILED = "attention.job_failed", "attention.dataset_failed"
 DISMISSED = frozenset({JOB_FAILED, DATASET_FAILED})
 """Alerts of things that are over, which a person can dismiss. All other alerts end by themselves."""
@@ -82,7 +82,7 @@ class AlertPanel:
 
 
 def read_alert_panel() -> AlertPanel:
-    """Read once per request: the page and the navigation count the same."""
+    """Reads the alerts once per request, so that the page and the navigation count the same."""
     current = read_once(read_current_alerts)
     met, lines = Counter[str](), list[AlertLine]()
     counts = Counter(alert.code for alert in current.alerts)

@@ -34,7 +34,7 @@ class DailyUsageChart:
 
 
 def draw_days_of_workspace(workspace_id: int) -> DailyUsageChart | None:
-    """Members look at the same days: they are read for all of them at once."""
+    """Reads the days once for all members, who see the same."""
     cluster = current_cluster()
     days = recent_values().read(
         EVERYBODY, ("days", workspace_id), lambda: read_workspace_days(cluster, workspace_id)
@@ -75,7 +75,9 @@ def bar_height(seconds: float, highest: float) -> float:
 
 
 def write_hours(seconds: float) -> str:
-    """Small numbers have two digits, as on the page of a job. What would be rounded to nothing is less than that."""
+    """Small numbers have two digits, as on the page of a job. A number that would be rounded to zero is shown as "less
+    than".
+    """
     hours = seconds / 3600
     if 0 < hours < 0.005:
         return "< 0.01"

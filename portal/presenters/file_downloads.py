@@ -13,8 +13,8 @@ from portal.web.file_responses import requested_range, send_file_so_far
 def send_file_below(
     root: Path, top: tuple[str, ...], path: str, title: str, reader: FileReader | None = None
 ) -> Response:
-    """The file at `path` below `top`, whatever its type, as an attachment whose name begins with `title`. Raises
-    NotFound.
+    """Answers with the file at `path` below `top`, whatever its type, as an attachment whose name begins with `title`.
+    Raises NotFound.
     """
     names = split_path(path)
     try:
@@ -30,7 +30,9 @@ def send_file_below(
 def send_folder_below(
     root: Path, top: tuple[str, ...], path: str, title: str, reader: FileReader | None = None
 ) -> Response:
-    """The folder at `path` below `top`. Raises NotFound, and Refused for one that is too large for an archive."""
+    """Answers with the folder at `path` below `top`. Raises NotFound, and Refused for one that is too large for an
+    archive.
+    """
     names = split_path(path)
     place = (*top, *names)
     try:

@@ -30,8 +30,8 @@ def init_app(app: Flask) -> None:
 
 
 def known_problem_of_job(view: JobView) -> KnownProblem | None:
-    """Matches how the job ended and the last lines of the log that says why. What the table of failures explains
-    already (cluster/domain/jobs/failures/failure_symptoms.py) is shown if there is a repair for it.
+    """Matches how the job ended and the last lines of the log that says why. A symptom that the table of failures
+    explains already (cluster/domain/jobs/failures/failure_symptoms.py) is shown only if there is a repair for it.
     """
     if view.job.state is not JobState.FAILED:
         return None

@@ -116,7 +116,9 @@ def read_preview(root: Path, place: tuple[str, ...], reader: FileReader | None) 
 
 
 def is_image(name: str, beginning: bytes, size: int) -> bool:
-    """Whether name and first bytes agree that it is an image. SVG is none: it is a document that can carry scripts."""
+    """Whether name and first bytes agree that it is an image. SVG does not count as one, because it is a document that
+    can contain scripts.
+    """
     signature = image_signature(name)
     return signature is not None and beginning.startswith(signature) and size <= LARGEST_IMAGE_BYTES
 
@@ -146,7 +148,7 @@ def parse_table(name: str, text: str, is_whole: bool) -> TablePreview | None:
 
 
 def is_number(cell: str) -> bool:
-    """An empty cell is one too: a value that was not measured."""
+    """Whether the cell is a number. An empty cell counts as a value that was not measured."""
     try:
         float(cell or 0)
     except ValueError:

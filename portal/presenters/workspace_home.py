@@ -35,7 +35,7 @@ def read_home_values(workspace: Workspace) -> dict[str, object]:
     return {
         "state": state_now(workspace),
         "storage": storage,
-        # They are read once somebody has to make room.
+        # They are read only if the storage is nearly full.
         "stored_environments": list_stored_environments(cluster, workspace.id) if storage.is_full else [],
         "used": used,
         "mine": sum(job.units for job in holding if job.user_id == actor.user_id),

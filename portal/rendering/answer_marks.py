@@ -1,6 +1,5 @@
-"""Marks in HTML for what only the one answer knows: a text that nobody can guess, replaced when the answer leaves.
-
-So that HTML can be kept, and compared with what a browser has, whatever stands in such places.
+"""Marks the places in HTML whose text differs in each answer. A mark is a text that nobody can guess, and it is
+replaced when the answer is sent. HTML with marks can be kept, and compared with the HTML that a browser has.
 """
 
 import hmac

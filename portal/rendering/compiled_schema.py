@@ -14,14 +14,15 @@ from marshmallow import Schema, fields, missing
 
 Write = Callable[[Any], Any]
 Part = tuple[str, type[Any], Write]
-"""The name of a field, the type whose values are written as they are, and what writes values of other types. None is
-written as None."""
+"""The name of a field, the type whose values are written as they are, and the function that writes values of other
+types. None is written as None.
+"""
 ISO = (None, "iso")
 """The formats of moments and dates that the compiled function writes."""
 
 
 class NotCompiled(Exception):
-    """The schema or a value is of a kind that marshmallow alone writes."""
+    """The schema or a value is of a kind that only marshmallow can write."""
 
 
 class CompiledSchema(Schema):
@@ -38,7 +39,7 @@ class CompiledSchema(Schema):
 
     @cached_property
     def compiled(self) -> Write | None:
-        """None if only marshmallow itself can write what this schema describes."""
+        """The compiled function; None if only marshmallow itself can write this schema."""
         try:
             return compile_schema(self)
         except NotCompiled:

@@ -1,7 +1,7 @@
-"""Marks values in pages by what they are the value of: `data-fact="job:12:state"`.
+"""Marks values in pages with the fact of which each is the value: `data-fact="job:12:state"`.
 
-A test opens all pages and fails if two of them show different values of one fact. The value is the text of the
-marked element, the moment of a `<time>` in it, or its `data-value` where it stands in a sentence.
+A test opens all pages and fails if two of them show different values of one fact. The value is the text of the marked
+element, the moment of a `<time>` in it, or its `data-value` if it is a part of a sentence.
 """
 
 from flask import Flask
@@ -14,7 +14,7 @@ def fact(value: object, *key: object) -> Markup:
 
 
 def fact_in_sentence(sentence: object, value: object, *key: object) -> Markup:
-    """`sentence` says the value in words; of markup, as a moment has it, the text alone is kept beside the mark."""
+    """`sentence` says the value in words; if it is markup, as for a moment, only its text is kept beside the mark."""
     value = escape(escape(value).striptags())
     mark = Markup('<span data-fact="{}" data-value="{}">{}</span>')
     return mark.format(":".join(map(str, key)), value, sentence)

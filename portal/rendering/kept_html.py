@@ -1,10 +1,9 @@
 """Keeps the HTML that a macro makes of a value, so that rows of lists are rendered once and not for each page.
 
-The key is everything that the HTML is made of: template, macro, language, the reader's time zone, the path under
-which the portal lies, and the value itself. What is kept is therefore never out of date: another value is another key.
-Such a macro gets one plain value (`fingerprint`) and reads nothing else: not the request, not the person, no clock, no
-rows.
-What depends on these stands in the value, rights as booleans ("may_stop") and ages as words (`shown_age`). A macro that
+The key is everything that the HTML is made of: template, macro, language, the reader's time zone, the path of the
+portal, and the value itself. The kept HTML is therefore never out of date: another value has another key. Such a macro
+gets one plain value (`fingerprint`) and reads nothing else: not the request, not the person, no clock, no rows. The
+value contains what depends on these: rights as booleans ("may_stop") and ages as words (`shown_age`). A macro that
 reads more raises `ReadsMoreThanItsValue`, or jinja2.UndefinedError, the first time that it is rendered.
 """
 
@@ -27,7 +26,7 @@ from portal.rendering.template_environment import TranslatingEnvironment
 from portal.shared_objects import share_object, shared_object
 
 KEPT_BYTES = 24 * 1024 * 1024
-"""The most that a process keeps, keys included. The values that were used last stay."""
+"""The most bytes that a process keeps, keys included. The most recently used values stay."""
 ENTRY_BYTES = 400
 """The approximate bytes of an entry besides its HTML and the texts of its key."""
 PLAIN_KINDS = frozenset({str, Markup, int, float, bool, type(None), datetime, date})
@@ -58,7 +57,7 @@ class ReadsMoreThanItsValue(RuntimeError):
 
 
 class KeptHtml:
-    """One per process; threads share it."""
+    """The kept HTML of a process, which threads share."""
 
     def __init__(self, most_bytes: int = KEPT_BYTES) -> None:
         self.most_bytes = most_bytes
@@ -162,7 +161,7 @@ def text_bytes(value: Any) -> int:
 
 
 class PureEnvironments:
-    """Environments whose templates can use nothing that is not in the key, by language."""
+    """The environments by language. Their templates can use only what is in the key."""
 
     def __init__(self) -> None:
         self.by_language: dict[str, Environment] = {}

@@ -15,7 +15,7 @@ NOT_IN_AN_ANCHOR = re.compile(r"[^\w\- ]")
 
 @dataclass(frozen=True)
 class Heading:
-    """`anchor` is what stands behind the # of a link to it, as GitHub makes it."""
+    """`anchor` is the part after the # in a link to it, as GitHub makes it."""
 
     level: int
     text: str
@@ -33,7 +33,7 @@ class MarkdownPage:
 
 
 def render_markdown(text: str, link: Callable[[str], str | None]) -> MarkdownPage:
-    """`link` says where an address of a link leads on the portal; for None its words stand there without a link."""
+    """`link` says where an address of a link leads on the portal; for None its words are written without a link."""
     tokens = parser().parse(text)
     headings = tuple(name_headings(tokens))
     for token in tokens:
@@ -61,7 +61,7 @@ def parser() -> MarkdownIt:
 def open_table(
     _renderer: object, _tokens: Sequence[Token], _index: int, _options: object, _env: object
 ) -> str:
-    """Scrolls inside its own region on a narrow page."""
+    """Opens a table in a region of its own, which scrolls on a narrow page."""
     return '<div class="table-region" tabindex="0"><table class="lines">'
 
 

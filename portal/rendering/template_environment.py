@@ -1,4 +1,4 @@
-"""Compiles every template once per language: a text that stands in a template is looked up while it is compiled."""
+"""Compiles every template once per language: the texts of a template are translated while it is compiled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TranslatingEnvironment(Environment):
     """Hands out the templates of the request's language; each language has an environment of its own."""
 
     language: str | None = None
-    """None in the environment that Flask knows."""
+    """The language; None in the environment that Flask uses."""
     by_language: dict[str, TranslatingEnvironment]
 
     def in_language(self, language: str) -> TranslatingEnvironment:
@@ -51,8 +51,9 @@ class TranslatingEnvironment(Environment):
 
 
 class FixedTexts(NodeTransformer):
-    """Puts the translation where `_("…")` and `language()` stand. Our messages hold no HTML of others: they are markup,
-    and what is filled in is escaped."""
+    """Replaces `_("…")` and `language()` by the translation. Our messages contain no foreign HTML: they are markup, and
+    filled-in values are escaped.
+    """
 
     def __init__(self, language: str) -> None:
         assert language in LANGUAGES

@@ -1,4 +1,4 @@
-"""The page of backups: age, size, place and whether a drill has proved them."""
+"""The page of backups: age, size, place and whether a drill has verified them."""
 
 from flask import Blueprint, redirect, render_template, url_for
 from flask.typing import ResponseReturnValue

@@ -59,7 +59,7 @@ def operation_log_parts(operation_id: int) -> tuple[str, str]:
 
 
 def read_operation_log_tail(operation_id: int) -> str:
-    """The last lines; empty where the operation writes no log."""
+    """The last lines of its log; empty if the operation writes none."""
     try:
         with open_file_beneath(
             current_cluster().settings.state_dir, *operation_log_parts(operation_id)
@@ -71,7 +71,7 @@ def read_operation_log_tail(operation_id: int) -> str:
 
 @blueprint.get("/operations/<int:operation_id>/log")
 def log(operation_id: int) -> ResponseReturnValue:
-    """The whole of it as text; raises NotFound if there is none."""
+    """Sends the whole log as text. Raises NotFound if there is none."""
     operation = queries.read_operation(current_cluster(), current_actor(), operation_id)
     try:
         with open_file_beneath(

@@ -56,7 +56,9 @@ def parse_chosen_nodes(words: list[str]) -> list[int]:
 
 
 def render_forecast(name: str, errors: dict[str, str], node_ids: list[int]) -> str:
-    """Read at this moment, also after a refusal: what the person decides by is never older than the page."""
+    """Shows the preview as read at this moment, also after a refusal, so that the person never decides on older values
+    than those of the page.
+    """
     preview = previews.preview_repair(current_cluster(), current_actor(), name, node_ids)
     return render_template(
         "repairs/forecast.html", preview=preview, steps=repair_texts.forecast_steps(preview), errors=errors

@@ -96,7 +96,7 @@ def create() -> ResponseReturnValue:
         errors = forms.error_messages_with_suggestion(refusal, "workspaces.new")
         return render_workspace_form("workspaces/new.html", request.form, errors, read_members()), 422
     made = _("Workspace %(name)s is made.", name=workspace.name)
-    # As the first steps of the dashboard say it: whoever works alone in it invites the others next.
+    # The dashboard's first steps say the same: a person who is alone in the workspace invites others next.
     follows = (
         happened(made, url_for("datasets.new", workspace_id=workspace.id), _("Add a dataset"))
         if set(read_members()) - {forms.text_field("manager")}
@@ -144,8 +144,10 @@ def save(workspace_id: int) -> ResponseReturnValue:
 
 
 def render_conflict(conflict: Conflict, workspace: Workspace) -> str:
-    """The form has what was typed, what others have stored in the other fields, and the new version: it can be saved
-    as it stands. The page lists what was changed by others, and where both have changed the same."""
+    """Shows the form again with the typed values, the values that others have stored in the other fields, and the new
+    version, so that it can be saved as it is. The page lists the changes by others, and the fields that both have
+    changed.
+    """
     seen = int(text) if (text := request.form.get("version", "")).isdecimal() else workspace.version
     changes = workspace_queries.list_changes_since(current_cluster(), current_actor(), workspace.id, seen)
     manager = request.form.get("manager", "").strip() or workspace.manager.name

@@ -1,6 +1,6 @@
 """Limits how many requests of one session or token run at a time; further requests of the same client wait.
 
-Python runs one thread at a time, so a client with forty requests in work would have forty shares of the process. The
+Python runs one thread at a time, so a client with forty running requests would have forty shares of the process. The
 client is identified by the cookie or token that it sends, before anything is read: a waiting request holds no
 connection to the database.
 """
@@ -19,8 +19,9 @@ from portal.web.uploads import ARCHIVE_ENDPOINTS
 THREADS = 256
 """The threads of each process that serves requests. They are started as they are needed."""
 CONCURRENT_REQUESTS = 2
-"""Requests of one session or token in each process. More of them would be no sooner done, and everybody else would be
-later."""
+"""Requests of one session or token in each process. More of them would not end sooner, and would delay all other
+people.
+"""
 MAX_OPEN_REQUESTS = 32
 """The limit includes requests that wait; each holds a thread."""
 WAIT_SECONDS = 20.0
@@ -29,14 +30,16 @@ WAIT_SECONDS = 20.0
 
 @dataclass
 class ClientSlots:
-    """`open_requests`: in work or waiting."""
+    """`open_requests` are those that run or wait."""
 
     semaphore: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(CONCURRENT_REQUESTS))
     open_requests: int = 0
 
 
 class ConcurrencyLimiter:
-    """One per process, whose threads and time it shares out: of two processes a client may have twice as much."""
+    """There is one per process, because it divides the process' threads and time. With two processes a client may have
+    twice as much.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -79,7 +82,7 @@ def acquire_slot() -> None:
     try:
         shared_object(ConcurrencyLimiter).acquire(key)
     except TooManyRequests:
-        g.is_bug = True  # The page that says so reads no rows.
+        g.is_bug = True  # The page of this refusal reads no rows.
         raise
     g.limited_client = key
 

@@ -1,7 +1,7 @@
 """Requires the CSRF token of every form.
 
 The token is a digest of the browser's session (before sign-in: of a secret in the signed form cookie). Each answer
-carries it masked by random bytes of its own: compressed answers then say nothing of it by their length (BREACH). See
+contains it masked by new random bytes, so that the length of compressed answers reveals nothing of it (BREACH). See
 docs/decisions/2026-11-23-csrf-tokens-are-masked-in-each-answer.md.
 """
 
@@ -46,7 +46,7 @@ def check_csrf_token() -> None:
 
 
 def is_from_this_site(referrer: str) -> bool:
-    """Over TLS the browser has to say that its page is ours; a page that somebody put on plain HTTP cannot."""
+    """Over TLS the browser has to name one of our pages as the source, which a page over plain HTTP cannot."""
     page = urlsplit(referrer)
     return page.scheme == "https" and page.netloc == request.host
 
@@ -80,7 +80,7 @@ def mask_token(token: bytes) -> str:
 
 
 def unmask_token(text: str) -> bytes:
-    """Empty if it is no masked token."""
+    """The token without its mask; empty if the text is no masked token."""
     try:
         both = urlsafe_b64decode(text.encode("ascii"))
     except ValueError:

@@ -48,7 +48,9 @@ def init_app(app: Flask) -> None:
 
 
 def handle_error(error: Exception) -> ResponseReturnValue:
-    """Known states of the world become their status; all else is our bug: logged whole, shown as an id."""
+    """Answers known states of the world with their status. Everything else is a bug of ours, which is logged whole and
+    shown as an id.
+    """
     if isinstance(error, NotSignedIn) and not is_api_request():
         return ask_to_sign_in()
     if isinstance(error, GroundcrewError):
@@ -82,13 +84,15 @@ def handle_error(error: Exception) -> ResponseReturnValue:
         log.error("the disk is full", error=str(error), route=str(request.url_rule), **storage)
         return problem_response(503, "disk.short", storage)
     log.error("bug", exc_info=error, route=str(request.url_rule))
-    # The page about a bug reads no rows: the database may be what is wrong.
+    # The page about a bug reads no rows, because the database may be the cause.
     g.is_bug = True
     return problem_response(500, "http.500", {})
 
 
 def respond_disk_full(error: Exception) -> Response:
-    """The database's disk is full: the space reserved for this case is released, and the page names the disk."""
+    """Handles a full disk of the database: it releases the space that is reserved for this case, and the page names the
+    disk.
+    """
     settings = current_cluster().settings
     disk = disk_space.read_database_disk(settings)
     log.error("the disk is full", error=str(error), route=str(request.url_rule), **disk)
@@ -97,14 +101,15 @@ def respond_disk_full(error: Exception) -> Response:
 
 
 def respond_database_unavailable(code: str = "http.503", data: dict[str, object] | None = None) -> Response:
-    """Nothing was written, or all of it: a repeated request is safe."""
-    g.is_bug = True  # Neither may this page read rows.
+    """Answers 503. A repeated request is safe, because either nothing or everything was written."""
+    g.is_bug = True  # This page must not read rows either.
     return problem_response(503, code, data or {})
 
 
 def ask_to_sign_in() -> ResponseReturnValue:
-    """Nothing that was typed is lost: a page's script signs in beside the form, and a form that was sent without one
-    is kept by the sign-in page."""
+    """Sends a person to the sign-in page without losing what was typed: a page's script signs in beside the form, and
+    the sign-in page keeps a form that was sent without the script.
+    """
     if request.headers.get("Accept") == "text/event-stream":
         return Response(status=401)
     is_page = request.method in SAFE_METHODS and not is_fragment_request()
@@ -127,8 +132,9 @@ def problem_response(
     refusals: Sequence[Refused] = (),
     shapes: Sequence[dict[str, str]] = (),
 ) -> Response:
-    """HTML for pages, a fragment for htmx, RFC 9457 for REST. `refusals` name the fields that were refused, `shapes`
-    are fields of a wrong shape."""
+    """Answers with HTML for pages, a fragment for htmx, and RFC 9457 for REST. `refusals` name the refused fields,
+    `shapes` the fields of a wrong shape.
+    """
     sentence = localized_sentence(code, data)
     if is_api_request():
         body: dict[str, object] = {

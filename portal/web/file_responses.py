@@ -39,8 +39,8 @@ def send_file_so_far(
 
 
 def requested_range() -> Range | None:
-    """Returns None if the request has If-Range: a file that grows has no name for a state of it, so the whole file is
-    sent.
+    """Returns None if the request has If-Range: a growing file has no validator for one of its states, so the whole
+    file is sent.
     """
     return None if "If-Range" in request.headers else request.range
 
@@ -55,7 +55,7 @@ def range_of_file(wanted: Range | None, size: int) -> tuple[int, int]:
 
 
 def read_chunks(file: BinaryIO, start: int, stop: int) -> Iterator[bytes]:
-    """The bytes from `start` to `stop`; fewer where the file was cut meanwhile. Closes the file."""
+    """The bytes from `start` to `stop`; fewer if the file was cut meanwhile. Closes the file."""
     size = stop - start
     with file:
         file.seek(start)

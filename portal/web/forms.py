@@ -26,14 +26,14 @@ LONGEST_TEXT = 100_000
 MAX_DIGITS = 12
 MAX_SIZE_DIGITS = 18
 LONGEST_LINK = 4_000
-"""Characters of a link that fills a form; a longer one might not pass through every proxy."""
+"""The most characters of a link that fills a form. A longer one might not pass through every proxy."""
 DURATION = re.compile(r"([0-9]{1,7})\s*(s|m|h|d|)")
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 ALWAYS = frozenset({"csrf_token"})
 
 
 def require_known_fields(*names: str) -> None:
-    """Refuses a form that brings a field which nobody reads: a mistyped name must not pass in silence."""
+    """Refuses a form that brings an unknown field, so that a mistyped name is noticed."""
     unknown = sorted(set(request.form) - set(names) - ALWAYS)
     if unknown:
         raise Refused(unknown[0][:60], "value.unknown_field", name=unknown[0][:60])
@@ -53,7 +53,7 @@ def reject_control_characters(name: str, value: str) -> str:
 
 
 def text_fields(name: str) -> list[str]:
-    """A field that may come several times, as boxes do; each like `text_field`."""
+    """Returns all values of a field that may occur several times, as boxes do; each is read like a `text_field`."""
     values = request.form.getlist(name)
     if sum(map(len, values)) > LONGEST_TEXT:
         raise Refused(name, "value.too_long", longest=LONGEST_TEXT)
@@ -61,7 +61,7 @@ def text_fields(name: str) -> list[str]:
 
 
 def password_field(name: str) -> str:
-    """A password as typed: blanks belong to it."""
+    """The password as typed, with its blanks."""
     return request.form.get(name, "")
 
 
@@ -92,7 +92,7 @@ def size_in_bytes(name: str) -> int:
 
 
 def id_field(name: str) -> int | None:
-    """A row's id, None for an empty field; what is larger than an id can be is nobody's."""
+    """A row's id, None for an empty field; a number larger than any id becomes an id that no row has."""
     return max(0, min(integer_field(name), LARGEST_ID)) if text_field(name) else None
 
 
@@ -117,7 +117,7 @@ def date_field(name: str) -> date:
 
 
 def names_field(name: str) -> list[str]:
-    """Names separated by commas, semicolons, spaces or lines, or the same field several times."""
+    """Returns names that commas, semicolons, spaces or lines separate, or that several fields of the same name have."""
     return split_names(request.form.getlist(name))
 
 
@@ -178,7 +178,7 @@ def error_messages_with_suggestion(refusal: Refused, endpoint: str, **route: Any
 
 
 def sentence_with_suggestion(refusal: Refused, endpoint: str, **route: Any) -> str:
-    """The link is filled with all that was typed, so that nothing of it has to be typed again."""
+    """Returns the sentence with a link that contains all typed values, so that none has to be typed again."""
     suggested = refusal.data.get("repaired")
     if not suggested:
         return localized_error(refusal)

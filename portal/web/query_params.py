@@ -21,7 +21,7 @@ Row = TypeVar("Row", bound=NumberedRow)
 
 
 def choice_param(name: str, allowed: Collection[str], default: str = "") -> str:
-    """One of `allowed`, or the default where the address does not say. Raises Refused."""
+    """One of `allowed`, or the default if the address does not name one. Raises Refused."""
     value = request.args.get(name, "")
     if not value:
         return default
@@ -31,17 +31,17 @@ def choice_param(name: str, allowed: Collection[str], default: str = "") -> str:
 
 
 def text_param(name: str, longest: int = 100) -> str:
-    """A text without what cannot be stored, shortened; empty where the address does not say."""
+    """A text without characters that cannot be stored, shortened; empty if the address has none."""
     return request.args.get(name, "").replace("\0", "").strip()[:longest]
 
 
 def id_param(name: str) -> int | None:
-    """A row's id or a count; None where the address does not say. Raises Refused."""
+    """A row's id or a count; None if the address does not name one. Raises Refused."""
     return parse_id(request.args, name)
 
 
 def split_page(rows: Sequence[Row], length: int) -> tuple[Sequence[Row], int | None]:
-    """The page's rows, and the id behind which the next page goes on; None for the last page.
+    """The page's rows, and the id after which the next page begins; None for the last page.
 
     `rows` has one row more than the page if another page follows.
     """
@@ -60,7 +60,7 @@ def parse_id(values: Mapping[str, str], name: str) -> int | None:
 
 
 def time_param(name: str) -> float | None:
-    """Unix seconds with at most one decimal; None where the address does not say. Raises Refused."""
+    """Unix seconds with at most one decimal; None if the address does not name a time. Raises Refused."""
     value = request.args.get(name, "")
     if not value:
         return None
@@ -71,9 +71,8 @@ def time_param(name: str) -> float | None:
 
 
 def current_url_with(**changes: object) -> str:
-    """This page's address with some parameters changed; None takes one away.
-
-    `url_for` is not asked: it would take parameters of an address that anybody can write for its own options.
+    """This page's address with some parameters changed; None removes a parameter. It does not use `url_for`, which
+    would take parameters of the address, which anybody can write, for its own options.
     """
     values = {**request.args.to_dict(), **changes}
     kept = {key: value for key, value in values.items() if value not in (None, "")}

@@ -1,7 +1,6 @@
-"""Writes one JSON log line per request, with a request id that joins it to the other lines of the request, and an
-entry of the audit if the request asked for a row that is not there for its person.
-
-Never a path or a query, which may carry a secret (a one-time link): the line names the route and its ids.
+"""Writes one JSON log line per request, with a request id that joins it to the other lines of the request, and an entry
+of the audit if the request asked for a row that does not exist for its person. The line never has a path or a query,
+which may contain a secret (a one-time link); it names the route and its ids.
 """
 
 import time
@@ -34,8 +33,8 @@ def start_request() -> None:
 
 
 def record_not_found(response: Response) -> Response:
-    """A database that refuses the entry keeps nobody from the answer. What no row's number names is a slip of the
-    keyboard.
+    """The answer is sent even if the database refuses the entry. A number that no row can have counts as a typing error
+    and gets no entry.
     """
     error, actor = g.get("not_found"), g.get("actor")
     if error is not None and actor is not None and actor.user_id and isinstance(error.data.get("id"), int):

@@ -1,8 +1,8 @@
 """The permission of every route, in one table. A route without a rule stops the start of the portal.
 
-The guard checks the rules that the request alone decides (anyone, signed in, administrator). Rules about a
-workspace, a training or a job are held by the services, which load it: who may not see it gets 404, who may
-see it but not do it gets 403. The tests walk every line of this table with every kind of person.
+The guard checks the rules that the request alone decides (anyone, signed in, administrator). The services check rules
+about a workspace, a training or a job, because they load it: a person who may not see it gets 404, and one who may see
+it but not do it gets 403. The tests try every line of this table with every kind of person.
 """
 
 import hmac
@@ -51,13 +51,13 @@ class RouteRule(Enum):
     SEES_OPERATION = "requester or member of the workspace"
     RETRIES_OPERATION = "requester or manager of the workspace"
     NODE = "a node, by its own token"
-    """Agents, and nobody who can sign in."""
+    """Only agents of nodes, and no person."""
     NGINX = "nginx, for a browser with a ticket or the cookie of one notebook; it sends nothing else there"
     METRICS_READER = (
         "whoever collects metrics: by the installation's token, or from this machine where it has none"
     )
     OWNER_ONLY = "only one's own"
-    """Sessions and tokens: not even an administrator reaches another person's."""
+    """The person's own sessions and tokens: not even an administrator reaches those of another person."""
 
 
 ROUTE_RULES: dict[str, RouteRule] = {
@@ -329,14 +329,14 @@ ROUTE_RULES: dict[str, RouteRule] = {
 
 
 class NotSignedIn(GroundcrewError):
-    """The person has to say who they are first; the handler sends them to the sign-in page."""
+    """The person is not signed in; the error handler sends them to the sign-in page."""
 
     def __init__(self, code: str = "session.needed") -> None:
         super().__init__(code)
 
 
 class UndeclaredEndpoint(RuntimeError):
-    """A route was written without saying who may use it."""
+    """A route has no rule that says who may use it."""
 
 
 def init_app(app: Flask) -> None:
@@ -375,7 +375,9 @@ def authorize_request() -> None:
 
 
 def refuse_cross_site_writes() -> None:
-    """A page on another port of this host (a notebook) could send our cookie: no writes from there."""
+    """Refuses writes from a page on another port of this host, such as a notebook, because the browser sends our cookie
+    with them.
+    """
     if request.method not in SAFE_METHODS and request.headers.get("Sec-Fetch-Site") in (
         "same-site",
         "cross-site",
@@ -384,7 +386,7 @@ def refuse_cross_site_writes() -> None:
 
 
 def authenticate_node() -> None:
-    """Authenticates the node that speaks; raises NotSignedIn for everybody else."""
+    """Authenticates the node that sends the request; raises NotSignedIn for everybody else."""
     token = node_tokens.read_node_token(current_cluster(), bearer_token())
     if token is None:
         raise NotSignedIn
@@ -413,7 +415,7 @@ def is_loopback(text: str) -> bool:
 
 
 def bearer_token() -> str:
-    """Empty if the request carries no such token."""
+    """The token of the Authorization header; empty if the request has none."""
     scheme, _, text = request.headers.get("Authorization", "").partition(" ")
     return text.strip() if scheme.lower() == "bearer" else ""
 

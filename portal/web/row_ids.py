@@ -1,4 +1,4 @@
-"""Addresses name rows by their ids; a number that no row can have is no address."""
+"""Parses ids in addresses, so that a number that no row can have leads to "not found"."""
 
 from flask import Flask
 from werkzeug.routing import IntegerConverter
@@ -9,8 +9,8 @@ LONGEST_ID = len(str(LARGEST_ID))
 
 
 class RowIdConverter(IntegerConverter):
-    """`<int:…>` of a rule. What the database could not even compare is the largest id, which is nobody's: refused by
-    the router, it would be a wrong method where two routes share a path.
+    """`<int:…>` of a rule. A number that the database cannot compare becomes the largest id, which no row has. If the
+    router refused it, the answer would be "method not allowed" if two routes share a path.
     """
 
     def to_python(self, value: str) -> int:

@@ -23,7 +23,7 @@ class SignedInUser(UserMixin):  # type: ignore[misc]
 def init_app(app: Flask) -> None:
     manager = LoginManager(app)
     manager.request_loader(load_signed_in_user)
-    # The row already ends with its time, its role or its user; Flask-Login's own check would need its cookie.
+    # The row decides when the session ends; Flask-Login's own check would need a cookie of its own.
     manager.session_protection = None
 
 
@@ -43,7 +43,7 @@ def load_signed_in_user(asking: Request) -> SignedInUser | None:
 
 
 def set_session_cookie(response: BaseResponse, token: str) -> BaseResponse:
-    """The cookie lives as long as the browser; the row decides when it ends. The next form gets a new CSRF token."""
+    """The cookie ends with the browser; the row decides when the session ends. The next form gets a new CSRF token."""
     session.clear()
     g.new_session_token = token
     response.set_cookie(
@@ -61,7 +61,7 @@ def current_browser_token() -> str:
 
 
 def set_browser_cookie(response: BaseResponse, token: str) -> BaseResponse:
-    """Sent to the sign-in page alone; it signs nobody in."""
+    """Sets the cookie of a known browser, which is sent to the sign-in page alone and signs nobody in."""
     response.set_cookie(
         portal_paths.browser_cookie_name(current_cluster().settings.port),
         token,

@@ -28,10 +28,10 @@ CODE_API_ENDPOINTS = frozenset({"api_trainings.Trainings", "api_trainings.NewCod
 CODE_API_BYTES = 28 * MIB
 """The limit for JSON with the contents in Base64."""
 API_BYTES = 512 * 1024
-"""The largest is a sweep's list of values."""
+"""The limit for JSON. The largest body is a sweep's list of values."""
 ANONYMOUS_BODY_BYTES = 32 * 1024
 FORM_FIELDS_BYTES = 256 * 1024
-"""The limit for a form without files, which is read whole: half a million fields would take everybody's time."""
+"""The limit for a form without files, which is read whole: half a million fields would delay all other requests."""
 FORM_MIMETYPE = "application/x-www-form-urlencoded"
 DISK_CHECK_BYTES = 16 * MIB
 """The free space is read again after so many bytes of an archive: several may arrive at the same time."""
@@ -61,7 +61,9 @@ class PortalRequest(Request):
 
     @property
     def is_open_to_anyone(self) -> bool:
-        """Whether the page is also for people who have not signed in: their forms have two or three short fields."""
+        """Whether the page is also for people who have not signed in: the forms of such pages have two or three short
+        fields.
+        """
         return ROUTE_RULES.get(self.endpoint or "") is RouteRule.ANYONE
 
     def _get_file_stream(
@@ -88,7 +90,7 @@ class PortalRequest(Request):
         name = expected_uploads.upload_name(workspace.id, size, secrets.token_hex(8))
         file = IncomingFile(folders.incoming_folder(settings) / name, settings)
         g.setdefault("arriving", []).append(file)
-        # Uploads that arrive at the same time are counted together, this one among them: its file is there by now.
+        # Uploads that arrive at the same time are counted together, this one included, because its file exists by now.
         require_storage_room(
             workspace, "archive", expected_uploads.count_expected_bytes(current_cluster(), workspace.id)
         )
@@ -107,7 +109,7 @@ def receive_wheel(size: int) -> IO[bytes]:
 
 
 class IncomingFile(io.FileIO):
-    """A file on its way in, which stops to grow before the disk falls below its reserve. Raises Unavailable."""
+    """The file of a running upload, which stops growing before the disk falls below its reserve. Raises Unavailable."""
 
     def __init__(self, path: Path, settings: Settings) -> None:
         super().__init__(path, "xb+")
@@ -144,7 +146,7 @@ def read_files(field: str) -> list[tuple[str, bytes]]:
 
 
 def read_code_files() -> list[tuple[str, bytes]]:
-    """Path and content of what the fields `code` and `folder` bring; a browser names the chosen folder in each path."""
+    """Path and content of each file of `code` and `folder`; a browser names the chosen folder in each path."""
     chosen = [(path.split("/", 1)[-1], content) for path, content in read_files("folder")]
     return read_files("code") + chosen
 
@@ -169,7 +171,7 @@ def file_name(file: FileStorage) -> str:
 
 
 def saved_path(file: FileStorage) -> Path:
-    """The whole file on disk, where a rename is enough to take it in."""
+    """Writes the whole file to the storage disk, so that renaming it is enough to take it over."""
     file.stream.flush()
     os.fsync(file.stream.fileno())
     return Path(file.stream.name)

@@ -1,4 +1,4 @@
-"""No commit and no call to the outside without a crash point before and after it: read from the syntax tree."""
+"""No commit and no call to the outside without a failpoint before and after it: read from the syntax tree."""
 
 import ast
 from collections.abc import Iterator

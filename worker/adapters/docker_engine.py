@@ -17,8 +17,8 @@ START_SECONDS = 20.0
 CONNECT_SECONDS = 5.0
 """Seconds that one answer may take. The scheduler waits for it and holds a lease of 10 s meanwhile."""
 REST_SECONDS = 5.0
-"""Seconds without requests after one that got no answer. The next ones would get none either,
-and each wait is long.
+"""Seconds without requests after a request without an answer. The next ones would get no answer either, and each wait
+is long.
 """
 CONFLICT, NOT_MODIFIED = 409, 304
 LOG_LINES = 5
@@ -82,7 +82,7 @@ class DockerEngine:
         return client
 
     def _knock(self) -> None:
-        """Raises OSError if nobody listens. The docker package would then leave its socket open."""
+        """Raises OSError if no engine listens on the socket. The docker package would then leave its socket open."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             probe.settimeout(self.ask_seconds)
             probe.connect(self.socket)

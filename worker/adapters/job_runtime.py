@@ -16,7 +16,9 @@ WORKER = Path(__file__).resolve().parents[1]
 INSIDE_FOLDER = WORKER / "inside"
 PACKAGES = {"groundcrew_models": WORKER / "models", "groundcrew_notebooks": WORKER / "notebooks"}
 SHARED_FILES = (Path(safe_files.__file__), WORKER / "interactive" / "groundcrew_shell.py")
-"""A file of the services that the shim uses too, and the program of interactive jobs."""
+"""The files outside worker/inside that are installed too: one that services and shim share, and the program of
+interactive jobs.
+"""
 JOB_IDS_FILE = Path("job-ids.json")
 """The file with the uids and gids that jobs may have. A shim that runs as root becomes no other user."""
 LOCK, COPYING = ".lock", ".copying"
@@ -25,7 +27,7 @@ Contents = Mapping[Path, bytes]
 
 
 def install_runtime(runtime_dir: Path, job_ids: JobUnixIds = DEFAULT_UNIX_IDS) -> Path:
-    """Install the shim, ``groundcrew_job`` and the built-in models in ``<runtime_dir>/<hash of what they say>``.
+    """Install the shim, ``groundcrew_job`` and the built-in models in ``<runtime_dir>/<hash of their contents>``.
 
     Returns that folder, which every user can read and which is on a job's PYTHONPATH. The call can be repeated and
     interrupted: the copy is made beside its final path and renamed. Folders that running jobs use are kept.

@@ -1,6 +1,6 @@
 """Asks a notebook's server over HTTP whether it is ready and when it was used.
 
-The server runs its person's code, so nothing that it answers is believed further than a time and a yes or no.
+The server runs its person's code, so of its answers only a time and a yes or no are used.
 """
 
 import http.client
@@ -40,7 +40,7 @@ class JupyterServer:
         return isinstance(self._get("api", ""), dict)
 
     def read_status(self) -> JupyterStatus | None:
-        """None if it does not answer as Jupyter does."""
+        """The server's answer; None if it does not answer as Jupyter does."""
         kernels, terminals = self._get("api/kernels", self.token), self._get("api/terminals", self.token)
         if not isinstance(kernels, list):
             return None
@@ -85,14 +85,14 @@ class SocketConnection(http.client.HTTPConnection):
 
 @contextmanager
 def ended_in_time(connected: socket.socket) -> Iterator[None]:
-    """Ends the connection after a while. Heads, chunks and trailers may come in pieces without end, each of them in
-    time. Raises TimeoutError then, because what has come looks like an answer that has ended.
+    """Ends the connection after a while. The server could send headers, chunks and trailers in pieces without end, each
+    of them in time. It then raises TimeoutError, because the received part looks like a complete answer.
     """
     is_late = threading.Event()
 
     def end_connection() -> None:
         is_late.set()
-        with suppress(OSError):  # It may have ended by itself.
+        with suppress(OSError):  # The connection may have ended by itself.
             connected.shutdown(socket.SHUT_RDWR)
 
     ending = threading.Timer(ANSWER_SECONDS, end_connection)

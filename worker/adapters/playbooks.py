@@ -177,7 +177,7 @@ def read_playbook_end(folder: Path) -> PlaybookEnd | None:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a living process holds this file's lock. Everybody who may read the file may ask."""
+    """Whether a running process holds this file's lock. Every user who may read the file can find out."""
     try:
         with path.open() as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -189,7 +189,7 @@ def is_locked(path: Path) -> bool:
 
 
 def list_run_processes(folder: Path) -> list[int]:
-    """The pids of this run's living processes, found by the mark in their environment."""
+    """The pids of this run's running processes, found by a mark in their environment."""
     wanted = f"{RUN_VARIABLE}={folder}".encode()
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):

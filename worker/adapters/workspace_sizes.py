@@ -56,7 +56,7 @@ class WorkspaceSizes:
 
 
 def measure_workspaces(measurement: Measurement, storage: Path, numbers: list[int]) -> None:
-    """A workspace that cannot be read keeps its number, and none of the others is held up."""
+    """A workspace that cannot be read keeps its number, and does not delay the others."""
     try:
         for number in numbers:
             try:

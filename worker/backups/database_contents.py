@@ -1,5 +1,5 @@
-"""Summarise what a database contains, so that a restored copy can be compared with the original, and check what must
-be true of every database of this product.
+"""Summarise what a database contains, so that a restored copy can be compared with the original, and check the
+invariants of every database of this product.
 """
 
 from dataclasses import dataclass

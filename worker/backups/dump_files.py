@@ -60,6 +60,6 @@ def write_backup_manifest(folder: Path, manifest: dict[str, Any]) -> None:
 
 
 def read_manifest_values(path: Path) -> dict[str, Any]:
-    """Returns all that a manifest of ours says, also what only drills and restores need."""
+    """Returns the whole manifest, with the parts that only drills and restores need."""
     values: dict[str, Any] = json.loads(path.read_text())
     return values

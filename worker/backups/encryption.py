@@ -27,7 +27,8 @@ class EncryptionFailed(Exception):
 
 @contextmanager
 def encrypted_copy(file: Path, recipient: str) -> Iterator[Path]:
-    """The file, encrypted to the recipient, under its name with `.age` in a folder that goes with the block.
+    """The file, encrypted to the recipient, under its name with `.age` in a folder that is deleted at the end of the
+    block.
 
     Raises EncryptionFailed.
     """
@@ -51,7 +52,8 @@ def delete_unfinished_copies(folder: Path) -> None:
 
 @contextmanager
 def decrypted_backup(file: Path, identity: Path) -> Iterator[Path]:
-    """The backup in plain text, with its manifest beside it, in a folder of its own that goes with the block.
+    """The backup in plain text, with its manifest beside it, in a folder of its own that is deleted at the end of the
+    block.
 
     `identity` is the file with the private half of the recovery key. Raises Refused on `file`.
     """
@@ -86,7 +88,7 @@ def run_age(*words: str) -> "subprocess.CompletedProcess[str]":
 
 
 def last_words(text: str) -> str:
-    """The end of what age has said, without its advice to report a bug."""
+    """The end of age's output, without its advice to report a bug."""
     lines = [
         line for line in text.splitlines() if not re.search(r"report unexpected|age-encryption\.org", line)
     ]

@@ -20,8 +20,8 @@ from worker.backups.scratch_restore import check_backup_digest
 STAMP = "etcd-%Y%m%dT%H%M%SZ.db"
 PIECE = 1024 * 1024
 NEWER_THAN = timedelta(hours=24, minutes=10)
-"""A snapshot is written each night by another timer than the backup's. An older one means that the last night's
-failed.
+"""A snapshot is written each night by another timer than the backup's. If the newest one is older, the last night's
+snapshot failed.
 """
 
 

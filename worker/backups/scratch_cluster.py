@@ -1,4 +1,4 @@
-"""Opens a scratch database as a cluster, so that services read and settle it; nobody hears of what changes there."""
+"""Opens a scratch database as a cluster, so that services can read and settle it. Its changes are not published."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager

@@ -19,7 +19,7 @@ from worker.backups.protocols import DatabaseDump
 
 ROWS_PER_INSERT = 100
 SCRATCH_PRAGMAS = ("PRAGMA synchronous=OFF",)
-"""If the machine crashes, only a scratch database is lost. One that is to stay is synced at its end."""
+"""If the machine crashes, only a scratch database is lost. A scratch database that is to stay is synced at the end."""
 
 
 class SqliteScratch:
@@ -108,7 +108,7 @@ class SqliteDatabase:
         kept = self.folder / f"{name}.db"
         with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(self.file)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        # A sound database has no write-ahead log left now. What a broken one could not take in is moved with it.
+        # An intact database has no write-ahead log left now. The log of a broken one is moved with it.
         os.link(self.file, kept)
         for suffix in ("-wal", "-shm"):
             beside = self.file.with_name(self.file.name + suffix)

@@ -198,7 +198,7 @@ def forbid_service_starts() -> Iterator[int]:
 
 
 def restore_service_policy() -> None:
-    """Restores the machine's own policy, also after a run that was killed."""
+    """Restores the machine's own policy file, also after a run that was killed."""
     if POLICY.is_file() and POLICY_MARK in POLICY.read_text(errors="replace"):
         POLICY.unlink()
     if POLICY_BEFORE.exists() and not POLICY.exists():

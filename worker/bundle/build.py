@@ -28,7 +28,9 @@ def build_bundle(
     now: datetime,
     parts: Sequence[str] = BUNDLE_PARTS,
 ) -> None:
-    """Builds the bundle. Raises CollectingFailed; what was built until then stays in the cache for the next call."""
+    """Builds the bundle. Raises CollectingFailed; products that were built until then stay in the cache for the next
+    call.
+    """
     system = this_system()
     with (
         build_cache.hold_lock(),

@@ -188,7 +188,7 @@ def read_signer(folder: Path) -> str:
 def check_signature(folder: Path, manifest: bytes, trusted: str | None) -> str:
     """Returns the key that signed these bytes of the manifest. Raises NotABundle.
 
-    `trusted` is the only key that counts; None if this is the first bundle, whose own signer is believed then.
+    `trusted` is the only key that counts; None if this is the first bundle, whose own signer is then trusted.
     """
     signer = read_signer(folder)
     if trusted is not None and signer != trusted:
@@ -224,14 +224,14 @@ def check_signature(folder: Path, manifest: bytes, trusted: str | None) -> str:
 
 
 def find_strangers(folder: Path) -> Iterator[BundleSentence]:
-    """Yields a sentence for each path that somebody else than root, or than who checks, may change or replace."""
+    """Yields a sentence for each path that users other than root and this process' user may change or replace."""
     owners = {0, os.geteuid()}
-    # A link on the way is named in the first, and where it leads in the second.
+    # The first path names a link on the way, the second one its target.
     above = sorted({*folder.parents, *folder.resolve().parents})
     for path in [*above, folder, *sorted(folder.resolve().rglob("*"))]:
         status = path.lstat()
         is_above = path in above
-        # In a folder with the sticky bit nobody replaces what belongs to others.
+        # In a folder with the sticky bit nobody can replace files of others.
         is_open = status.st_mode & 0o022 and not (is_above and status.st_mode & stat.S_ISVTX)
         if status.st_uid not in owners:
             yield BundleSentence(
@@ -254,7 +254,7 @@ def find_downgrade(manifest: dict[str, Any], installed: dict[str, Any]) -> Itera
 def find_trusted_signer(named: str, pinned: Path | None) -> str | None:
     """The key that the site names, else the one that this host has pinned; None on a host's first bundle.
 
-    Raises NotABundle if what should be a key is none.
+    Raises NotABundle if the named or pinned text is no key.
     """
     if named:
         key, place = parse_public_key(named), "groundcrew_bundle_signer"
@@ -292,7 +292,7 @@ def main(arguments: list[str]) -> int:
     chosen = parser.parse_args(arguments)
     folder = chosen.folder.absolute()
     try:
-        # The signature comes first: until it is right, nothing that the bundle says counts.
+        # The signature comes first: until it is verified, nothing in the bundle is trusted.
         content = read_manifest_bytes(folder)
         signer = check_signature(folder, content, find_trusted_signer(chosen.signer, chosen.pinned))
         manifest = parse_manifest(content, folder / MANIFEST)

@@ -36,7 +36,7 @@ def download_bundle(
     parts: Sequence[str] = BUNDLE_PARTS,
     vendors: Sequence[str] = (),
 ) -> None:
-    """Raises CollectingFailed. What was fetched until then stays in the cache for the next call."""
+    """Raises CollectingFailed. Files that were fetched until then stay in the cache for the next call."""
     system = this_system()
     with (
         build_cache.hold_lock(),

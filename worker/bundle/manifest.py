@@ -121,7 +121,7 @@ def _difference_lines(what: str, gone: list[str], come: list[str]) -> list[str]:
 
 
 def _by_name(manifest: BundleManifest) -> Named:
-    """Leaves out apt's indexes, because they say nothing that the packages do not say."""
+    """Leaves out apt's indexes, because they contain nothing that the packages do not contain."""
     found: Named = defaultdict(set)
     for entry in manifest.files:
         if entry.kind is not BundleFileKind.INDEX:

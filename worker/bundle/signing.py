@@ -10,7 +10,7 @@ from worker.bundle.build_cache import CollectingFailed
 
 
 def default_signing_key() -> Path:
-    """The private key of whoever collects bundles: one per site, kept where only that person reads."""
+    """The private key of the person who collects bundles: one per site, in a place that only that person can read."""
     configuration = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
     return Path(configuration).expanduser() / "groundcrew" / "bundle-signing-key"
 

@@ -77,7 +77,7 @@ def record_default_images(settings: Settings, chosen: argparse.Namespace) -> Com
 
 
 def issue_administrator_secret(settings: Settings, chosen: argparse.Namespace) -> CommandResult:
-    """The first administrator's one-time secret. With --known there is none, because an earlier one may be in use."""
+    """The first administrator's one-time secret. With --known none is made, because an earlier one may be in use."""
     cluster = open_cluster(settings)
     if not needs_first_administrator(cluster):
         return {"changed": False, "needed": False, "secret": None}

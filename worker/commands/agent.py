@@ -76,7 +76,7 @@ def record_own_heartbeat(cluster: Cluster) -> None:
 
 
 def post_heartbeat(settings: AgentSettings, portal: "PortalClient") -> None:
-    """One heartbeat to the portal. Raises HTTPError."""
+    """Sends one heartbeat to the portal. Raises HTTPError."""
     gpus = read_gpus()
     facts, units = read_node_facts(settings.state_dir, gpus), units_of_node(gpus, settings.cpu_slots)
     write_telemetry(settings.state_dir / "telemetry", gpus)
@@ -132,14 +132,14 @@ def main(arguments: list[str]) -> int:
     else:
         cluster = open_cluster(Settings.from_environment())
         freeze_startup_objects()
-        with suppress(sqlite3.Error):  # A database that is away is met at its first use.
+        with suppress(sqlite3.Error):  # A database that does not answer is noticed at its first use.
             cluster.store.hold_open()
         run_agent(lambda: record_own_heartbeat(cluster))
     return 0
 
 
 def run_remote_agent(settings: AgentSettings) -> None:
-    # Slow to import, and not used beside the database.
+    # The module is slow to import, and not used with a database.
     from httpx import HTTPError
 
     from worker.adapters.portal_client import PortalClient

@@ -150,7 +150,7 @@ def start_run(place: BrokerPaths, wanted: BrokerRequest, connection: socket.sock
         play.folder.mkdir()
     except FileExistsError:
         return
-    # The log has the line too, because the client could delete the row of the run.
+    # The request is logged too, because the client could delete the row of the run.
     log.info("begun", run=wanted.number, playbook=str(play.playbook), hosts=list(wanted.hosts))
     alive = os.open(play.folder / playbooks.ALIVE, os.O_RDWR | os.O_CREAT, 0o640)
     fcntl.flock(alive, fcntl.LOCK_EX)

@@ -55,7 +55,7 @@ class OnlineRepairRun:
         return self.run.ended_at is not None or given_up
 
     def refresh(self) -> None:
-        """Reads the row again. The database may be away for a while if this very repair restarts it."""
+        """Reads the row again. The database may not answer for a while if this repair restarts it."""
         try:
             self.run = read_repair_run(self.cluster, self.actor, self.run.id)
         except SQLAlchemyError:

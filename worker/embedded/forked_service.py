@@ -42,7 +42,7 @@ def become_service(command: PythonCommand, environment: Mapping[str, str]) -> No
     for name in [name for name in sys.modules if name.partition(".")[0] in PRODUCT]:
         del sys.modules[name]
     atexit._clear()
-    # The sockets of supervisord, whose numbers are others' by now, must never be closed by the collector.
+    # The collector must never close the sockets of supervisord, because their numbers belong to other files by now.
     gc.freeze()
     sys.path[0] = str(Path.cwd())
     sys.argv = [command.module, *command.arguments]
@@ -61,8 +61,8 @@ def run_to_the_end(program: Callable[[], object]) -> NoReturn:
     except BaseException:  # noqa: BLE001  # The service has ended: its log says why, and another is started.
         traceback.print_exc()
     finally:
-        # Python's own end calls it. Only it tells the threads of pools that no more work comes; a service that failed
-        # would wait for them for ever, and count as running.
+        # Python itself calls this function at its end. Only this function tells the threads of pools that no more work
+        # comes. Without it a failed service would wait for them for ever, and count as running.
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
         sys.stdout.flush()

@@ -2,8 +2,8 @@
 
     python -m worker.embedded.forking_supervisord <many blanks> -c supervisord.conf
 
-Only libraries stay loaded, no module of the product: a service that starts again reads the product's code anew, as one
-that is executed does. Other programs (Redis, nginx) are executed. The blanks are room for the services' titles.
+Only libraries stay loaded, no module of the product: a service that starts again loads the product's code again, as an
+executed one does. Other programs (Redis, nginx) are executed. The blanks are room for the services' titles.
 """
 
 import gc
@@ -20,7 +20,7 @@ from worker.embedded.service_commands import parse_python_command
 from worker.inside.shim_process_tree import set_process_title
 
 LIBRARIES = (
-    # It loads structlog without what draws in terminals.
+    # This loads structlog without the libraries that draw in terminals.
     "cluster.logging",
     *("sqlalchemy.orm", "sqlalchemy.dialects.sqlite", "redis", "rq", "psutil"),
 )

@@ -70,7 +70,9 @@ def give_to_nginx_user(path: Path, settings: Settings, owns: bool = False) -> No
 
 
 def nginx_owner(settings: Settings, owns: bool = False) -> tuple[int, int]:
-    """User and group of nginx's files: as root nginx's group, and its user too if `owns`; else the current user."""
+    """The user and group of nginx's files. For root it is nginx's group, and with `owns` its user too; else the current
+    user.
+    """
     return (settings.uid_base if owns else 0, settings.gid_base) if os.geteuid() == 0 else (-1, -1)
 
 
@@ -124,7 +126,7 @@ def render_main_configuration(places: InstallationPaths) -> str:
 
 
 def render_site(places: InstallationPaths, settings: Settings) -> str:
-    """The role's template, with the places of this machine."""
+    """The role's template, with the paths of this machine."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         undefined=StrictUndefined,
@@ -134,7 +136,7 @@ def render_site(places: InstallationPaths, settings: Settings) -> str:
     )
     has_tls, notebooks = settings.tls_dir is not None, settings.notebooks
     words = f"{'ssl http2 ' if has_tls else ''}backlog=2048"
-    # A second server on the same address names no backlog: nginx takes it once.
+    # A second server on the same address names no backlog, because nginx accepts it only once.
     shared = f"{listening_address(settings)}{' ssl http2' if has_tls else ''}"
     own = f"{listening_address(settings, notebooks.port)} {words}"
     return environment.get_template(SITE).render(

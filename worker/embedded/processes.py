@@ -14,7 +14,7 @@ INTERACTIVE_COMMANDS = {"up", "down", "status", "reset", "restore", "support", "
 
 
 def list_installation_processes(places: InstallationPaths) -> list[psutil.Process]:
-    """Lists the services and their children. Trainings are not among them, because a shim is nobody's child."""
+    """Lists the services and their children. Jobs are not among them, because a shim is no child of a service."""
     found: dict[int, psutil.Process] = {}
     for process in psutil.process_iter():
         try:
@@ -42,7 +42,9 @@ def is_installation_process(process: psutil.Process, places: InstallationPaths) 
 
 
 def shares_root_filesystem(process: psutil.Process) -> bool:
-    """Whether the process sees this machine's files. One of a container does not, although its paths may be equal."""
+    """Whether the process sees this machine's files. A process in a container does not, although its paths may be
+    equal.
+    """
     return Path(f"/proc/{process.pid}/root").samefile("/")
 
 

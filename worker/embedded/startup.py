@@ -70,7 +70,7 @@ def configure_installation(places: InstallationPaths, port: int | None, host: st
     wanted = port or int(before or DEFAULT_PORT)
     is_running = SupervisorClient(places).is_running()
     if not is_running:
-        # What a killed supervisord left behind is ours, and would hold the port.
+        # Processes that a killed supervisord has left are ours, and would keep the port.
         end_processes(list_installation_processes(places), patience=5)
     if not is_running or before != str(wanted):
         check_port_free(wanted, host or bound)
@@ -93,7 +93,7 @@ def ensure_tls_files(settings: Settings) -> None:
 
 
 def start_services(places: InstallationPaths, settings: Settings) -> None:
-    """Start what is not running; where code or settings have changed, start all of it anew."""
+    """Start the services that do not run. If code or settings have changed, start all of them again."""
     supervisor = SupervisorClient(places)
     places.supervisor_file.write_text(render_supervisor_configuration(places))
     (places.state_dir / "run" / "redis.conf").write_text(render_redis_configuration(places))
@@ -202,7 +202,7 @@ def check_port_free(port: int, host: str = "127.0.0.1") -> None:
 
 
 def find_port_holder(port: int) -> psutil.Process | None:
-    """Returns None if the kernel does not tell this user."""
+    """Returns None if the kernel does not show it to this user."""
     try:
         for each in psutil.net_connections("tcp"):
             if each.status == psutil.CONN_LISTEN and each.laddr and each.laddr.port == port and each.pid:

@@ -12,7 +12,7 @@ FOLDERS = {
     "run": PRIVATE,
     "secrets": PRIVATE,
     "log": PRIVATE,
-    # Jobs run as users of their own: they pass through to their folders and list nothing on the way.
+    # Jobs run as users of their own, who may pass through to their folders and list nothing on the way.
     "storage": PASSABLE,
     "nginx": OF_NGINX,
     "runtime": READABLE,
@@ -46,7 +46,7 @@ def find_impassable_folder(places: InstallationPaths) -> Path | None:
 
 
 def link_environment(places: InstallationPaths, environment: Path) -> None:
-    """Remember the environment that runs now; see Places.environment_link."""
+    """Remember the environment that runs now; see InstallationPaths.environment_link."""
     unfinished = places.environment_link.with_suffix(".unfinished")
     unfinished.unlink(missing_ok=True)
     unfinished.symlink_to(environment)

@@ -34,7 +34,7 @@ INHERITED_SUFFIXES = ("_proxy", "_PROXY")
 
 @dataclass(frozen=True)
 class ServiceDefinition:
-    """One program of the set. `patience` is the number of seconds that it has to stop before it is killed.
+    """One service of the installation. `patience` is the number of seconds that it has to stop before it is killed.
 
     supervisord listens on `socket` for it, so that requests wait while the program restarts.
     """
@@ -91,7 +91,7 @@ def render_redis_configuration(places: InstallationPaths) -> str:
         "dir": str(places.state_dir / "redis"),
         "appendonly": "yes",
         "appendfsync": "everysec",
-        # Its own periodic work, ten times a second otherwise: it wakes the machine for nothing.
+        # Redis' own periodic work would otherwise run ten times a second and wake the machine for nothing.
         "hz": "2",
         "maxmemory-policy": "noeviction",
         "daemonize": "no",
@@ -132,7 +132,7 @@ def render_supervisor_configuration(places: InstallationPaths) -> str:
             "autostart=true",
             "autorestart=true",
             "startsecs=1",
-            # Never give up: what is missing now (the database's disk, Redis) may come back.
+            # supervisord never gives up, because a missing part (the database's disk, Redis) may come back.
             "startretries=1000000",
             f"stopwaitsecs={service.patience}",
             "killasgroup=true",

@@ -96,18 +96,18 @@ class SupervisorClient:
     def restart_service(self, name: str) -> None:
         """Ends the process. supervisord starts the next one, because it restarts whatever ends.
 
-        The caller may be killed at any moment: nothing is left stopped. Raises TimeoutError.
+        If the caller is killed, nothing stays stopped. Raises TimeoutError.
         """
         (old,) = (each for each in self.list_services() if each.name == name)
         if old.state not in {"RUNNING", "STARTING"} or not old.pid:
             self.start_service(old)
             return
         patience = next((each.patience for each in define_services(self.places) if each.name == name), 10)
-        # It may have ended by itself this very moment.
+        # The process may have ended by itself at this moment.
         with suppress(xmlrpc.client.Fault):
             self.call("signalProcess", name, "TERM")
         if not self.wait_for_new_process(old, patience):
-            # It hangs: so it ends with its whole group, which has its number.
+            # The process hangs, so its whole process group is killed, which has its number.
             with suppress(ProcessLookupError):
                 os.killpg(old.pid, signal.SIGKILL)
         if not self.wait_for_new_process(old, RESTART_TIMEOUT):
@@ -133,7 +133,7 @@ class SupervisorClient:
     def stop_all(self) -> None:
         """Stop every service, then supervisord; each within its patience.
 
-        All at once: left to itself, supervisord waits for one after the other.
+        They stop all at once, because supervisord by itself would wait for one after the other.
         """
         services = psutil.Process(self.read_pid()).children()
         self.call("shutdown")

@@ -1,4 +1,4 @@
-"""Gives each clone on a machine numbers of its own for the users and groups of its jobs.
+"""Gives each clone on a machine uids and gids of its own for its jobs.
 
 A job of one clone would otherwise be the same user as somebody's job of another clone, whose files and processes it
 could then change. The module uses the standard library and reads settings files alone.

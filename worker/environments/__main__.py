@@ -24,7 +24,7 @@ from worker.environments.wheels import WheelFolder
 
 LINE_SECONDS = 10.0
 STANDS, NEEDS_COMPILER, NEEDS_NO_COMPILER = 0, 1, 3
-"""How `path` ends: the environment is there, or what a build of it needs."""
+"""The exit codes of `path`: the environment is complete, its build needs a compiler, or its build needs none."""
 
 
 def main(arguments: list[str]) -> int:

@@ -40,7 +40,7 @@ LAST_LINES = 200
 LONGEST_LINE = 8 * 1024
 """Bytes. The rest of a longer line counts as the next one, because a program need not ever end its line."""
 MOST_LOGGED = 64 * 1024**2
-"""Bytes of a log. What a build says beyond them is read and not written."""
+"""The most bytes of a log. Further output of a build is read and not written."""
 NOT_LOGGED = b"\n(The log is full: what follows is left out.)\n"
 
 SIGNS: tuple[tuple[type[BuildFailed], str, tuple[str, ...]], ...] = (

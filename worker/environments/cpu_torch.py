@@ -1,8 +1,8 @@
 """Make PyTorch run without NVIDIA's libraries, on machines without GPUs.
 
-The package index has PyTorch for Linux with CUDA alone. It loads 2.5 GB of libraries of which a CPU calls none, and a
-GB of its own are kernels of GPUs. Both are left out here: what it needs of absent libraries becomes optional, and the
-kernels are cut out of the file. What is left computes on CPUs as before and finds no GPU.
+The package index has PyTorch for Linux with CUDA alone. It loads 2.5 GB of libraries that a CPU never calls, and
+contains a GB of GPU kernels. Both are left out here: the symbols of absent libraries become optional, and the kernels
+are cut out of the file. The result computes on CPUs as before and finds no GPU.
 """
 
 import os
@@ -88,10 +88,8 @@ def plan_changes(library: SharedObject, there: Collection[str], defined: Collect
 
 
 def cut_out_kernels(library: SharedObject) -> FileChanges:
-    """The pages of the kernels stay in memory, where they are zero, and leave the file.
-
-    For this their segment is divided in two. The entry of the table for the second one is that of a note, which the
-    loader does not need.
+    """Plans the removal of the kernels from the file; in memory their pages are zero. For this their segment is divided
+    in two. The second part takes the table entry of a note, which the loader does not need.
     """
     kernels = next((each for each in library.sections if each.name == KERNELS), None)
     segments = library.segments()
@@ -157,7 +155,7 @@ def make_symbols_optional(
 
 
 def rewrite(path: Path, changes: FileChanges) -> None:
-    """Writes the file with the changes in the place of the old one, of which other links keep what they have.
+    """Writes the file with the changes in the place of the old one, whose other hard links keep their contents.
 
     It is part of an environment under construction: a build that is interrupted here begins again.
     """

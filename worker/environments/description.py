@@ -19,7 +19,7 @@ class CompilerRequirement:
 
 @dataclass(frozen=True)
 class SourceChange:
-    """A text of the source archive that is another one before it is compiled. It stands in `file` once."""
+    """A text of the source archive that is replaced before the compilation. `file` contains it once."""
 
     file: str
     old: str
@@ -40,7 +40,7 @@ class CompiledPackage:
 
 @dataclass(frozen=True)
 class DiskRequirement:
-    """The free bytes that a build requires. Each part counts only if it is still to be made."""
+    """The free bytes that a build requires. A part counts only if it has not been made yet."""
 
     wheels: int
     environment: int

@@ -27,7 +27,7 @@ def check_own_gpus(cluster: Cluster) -> Found:
     """The results of each free GPU of this machine (worker/models/gpu_check.py), and the number of GPUs that are
     `busy` with jobs.
 
-    Without real GPUs the CPU stands in, and `is_simulated` is set. `skipped` says why nothing was computed.
+    Without real GPUs the CPU computes instead, and `is_simulated` is set. `skipped` says why nothing was computed.
     """
     if cluster.settings.executor.capabilities.has_environment_in_image:
         raise Unavailable("gpu_check.in_pods")

@@ -54,7 +54,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class VersionNeed:
-    """The versions of symbols that one library is asked for."""
+    """The versions of symbols that are required from one library."""
 
     offset: int
     library: str
@@ -69,7 +69,7 @@ class Symbol:
     name: str
     info: int
     version: int
-    """The index of its version: 0 and 1 are none."""
+    """The index of its version. 0 and 1 mean that it has none."""
     is_defined: bool
 
 
@@ -101,8 +101,8 @@ class SharedObject:
     def move_behind(
         self, position: int, distance: int, segments: Sequence[Segment]
     ) -> Iterator[tuple[int, bytes]]:
-        """The bytes of all tables, by their offset, once the file's part from `position` on is `distance` further
-        behind. `segments` have the offsets of today.
+        """The bytes of all tables, by their offset, once the file's part from `position` on is moved by `distance`
+        bytes. `segments` have the old offsets.
         """
 
         def moved(offset: int) -> int:
@@ -131,7 +131,7 @@ class SharedObject:
         return section
 
     def dynamic_entries(self) -> list[tuple[int, int]]:
-        """The pairs of tag and value, with all that stand behind the first end."""
+        """The pairs of tag and value, including those after the first end mark."""
         part = self.data[self.dynamic.offset : self.dynamic.offset + self.dynamic.size]
         return list(ENTRY.iter_unpack(part))
 

@@ -22,7 +22,7 @@ assert float(horovod.allreduce(tensorflow.constant(21.0), op=horovod.Sum)) == 21
 assert horovod.gloo_built()
 """
 
-# A program of its own: a process computes with one framework.
+# This is a separate program, because a process computes with one framework.
 TRY_TORCH = """
 import torch, torch.distributed.run
 assert float((torch.full((3, 7), 1.0) @ torch.full((7, 1), 1.0)).sum()) == 21.0

@@ -97,8 +97,8 @@ def download_pinned_files(
 ) -> None:
     """Fetch the wheels that `requirements` pin, and the description's one archive of sources, into the folder `files`.
 
-    pip holds each to its hash and fetches none that `files` or a folder of `kept` has. What pip needs for itself lies
-    beside `files`. Raises BuildFailed.
+    pip holds each to its hash and fetches none that `files` or a folder of `kept` has. pip's own files lie beside
+    `files`. Raises BuildFailed.
     """
     work, text = files.parent, description.requirements.read_text()
     delete_unfinished_downloads(work)

@@ -134,7 +134,7 @@ class DockerExecutor:
             found = self.engine.inspect(container)
             if found is None or found["State"]["Status"] not in LIVING:
                 if container_folders.read_start_marker(plan.folder) is not None:
-                    continue  # The shim has begun and ended since the last check.
+                    continue  # The shim began and ended since the last check.
                 words = self.engine.read_last_log_lines(container)
                 raise NotStarted("start.failed", reason=words or "the container ended before the shim began")
             if time.monotonic() > deadline:

@@ -50,6 +50,6 @@ def open_kubernetes_executor(
     exported: str = "",
     job_ids: JobUnixIds = DEFAULT_UNIX_IDS,
 ) -> KubernetesExecutor:
-    """Opens the executor. Each of its requests that changes the cluster has a crash point before and after it."""
+    """Opens the executor. Each of its requests that changes the cluster has a failpoint before and after it."""
     api = wrap_calls(KubernetesApi(kubeconfig), "kubernetes", besides=READ_ONLY_CALLS)
     return KubernetesExecutor(api, installation, storage, runtime, exported, job_ids=job_ids)

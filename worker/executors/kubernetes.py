@@ -320,7 +320,7 @@ class KubernetesExecutor:
             while time.monotonic() < deadline:
                 found = self.find_run(folder)
                 if found is None or all(map(snapshot.is_deleting_now, found.live_pods)):
-                    return  # Nothing is left, or a kubelet takes long to end it. Nobody waits for it here.
+                    return  # Nothing is left, or a kubelet takes long to end it, which is not waited for here.
                 time.sleep(PAUSE_SECONDS)
             if (found := self.find_run(folder)) is not None:
                 remove_run(self.api, found, LEAST_GRACE_SECONDS)

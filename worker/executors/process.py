@@ -32,9 +32,9 @@ log = structlog.get_logger()
 FORCE_SECONDS = 1.0
 PAUSE_SECONDS = 0.02
 OLD_SECONDS = 60.0
-"""The age from which an empty group without a folder is a leftover. A younger one may just be being made."""
+"""The age from which an empty group without a folder is a leftover. A younger one may belong to a start in progress."""
 COMMAND_LINE_BYTES = 16 * 1024
-"""The bytes that are read of a command line. That of a shim is three paths; of others the beginning is enough."""
+"""The bytes that are read of a command line. A shim's consists of three paths; of others the beginning is enough."""
 
 
 class ProcessExecutor:
@@ -57,7 +57,7 @@ class ProcessExecutor:
         self.shim = runtime / "shim.py"
         self.storage = storage
         self.shim_starter = launcher or DetachedShimStarter()
-        # The name of the installation, so that two installations on one machine never touch each other's cgroups.
+        # The prefix names the installation, so that two installations on one machine never touch each other's cgroups.
         self.cgroup_prefix = "groundcrew-" + hashlib.sha256(os.fsencode(storage.absolute())).hexdigest()[:12]
 
     def start(self, plan: StartPlan) -> Handle:
@@ -136,7 +136,7 @@ class ProcessExecutor:
 
     def _folder_of_shim(self, pid: int) -> Path | None:
         try:
-            # Without pathlib and a buffer: every process of the machine is read, every few seconds.
+            # This reads without pathlib and a buffer, because every process of the machine is read every few seconds.
             command = os.open(f"/proc/{pid}/cmdline", os.O_RDONLY | os.O_CLOEXEC)
             try:
                 words = os.read(command, COMMAND_LINE_BYTES).decode().split("\0")
@@ -160,7 +160,8 @@ class ProcessExecutor:
                 signal.pidfd_send_signal(shim, signal.SIGCONT)
 
     def kill(self, handle: Handle) -> None:
-        """Ends first all that the shim watches, so that it can still write its exit record, then the shim itself.
+        """Ends all processes that the shim watches first, so that it can still write its exit record, then the shim
+        itself.
 
         The shim is frozen before it is killed, so that its children cannot move to init unnoticed.
         """

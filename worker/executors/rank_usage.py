@@ -10,11 +10,9 @@ from worker.inside import shim_files, shim_usage
 
 
 def with_rank_usage(folder: Path, truth: ExitRecord | None) -> ExitRecord | None:
-    """Adds up what the ranks wrote, because the shim may end before the last one; without that `truth` itself.
-
-    Called once nothing of the attempt runs any more.
-
-    All of it was in the hands of the job's own program: what makes no sense is passed over.
+    """Adds up what the ranks wrote, because the shim may end before the last one. Returns `truth` itself if they wrote
+    nothing. It is called once nothing of the attempt runs any more. The job's program could have written all of it, so
+    senseless values are ignored.
     """
     plan = shim_files.read_untrusted_json(str(folder / "control"), "plan.json") or {}
     ranks, units = parse_count(plan, "ranks"), parse_count(plan, "units")
@@ -35,7 +33,7 @@ def with_rank_usage(folder: Path, truth: ExitRecord | None) -> ExitRecord | None
 
 
 def parse_count(plan: dict[str, Any], name: str) -> int:
-    """Returns 0 if the value is no number that a plan has."""
+    """Returns 0 if the value is no number that a plan can have."""
     count = plan.get(name)
     return count if isinstance(count, int) and 0 < count <= MAX_RANKS else 0
 

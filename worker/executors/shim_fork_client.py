@@ -33,7 +33,7 @@ class ForkedShimStarter:
         try:
             answer = self._ask(shim, folder)
         except OSError as error:
-            log.warning("the nursery does not answer, the shim is executed", error=str(error))
+            log.warning("the fork server does not answer, the shim is executed", error=str(error))
             self.close()
             answer = None
         # If a forked shim gave no answer, executing a shim finds out whether the attempt had started.
@@ -68,8 +68,8 @@ class ForkedShimStarter:
 
 
 class ShimForkClient:
-    """The fork server's process and our end of its socket. The process ends when the socket is closed, also by our
-    death.
+    """The fork server's process and our end of its socket. The process ends when the socket is closed, also when this
+    process dies.
     """
 
     def __init__(self, shim: Path) -> None:
@@ -91,7 +91,7 @@ class ShimForkClient:
             is_ready = False
         if not is_ready:
             self.close()
-            raise OSError("the nursery did not come up")
+            raise OSError("the fork server did not start")
 
     def request_shim(self, folder: Path, answer: int) -> None:
         socket.send_fds(self.control, [os.fsencode(folder)], [answer])

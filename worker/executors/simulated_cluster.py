@@ -90,8 +90,8 @@ class SimulatedCluster:
             self._change(name, start_seconds=seconds)
 
     def set_behaviour(self, behaviour: Behaviour, job: int | None = None) -> None:
-        """Sets how later attempts of this job behave. Without a number it is set for every job that has none of its
-        own.
+        """Sets how later attempts of this job behave. Without a number it is the behaviour of every job without one of
+        its own.
         """
         with self.lock():
             known = self._read("behaviours") or {}

@@ -182,7 +182,7 @@ def wait_for_sample_dataset(
 
 
 def ensure_first_job(cluster: Cluster, pilot: Actor, workspace: Workspace, dataset: Dataset) -> Job:
-    """The job if it runs or has succeeded. A failed one gets a new one."""
+    """The job if it runs or has succeeded. A failed job is followed by a new one."""
     training = ensure_first_model(cluster, pilot, workspace)
     known = queries.list_jobs(cluster, pilot, workspace_id=workspace.id)
     useful = [job for job in known if job.state not in (JobState.FAILED, JobState.STOPPED)]

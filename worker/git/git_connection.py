@@ -23,7 +23,9 @@ UNPRIVILEGED = UnixIds(65534, 65534)
 
 @dataclass(frozen=True)
 class FetchRules:
-    """The administrator's limits, and the user as whom git runs. `authority` is trusted beside the machine's own."""
+    """The administrator's limits, and the user as which git runs. `authority` is trusted in addition to the machine's
+    own authorities.
+    """
 
     allowed_hosts: Collection[str]
     cluster_networks: Collection[IpNetwork]
@@ -57,7 +59,7 @@ class GitConnection:
 
     @property
     def ids(self) -> UnixIds | None:
-        """ssh works only for users whom the machine knows, so that for it git runs as nobody."""
+        """ssh works only for users that the machine knows, so with ssh git runs as the user nobody."""
         is_nobody = self.rules.ids is not None and self.target.scheme == "ssh"
         return UNPRIVILEGED if is_nobody else self.rules.ids
 

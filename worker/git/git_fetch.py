@@ -25,7 +25,7 @@ MOST_KNOWN_HOSTS = 4000
 
 @dataclass(frozen=True)
 class RemoteCommit:
-    """A commit that the server offers, and what to ask for to get it."""
+    """A commit that the server offers, and the reference by which it is fetched."""
 
     id: str
     wanted: str
@@ -80,8 +80,8 @@ class GitFetch:
         )
 
     def fetch(self, found: RemoteCommit) -> GitCommit:
-        """Fetches this commit alone, without its history. The branch may have moved since: the answer names the
-        commit that came.
+        """Fetches this commit alone, without its history. The branch may have moved since: the result names the fetched
+        commit.
         """
         self.in_repository(
             "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",

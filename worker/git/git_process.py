@@ -34,7 +34,7 @@ OPTIONS = {
     "http.lowSpeedLimit": "1000",
     "http.lowSpeedTime": "30",
     "fetch.fsckObjects": "true",
-    # Old commits have these faults, and they harm nothing.
+    # Old commits have these faults, which do no harm.
     "fetch.fsck.zeroPaddedFilemode": "ignore",
     "fetch.fsck.missingSpaceBeforeDate": "ignore",
     "fetch.fsck.badTimezone": "ignore",

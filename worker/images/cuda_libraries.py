@@ -26,7 +26,9 @@ def lay_out_toolkit(root: RootFilesystem, requirements: Path, progress: BuildSte
 
 
 def link_runtime(root: Path, plain: Path) -> None:
-    """Lets the linker take the image's own CUDA runtime: what it names is what programs in the image will load."""
+    """Lets the linker use the image's own CUDA runtime, because programs in the image will load the libraries that it
+    names.
+    """
     for library in (root / ENVIRONMENT_PATH.relative_to("/")).glob(
         f"{NVIDIA}/cuda_runtime/lib/libcudart.so.*"
     ):

@@ -20,7 +20,7 @@ SOCKET = "/tmp/.groundcrew-shell"
 """The socket is in the job's own /tmp, which no other job sees."""
 SHELL = "/bin/bash"
 OPEN_SECONDS = 600
-"""How long the job waits for its shell."""
+"""Seconds that the job waits for its shell."""
 CONNECT_SECONDS = 30.0
 REAP_SECONDS = 5.0
 UCRED = struct.Struct("3i")

@@ -21,8 +21,8 @@ from worker.kubernetes.object_kinds import KINDS
 ASK_SECONDS = 5.0
 """Seconds that one answer may take. The scheduler waits for it and holds a lease of 10 s meanwhile."""
 REST_SECONDS = 5.0
-"""Seconds without requests after one that got no answer. The next ones would get none either,
-and each wait is long.
+"""Seconds without requests after a request without an answer. The next ones would get no answer either, and each wait
+is long.
 """
 FIELD_MANAGER = "groundcrew"
 MOST_CONNECTIONS = 16
@@ -114,7 +114,7 @@ class KubernetesApi:
         )
 
     def watch(self, kind: str, version: str, seconds: int) -> Iterator[tuple[str, KubernetesObject]]:
-        """Yields what happens to objects of this kind after `version`, for so many seconds: ADDED, MODIFIED or DELETED,
+        """Yields the events of objects of this kind after `version`, for so many seconds: ADDED, MODIFIED or DELETED,
         and the object. It ends early if the API server no longer knows the version.
         """
         query = {"watch": "1", "resourceVersion": version, "timeoutSeconds": str(seconds)}

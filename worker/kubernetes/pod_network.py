@@ -1,6 +1,5 @@
-"""Keeps this node's packet filter told of the workspaces' pods on other nodes.
-
-What it has told stays when it ends: new pods of other nodes are then strangers, and everything else goes on.
+"""Tells this node's packet filter of the workspaces' pods on other nodes. The rules stay when this process ends: new
+pods of other nodes are then unknown, and everything else goes on.
 """
 
 import subprocess
@@ -31,15 +30,15 @@ log = structlog.get_logger()
 
 NFT = "/usr/sbin/nft"
 FOLDER = Path("/run/groundcrew-pod-network")
-"""The rules read what is in it when they are loaded again (roles/kubernetes/templates/pod-ports.nft.j2)."""
+"""The packet filter reads this file when its rules are loaded again (roles/kubernetes/templates/pod-ports.nft.j2)."""
 WATCH_SECONDS = 30
-"""Everything is listed again after so many seconds: nodes change seldom, and a connection that died says nothing."""
+"""Everything is listed again after so many seconds: nodes change seldom, and a broken connection may go unnoticed."""
 ENDED_PHASES = frozenset({"Succeeded", "Failed"})
-"""A pod in such a phase sends nothing more, and its address may be another one's."""
+"""A pod in such a phase sends nothing more, and another pod may have its address."""
 
 
 class RulesRefused(Exception):
-    """The packet filter does not take the rules; the message is its own."""
+    """The packet filter refuses the rules. The message is that of nft."""
 
 
 @dataclass
@@ -52,8 +51,8 @@ class NodeRules:
     """The last text that the packet filter has taken from this process."""
 
     def tell(self, members: NetworkMembers) -> bool:
-        """Returns whether anything had to be said. The file is written first: whoever loads the rules meanwhile reads
-        it there. Raises RulesRefused.
+        """Writes the sets that have changed, and returns whether there were any. The file is written first, because the
+        rules may be loaded again meanwhile. Raises RulesRefused.
         """
         file = self.folder / "members.nft"
         earlier = workspaces_in_rules(file.read_text()) if file.exists() else frozenset()
@@ -71,7 +70,7 @@ class NodeRules:
 
 @dataclass
 class PodNetworkWatch:
-    """Lists everything, then follows what happens to pods."""
+    """Lists everything, then follows the changes of pods."""
 
     api: KubernetesApi
     node: str
@@ -107,8 +106,8 @@ class PodNetworkWatch:
             log.info("pods of other nodes", workspaces=len(members.remote), pods=count)
 
     def renew_lease(self) -> None:
-        """Lets the scheduler see that this node knows the pods of the others. Nothing depends on it but an alert, so
-        that a refusal only is logged.
+        """Lets the scheduler see that this node knows the pods of the others. Only an alert depends on it, so a refusal
+        is only logged.
         """
         lease = object_head("Lease", lease_name(self.node), LEASE_NAMESPACE)
         renewed = self.clock().isoformat(timespec="microseconds")

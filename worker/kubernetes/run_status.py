@@ -66,7 +66,7 @@ def has_bound_pod(found: RunObjects, silent: Collection[str]) -> bool:
 
 
 def has_failed_to_start(found: RunObjects) -> bool:
-    """Whether a pod ended, or its owner gave up, before the shim began."""
+    """Whether a pod ended, or Kubernetes gave up its owner, before the shim began."""
     main = found.shim_pod
     if main is not None and (is_pod_over(main) or is_deleting(main)):
         return True

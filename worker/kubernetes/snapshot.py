@@ -153,7 +153,9 @@ def container_exit(pod: KubernetesObject) -> KubernetesObject | None:
 
 
 def deletion_requested_at(pod: KubernetesObject) -> datetime | None:
-    """When the deletion was requested, in whole seconds, aware UTC. Kubernetes stores the end of the grace time."""
+    """The time at which the deletion was requested, in whole seconds, aware UTC. Kubernetes stores the end of the grace
+    time.
+    """
     about = pod["metadata"]
     if not is_deleting(pod):
         return None

@@ -2,7 +2,7 @@
 
     python -m groundcrew_models.gpu_check --gpus 8
 
-It runs wherever a training runs: as a process or in a container. Without GPUs the CPU stands in, and the line says so.
+It runs as a process or in a container, as a training does. Without GPUs the CPU computes instead, and the line says so.
 Exit code 1: a GPU is missing, does not compute, or computes something else.
 """
 
@@ -65,7 +65,7 @@ class Torch:
 class TensorFlow:
     def __init__(self) -> None:
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-        # Beside running jobs it takes what it needs and not the GPU's whole memory.
+        # It takes only the memory that it needs, because jobs may be running.
         os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
         self.tensorflow = importlib.import_module("tensorflow")
         self.name = f"tensorflow {self.tensorflow.__version__}"
@@ -136,7 +136,7 @@ def check_gpu(framework: Framework, gpu: int, uuid: str) -> dict[str, Any]:
 
 
 def check_all(frameworks: Sequence[Framework], wanted: int, uuids: Sequence[str]) -> dict[str, Any]:
-    """`wanted` GPUs have to compute. With none wanted the CPU stands in: `is_simulated`."""
+    """Checks that `wanted` GPUs compute. If none is wanted, the CPU computes instead (`is_simulated`)."""
     if not frameworks:
         return {
             "framework": "",

@@ -22,8 +22,8 @@ AUTOSAVE_SECONDS = 30
 """The interval between two saves. A stop of the notebook loses at most what was typed since the last one."""
 READ_VERSION = "import sys; print('%d.%d' % sys.version_info[:2])"
 SLOW_MODULE = "rfc3987_syntax"
-"""jsonschema imports it for the format `iri`, which no schema of Jupyter has, and does without it where it is missing.
-It compiles a grammar at each import, which took longer than all other imports of JupyterLab together.
+"""jsonschema imports it for the format `iri`, which no schema of Jupyter has, and does not need it. It compiles a
+grammar at each import, which took longer than all other imports of JupyterLab together.
 """
 TEMPORARY = Path("/tmp")
 SERVER_SETTINGS = {
@@ -44,8 +44,8 @@ LAB_SETTINGS = {
 }
 
 PAGE_SETTINGS = {"buildAvailable": False, "buildCheck": False}
-"""The files of JupyterLab belong to the services, so that nobody can build another one. The server looked for most of a
-second whether that was needed, while the page was loading.
+"""The files of JupyterLab belong to the services, so that nobody can build another one. Without this setting the server
+checks for most of a second whether that is needed, while the page is loading.
 """
 
 

@@ -147,8 +147,8 @@ def probe_variables(checks: Iterable[RepairCheck], port: int) -> dict[str, str]:
 
 
 def ask_broker(door: Path, words: Mapping[str, Any]) -> None:
-    """Returns when the broker has done it, or the run's process can be found. Raises Unavailable, also if it is
-    refused.
+    """Returns when the broker has carried out the request, or when the run's process can be found. Raises Unavailable,
+    also if it is refused.
     """
     try:
         with socket.socket(socket.AF_UNIX) as connection:

@@ -190,7 +190,7 @@ def requested_end(run: RepairRun) -> str:
 
 
 def has_not_run(entry: CatalogueEntry, run: RepairRun, end: PlaybookEnd) -> bool:
-    """Whether there is nothing to verify. A run that a person ended by force has worked until then."""
+    """Whether there is nothing to verify. A run that a person ended by force may have changed something before."""
     return end.status in DID_NOT_RUN and not run.is_forced and not reboots_host(entry, end)
 
 

@@ -35,7 +35,9 @@ class AttemptStarts:
     def start_all(
         self, held: HeldLease, to_start: Sequence[LiveAttempt], renew: Callable[[], object]
     ) -> Iterator[tuple[LiveAttempt, PendingStart]]:
-        """Each with the executor's answer to come. `renew_lease` is called before each, for many take a while."""
+        """Yields each attempt with its future answer of the executor. `renew` is called before each, because many
+        starts take a while.
+        """
         for first in range(0, len(to_start), LOADED_AT_ONCE):
             some = to_start[first : first + LOADED_AT_ONCE]
             loaded = read_start_rows(self.cluster, [attempt.attempt_id for attempt in some])
@@ -44,7 +46,7 @@ class AttemptStarts:
     def record_and_submit(
         self, held: HeldLease, some: Sequence[LiveAttempt], loaded: StartRows, renew: Callable[[], object]
     ) -> list[tuple[LiveAttempt, PendingStart]]:
-        """The intention is written before the executor is asked."""
+        """Records the starts before the executor is asked, and submits them to the pool."""
         resumes: dict[int, ResumePoint | None] = {}
         calls = []
         for attempt in some:
@@ -59,7 +61,9 @@ class AttemptStarts:
     def prepare_call(
         self, attempt: LiveAttempt, resume: ResumePoint | None, loaded: StartRows
     ) -> Callable[[], Handle | None]:
-        """A disk that is full or away, or a row that is not ours, lets this one start fail and holds up nobody else."""
+        """Prepares the call of the executor. A disk that is full or does not answer, or a row that is not ours, makes
+        this one start fail and delays no other.
+        """
         try:
             plan = build_start_plan(self.cluster, self.runtime, attempt.attempt_id, resume, loaded)
             folders.ensure_workspace_folder(self.cluster.settings, attempt.workspace_id)

@@ -45,12 +45,12 @@ class PeriodicWork(StrEnum):
 PERIODS: Mapping[PeriodicWork, float] = MappingProxyType(
     {
         PeriodicWork.LEASE_RENEWAL: 3.0,
-        PeriodicWork.WHOLE_PASS: 10.0,  # While the rows hold no open work.
-        PeriodicWork.WORKSPACE_FOLDERS: 1.0,  # Also if the event of a new workspace was lost.
+        PeriodicWork.WHOLE_PASS: 10.0,  # This is the period while the rows have no open work.
+        PeriodicWork.WORKSPACE_FOLDERS: 1.0,  # This period counts if the event of a new workspace was lost.
         PeriodicWork.EXPIRY: 1.0,
         PeriodicWork.FILE_DELETIONS: 1.0,
         PeriodicWork.WORKSPACE_SIZES: 5.0,  # A measurement itself begins every 300 s.
-        PeriodicWork.WHOLE_QUEUE: 1.0,  # While events come so fast that no pass is without one.
+        PeriodicWork.WHOLE_QUEUE: 1.0,  # This is for times in which events come so fast that no pass is without one.
         PeriodicWork.QUEUE_TOTALS: 10.0,
         PeriodicWork.PROGRESS: 5.0,
         PeriodicWork.SCHEDULER_STATS: 15.0,
@@ -92,9 +92,9 @@ class Cadence:
     slowest_pass_seconds: float = 0.0
     """The seconds of the slowest pass since the last `forget_slowest_pass`."""
     is_woken: bool = False
-    """An event or the end of a process ended the last wait, and not the time."""
+    """Whether an event or the end of a process ended the last wait, and not the time."""
     has_changed: bool = False
-    """The last pass ended or placed an attempt."""
+    """Whether the last pass ended or placed an attempt."""
 
     @classmethod
     def at_start(cls, now: float) -> "Cadence":
@@ -134,5 +134,7 @@ class Cadence:
         return replace(self, work_began={**self.work_began, work: NEVER})
 
     def begin_work(self, work: PeriodicWork, now: float) -> "Cadence":
-        """Called before the work is done: what fails is tried again one period later, and holds nothing else up."""
+        """Notes the beginning of the work before it is done, so that failed work is tried again one period later and
+        delays nothing else.
+        """
         return replace(self, work_began={**self.work_began, work: now})

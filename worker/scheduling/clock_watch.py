@@ -1,4 +1,4 @@
-"""Watches for a clock that was set: nothing expires because of it."""
+"""Detects that the clock was set, so that nothing expires because of it."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,9 @@ class ClockWatch:
         self.detector = ClockJumpDetector(cluster.clock(), steady())
 
     def check(self, held: HeldLease) -> None:
-        """Gives everybody alive the time of one lease to report again after a jump of the clock. Raises LeaseLost."""
+        """After a jump of the clock, gives all holders of leases the time of one lease to report again. Raises
+        LeaseLost.
+        """
         self.detector = self.detector.observe(self.cluster.clock(), self.steady(), SCHEDULER_LEASE_DURATION)
         if self.detector.jump:
             log.warning("the clock was set", seconds=self.detector.jump.total_seconds())
@@ -29,5 +31,5 @@ class ClockWatch:
 
     @property
     def is_settled(self) -> bool:
-        """False: the clock was set a moment ago, and may be put right again."""
+        """Whether the clock is settled. It is not if it was set a moment ago, because it may be corrected again."""
         return self.detector.is_settled

@@ -26,16 +26,16 @@ from worker.inside import shim_disk, shim_process_tree
 log = structlog.get_logger()
 
 MEASURE_SECONDS = 1.0
-"""While a disk is short, the folders of running attempts are measured this often."""
+"""The interval at which the folders of running attempts are measured while a disk is short."""
 RECORD_SECONDS = 10.0
-"""While a disk is short, its numbers are written down this often."""
+"""The interval at which the numbers of a short disk are written."""
 MOST_ENTRIES = 20_000
 """The most entries of a folder that are measured. A folder with more is measured in part."""
 
 
 @dataclass(frozen=True)
 class LiveRun:
-    """A living attempt as the executor saw it last; `since` is when it was placed, in steady seconds."""
+    """A live attempt as the executor last reported it; `since` is when it was placed, in steady seconds."""
 
     job_id: int
     out: Path
@@ -76,7 +76,7 @@ class DiskWatch:
         self.sizes: dict[int, int] = {}
         """Job id → bytes that the running job has written."""
         self.recorded_state: str | None = None
-        """The disk that the rows call short and how short it is; None before the first reading."""
+        """The disk that is short according to the rows, and its level; None before the first reading."""
         self.recorded_at = float("-inf")
 
     @property
@@ -85,7 +85,7 @@ class DiskWatch:
         return next((volume for volume in self.volumes if volume.holds_jobs), None)
 
     def check(self, runs: Mapping[int, LiveRun]) -> None:
-        """Called before the database is asked for anything: `runs` are the living attempts of the last look."""
+        """Called before the database is used. `runs` are the live attempts of the last pass."""
         settings = self.cluster.settings
         self.volumes = disk_space.read_monitored_disks(
             settings, {each.mount: each.level for each in self.volumes}
@@ -106,7 +106,7 @@ class DiskWatch:
             ballast.ensure_ballast(settings, self.volumes)
 
     def end_largest_writer(self, volume: MonitoredDisk, runs: Mapping[int, LiveRun]) -> None:
-        """One at a time; the next one once it is gone. On a full disk nobody is asked politely."""
+        """Ends one attempt at a time, the next one once it is gone. On a full disk there is no grace time."""
         writers = self.measure_writers(runs)
         under_way = [key for key in self.causes if key in runs]
         if not under_way and (chosen := choose_writer_to_stop(volume, writers)) is not None:
@@ -157,9 +157,9 @@ class DiskWatch:
             self.record_shortage(held, disk_space.most_critical_disk(self.volumes))
 
     def record_shortage(self, held: HeldLease, short: MonitoredDisk | None) -> None:
-        """A shortage when it begins, changes and ends, and its numbers every few seconds."""
+        """Records a shortage when it begins, changes and ends, and its numbers every few seconds."""
         if self.recorded_state is None:
-            # Of another scheduler, before us.
+            # The recorded shortage may be that of an earlier scheduler.
             self.recorded_state = (
                 "unknown" if disk_shortage.read_disk_shortage(self.cluster) is not None else ""
             )
@@ -180,7 +180,9 @@ class DiskWatch:
 
 
 def measure_run(run: LiveRun, former: AttemptDiskUse | None, now: float) -> AttemptDiskUse:
-    """The first time all in `out` counts as grown since the attempt was placed; what is kept may be older."""
+    """At the first measurement all of `out` counts as grown since the attempt was placed; files that outlive attempts
+    may be older.
+    """
     new = size_of_folder(run.out)
     size = new + sum(map(size_of_folder, run.kept))
     written = shim_disk.bytes_written_by(run_pids(run.handle))

@@ -81,7 +81,7 @@ class JobFileDeletions(FolderDeletions):
 
 
 def delete_job_folder(storage: Path, job: PendingFileDeletion) -> None:
-    """The job's own folder with all of its attempts; safe to repeat. Raises OSError."""
+    """Deletes the job's own folder with all of its attempts; safe to repeat. Raises OSError."""
     with external_call("file_deletions.folder_deleted"):
         delete_folder_of_workspace(storage, job.workspace_id, JobFileDeletions.kind, job.job_id)
 

@@ -1,8 +1,8 @@
 """A thread beside the scheduler keeps the objects of workspaces in Kubernetes equal to their rows and reads the
 cluster's status.
 
-Asking takes as long as it takes, in a thread of its own; what came of it is written by the scheduler at its next
-turn, under its lease. An API server that is away is no event: nothing is concluded from it.
+The thread waits for the API server as long as necessary, and the scheduler writes the result in its next pass, under
+its lease. Nothing is concluded from an API server that does not answer.
 """
 
 import time
@@ -50,7 +50,7 @@ AUDIT_ACTIONS = {ChangeKind.PUT_RIGHT: "workspace.put_right", ChangeKind.MADE_AG
 
 @dataclass(frozen=True)
 class KubernetesReport:
-    """The result of one look. `standing` is None if Kubernetes gave no answer."""
+    """The result of one reading. `standing` is None if Kubernetes gave no answer."""
 
     kept: SyncReport
     standing: KubernetesStatus | None
@@ -64,7 +64,7 @@ def open_kubernetes_watch(cluster: Cluster, executor: Executor) -> "KubernetesWa
 
 
 class KubernetesWatch:
-    """Safe to kill anywhere: it remembers nothing that is not in the cluster or in the rows."""
+    """The watch can be killed at any moment, because it remembers nothing that is not in the cluster or in the rows."""
 
     def __init__(
         self,
@@ -77,12 +77,12 @@ class KubernetesWatch:
         self.pause_seconds = pause_seconds
         self.synced_tenancies: list[WorkspaceNamespace] = []
         self.read_at = float("-inf")
-        self.api = api  # With the crash points of whoever opened it.
+        self.api = api  # The caller has put failpoints around it.
         self.read_installation = read_installation
         self.pool = ThreadPoolExecutor(1, "kubernetes")
         self.pending_report: Future[KubernetesReport] | None = None
         self.corrected: dict[ObjectKey, tuple[FieldDifference, ...]] = {}
-        """The corrections of the last look. A change that somebody makes again and again is reported once."""
+        """The corrections of the last reading. A change that somebody makes repeatedly is reported once."""
 
     @cached_property
     def namespace_sync(self) -> NamespaceSync:
@@ -93,7 +93,7 @@ class KubernetesWatch:
         return ownership_marks_of(self.read_installation())
 
     def advance(self, held: HeldLease) -> None:
-        """Writes what the last look has found, and begins the next if one is due or a workspace has changed.
+        """Writes the result of the last reading, and begins the next one if it is due or a workspace has changed.
 
         Raises LeaseLost.
         """
@@ -130,7 +130,9 @@ class KubernetesWatch:
         except ApiUnreachable as silence:
             log.warning("Kubernetes does not answer", **silence.data)
         except ApiRefused as refusal:
-            log.warning("Kubernetes does not let us look", status=refusal.status, said=refusal.message)
+            log.warning(
+                "Kubernetes refuses the scheduler's requests", status=refusal.status, said=refusal.message
+            )
             return KubernetesReport(
                 kept,
                 keep_last_status(
@@ -196,7 +198,7 @@ def ownership_marks_of(installation: str) -> OwnershipMarks:
 
 
 def keep_last_status(standing: KubernetesStatus, before: KubernetesStatus | None) -> KubernetesStatus:
-    """Keeps the result of the last look to which Kubernetes admitted us."""
+    """Keeps the result of the last reading that Kubernetes allowed."""
     return replace(standing, nodes=before.nodes, operators=before.operators) if before else standing
 
 

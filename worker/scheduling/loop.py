@@ -48,7 +48,7 @@ class Wakeup:
     """
 
     def __init__(self, connection: redis.Redis, topics: frozenset[str], ignored_origin: str = "") -> None:
-        """`ignored_origin` is that of our own event bus: what we did ourselves is no news."""
+        """`ignored_origin` is that of our own event bus: this process' own events do not wake it."""
         self.connection = connection
         self.topics = topics
         self.ignored_origin = ignored_origin
@@ -75,7 +75,7 @@ class Wakeup:
         os.eventfd_write(self.event, 1)
 
     def skip_to_newest(self) -> None:
-        """Called before the first pass reads the rows: they contain what earlier events tell of."""
+        """Called before the first pass reads the rows, which contain the changes of all earlier events."""
         try:
             self.start_id = read_newest_event_id(self.connection)
         except redis.RedisError:
@@ -96,7 +96,9 @@ class Wakeup:
 
 
 class SchedulerLoop:
-    """A second one is harmless: it waits for the lease. `steady` is a clock that nobody sets, in seconds."""
+    """A second scheduler does no harm, because it waits for the lease. `steady` is a clock that nobody sets, in
+    seconds.
+    """
 
     def __init__(
         self,
@@ -158,7 +160,9 @@ class SchedulerLoop:
         return 0
 
     def wait_for_next_pass(self, living: int) -> None:
-        """Waits for an event, the end of a process or the time; after a pass in vain at least for its back-off."""
+        """Waits for an event, the end of a process or the time; after a pass that changed nothing at least for its
+        back-off.
+        """
         not_before = self.cadence.next_pass_not_before
         ends = self.exit_watch.update(self.reconciler.handles.values())
         if self.exit_watch.has_exit_before_watch:
@@ -186,7 +190,8 @@ class SchedulerLoop:
         return self.lease
 
     def run_pass(self) -> int:
-        """Reconciles, places and starts once, and does the periodic work that is due; how many attempts live.
+        """Reconciles, places and starts once, and does the periodic work that is due. Returns the number of live
+        attempts.
 
         Without open work it only does the periodic work. Raises LeaseLost.
         """
@@ -208,7 +213,9 @@ class SchedulerLoop:
         return living
 
     def has_work(self) -> bool:
-        """An event, a live run or the rows say so, or it is time for a whole pass in any case."""
+        """Whether there is work: after an event, with a live run or open work in the rows, or if it is time for a whole
+        pass.
+        """
         return (
             self.cadence.is_woken
             or bool(self.reconciler.handles)
@@ -223,7 +230,7 @@ class SchedulerLoop:
         living = self.reconciler.reconcile(held, self.renew_lease)
         if has_freed := self.reconciler.ended_count > ended:
             self.cadence = self.cadence.note_change()
-        # Before anything is placed: of a sweep that is to be stopped nothing more starts.
+        # This comes before placing, so that no further job of a sweep that is to be stopped starts.
         watch_sweeps(self.cluster, held)
         is_urgent = self.cadence.is_woken or has_freed
         if is_urgent:
@@ -236,11 +243,13 @@ class SchedulerLoop:
             self.cadence, ended = self.cadence.note_change(), self.reconciler.ended_count
             living += self.reconciler.reconcile_placed(held, placed, self.renew_lease)
             if self.reconciler.ended_count > ended:
-                self.wakeup.wake()  # Units came free after the queue was looked at.
+                self.wakeup.wake()  # Units became free after the queue was read.
         return living
 
     def place_whole_queue(self, held: HeldLease) -> None:
-        """Passes that events cause read only what can start; this writes why the others wait."""
+        """Places jobs of the whole queue, and writes why the others wait. Passes that events cause read only the jobs
+        that can start.
+        """
         if place_waiting_jobs(self.cluster, held, note=self.queue_reporter.note):
             self.wakeup.wake()
 
@@ -275,7 +284,8 @@ class SchedulerLoop:
 def interrupt_all(
     cluster: Cluster, executor: Executor, runtime: Path, patience: float = INTERRUPT_ALL_SECONDS
 ) -> int:
-    """Stops every attempt and lets its job wait again; how many still live after `patience` seconds.
+    """Stops every attempt and lets its job wait again. Returns how many attempts are still live after `patience`
+    seconds.
 
     For `make down`, when no scheduler runs any more: takes the lease from a dead one. Raises LeaseLost.
     """

@@ -63,14 +63,14 @@ class NodeWatch:
 def end_orphan_runs(cluster: Cluster, executor: Executor) -> int:
     """Ends the runs without a live attempt, such as those after a restore, and returns their number.
 
-    The runs are listed before the rows: each had its row first, so that one which another scheduler has just started
-    is never taken for an orphan. Raises ExecutorUnreachable.
+    The runs are listed before the rows are read. Each run had its row first, so a run that another scheduler has just
+    started never counts as an orphan. Raises ExecutorUnreachable.
     """
     runs = executor.list_running()
     known = {(attempt.job_id, attempt.number) for attempt in list_live_attempts(cluster)}
     orphans = [run for run in runs if (run.job, run.attempt) not in known]
     for run in orphans:
-        log.warning("a stray run is ended", job=run.job, attempt=run.attempt)
+        log.warning("an orphan run is ended", job=run.job, attempt=run.attempt)
         executor.kill(run.handle)
     executor.remove_ended_except(known)
     return len(orphans)

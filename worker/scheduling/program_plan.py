@@ -31,10 +31,10 @@ class ProgramPaths:
     """The paths of an attempt as its program finds them."""
 
     attempt: Path
-    """Here, on the storage."""
+    """The attempt's folder on the storage, as this machine sees it."""
     attempt_inside: Path
     environment: Path
-    """Here."""
+    """The environment's folder, as this machine sees it."""
     python: Path
     folders: launch.JobFolders
     code: Path | None
@@ -113,7 +113,7 @@ def program_variables(settings: Settings, attempt: Attempt, paths: ProgramPaths)
         variables["GROUNDCREW_RESUME"] = paths.checkpoints
     variables |= job_network_variables(settings, attempt)
     if allocated_gpus(attempt) and not settings.executor.capabilities.is_local:
-        # The node chooses which of its GPUs they are: all that the program sees are its own.
+        # The node chooses the GPUs, and the program sees only those.
         del variables["CUDA_VISIBLE_DEVICES"]
     return notebook_variables(attempt, paths.notebook, variables) if paths.notebook else variables
 

@@ -40,7 +40,7 @@ NEVER = float("-inf")
 
 @dataclass(frozen=True)
 class TimedReport:
-    """A report, and when it was begun at which version of the queue."""
+    """A report, with the time and the version of the queue at its beginning."""
 
     report: LineReport
     version: int
@@ -61,17 +61,17 @@ class QueueReporter:
         self.forecast_line = 0
         self.forecast_at = NEVER
         self.written: WrittenQueue | None = None
-        """None if the rows have to be read first."""
+        """The overview that was last written; None if the rows have to be read first."""
         self.wrote_at = NEVER
         self.is_changed = True
         self.has_event = False
 
     def begin_lease(self) -> None:
-        """Another scheduler may have written meanwhile."""
+        """Forgets the last overview, because another scheduler may have written meanwhile."""
         self.written, self.is_changed = None, True
 
     def note_event(self) -> None:
-        """Something came or ended, perhaps deep in a line, where a snapshot does not show it."""
+        """Notes that a job was added or ended, perhaps deep in a line, which a snapshot does not show."""
         self.has_event = True
 
     def note(self, snapshot: PlacementSnapshot) -> None:
@@ -84,8 +84,8 @@ class QueueReporter:
     def advance(self, held: HeldLease, is_busy: bool = False, pass_seconds: float = 0.0) -> None:
         """Writes what is due, and goes on with the forecast of one line. Raises LeaseLost.
 
-        `is_busy`: jobs start or end in each pass, which is not to be delayed more than once a second. `pass_seconds`:
-        how long the pass took; a forecast takes a tenth of it where that is more than a slice.
+        `is_busy`: jobs start or end in each pass, which is not to be delayed more than once a second. `pass_seconds` is
+        the duration of the pass; a forecast takes a tenth of it if that is more than a slice.
         """
         if self.snapshot is None:
             return
@@ -102,7 +102,7 @@ class QueueReporter:
         if before is None:
             before = read_written_queue(self.cluster)
         after = self.describe(snapshot)
-        self.written = None  # Unknown if the writing fails.
+        self.written = None  # The written overview is unknown if the writing fails.
         write_queue(self.cluster, held, before, after)
         self.written = after
 
@@ -136,7 +136,7 @@ class QueueReporter:
             self.is_changed |= before is None or before.report != timed.report
 
     def next_line(self, lines: Set[int], now: float) -> int | None:
-        """The one whose report is oldest, of those that something may have changed for."""
+        """The line with the oldest report, among the lines for which something may have changed."""
         due = [
             (timed.began if timed else NEVER, line)
             for line in lines
@@ -167,7 +167,7 @@ def has_changed(before: PlacementSnapshot, after: PlacementSnapshot) -> bool:
 
 
 def waiting_lines(snapshot: PlacementSnapshot) -> set[int]:
-    """Workspaces in which jobs go on waiting; none while nothing can start at all."""
+    """The workspaces in which jobs go on waiting; none while no job can start at all."""
     if snapshot.blockers.environment or snapshot.blockers.disk:
         return set()
     return {

@@ -56,15 +56,13 @@ log = structlog.get_logger()
 GATHER_SECONDS = 0.01
 """A start that has succeeded is recorded with the next one, if that one answers within this time."""
 LEFTOVER_TRIES, LEFTOVER_PAUSE_SECONDS = 5, 0.02
-"""Killed processes are mostly gone after these tries; the rest is tried once in each pass."""
+"""Killed processes have mostly ended after these tries. Others are tried once in each pass."""
 
 
 class Reconciler:
-    """Safe to kill anywhere: all that it knows is in the rows and in the attempts' folders.
-
-    In memory is only since when an attempt was known and asked to stop, and why its start failed; forgetting
-    that costs seconds, and a reason.
-    `steady` is a clock that nobody sets, in seconds.
+    """The reconciler can be killed at any moment: its state is in the rows and in the attempts' folders. In memory are
+    only the times since which attempts were known and asked to stop, and the reasons of failed starts. Forgetting them
+    costs seconds, and a reason. `steady` is a clock that nobody sets, in seconds.
     """
 
     def __init__(
@@ -85,7 +83,7 @@ class Reconciler:
         self.handles: dict[int, Handle] = {}
         """The handles of the attempts that were live in the last pass."""
         self.earlier_runs: dict[int, LiveRun] = {}
-        """Those of the pass before. What is known of a run stays the same while its handle does."""
+        """The live runs of the pass before. The facts about a run do not change while its handle stays the same."""
         self.live_runs: dict[int, LiveRun] = {}
         """The live runs by attempt id, in the form that the watch over the disks needs."""
         self.disk_watch = DiskWatch(cluster, self.executor, steady)
@@ -95,13 +93,13 @@ class Reconciler:
         """The ends that this pass has found; they are recorded together."""
         self.start_problems: dict[int, NotStarted] = {}
         self.with_leftovers: set[int] = set()
-        """Attempts of which something still runs, whatever was done about it."""
+        """The attempts of which processes still run although they were ended."""
 
     def reconcile(
         self, held: HeldLease, renew: Callable[[], object] = lambda: None, requeue: bool = False
     ) -> int:
-        """Reconciles all live attempts and returns their number. It calls `renew_lease` before each, because starting
-        many takes a while.
+        """Reconciles all live attempts and returns their number. It calls `renew` before each, because starting many
+        takes a while.
 
         Executors are asked for several starts at once, and their answers are written afterwards.
         """
@@ -308,13 +306,13 @@ class Reconciler:
         return None if content is None else parse_usage(content)
 
     def prevent_start(self, held: HeldLease, attempt: LiveAttempt, cause: str | None) -> None:
-        """Tells the shim not to start. If it was faster, the next pass sees it alive and stops it."""
+        """Tells the shim not to start. If the shim was faster, the next pass sees it alive and stops it."""
         try:
             if not self.executor.prevent_start(self.attempt_folder(attempt)):
                 return
         except OSError as error:
             # Without the marker a late shim could begin: the units stay booked until the disk takes it.
-            log.warning("the start cannot be forestalled", error=str(error))
+            log.warning("the start cannot be prevented", error=str(error))
             return
         problem = self.start_problems.get(attempt.attempt_id)
         if cause is not None:
@@ -330,9 +328,8 @@ class Reconciler:
             self.found_ends.append((attempt, attempts.AttemptEnd(attempt.attempt_id, outcome)))
 
     def end_leftovers(self, attempt: LiveAttempt, truth: ExitRecord | None) -> bool:
-        """A shim that was killed could not end its tree: before the units are free, we do.
-
-        False: something of it still runs, or nobody can tell, and the units stay booked until the next look.
+        """Ends the processes that a killed shim could not end, before its units become free. Returns False if some of
+        them still run, or if that is unknown: the units then stay booked until the next pass.
         """
         folder, has_ended = self.attempt_folder(attempt), truth is not None and not truth.disruption
         try:
@@ -341,16 +338,18 @@ class Reconciler:
                     self.with_leftovers.discard(attempt.attempt_id)
                     return True
                 if has_ended or attempt.attempt_id in self.with_leftovers:
-                    return False  # A kubelet takes its time, or the kernel: nobody else waits for that here.
+                    return (
+                        False  # A kubelet or the kernel may take long. Other attempts must not wait for it.
+                    )
                 time.sleep(LEFTOVER_PAUSE_SECONDS)
         except ExecutorUnreachable as silence:
-            log.warning("what is left of it cannot be ended yet", code=silence.code, **silence.data)
+            log.warning("the remaining processes cannot be ended yet", code=silence.code, **silence.data)
             return False
-        log.warning("what is left of it does not end: its units stay booked", left=left)
+        log.warning("the remaining processes do not end: the units stay booked", left=left)
         self.with_leftovers.add(attempt.attempt_id)
         return False
 
 
 def log_context(attempt: LiveAttempt) -> AbstractContextManager[None]:
-    """Every line within it names the job and its attempt."""
+    """Adds the job and its attempt to every log line within the block."""
     return structlog.contextvars.bound_contextvars(job=attempt.job_id, attempt=attempt.number)

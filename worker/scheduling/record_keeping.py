@@ -29,7 +29,7 @@ def import_offline_repairs(cluster: Cluster) -> None:
 
 
 def seal_access_log(cluster: Cluster) -> None:
-    """Seals the entries in the database; a disk that refuses the files of its days holds nothing else up.
+    """Seals the entries in the database; a disk that refuses the daily files delays nothing else.
 
     A newest seal that the database has lost is noted before, because the next one takes its place in the file.
     """

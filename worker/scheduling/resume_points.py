@@ -22,7 +22,7 @@ COPIED = "former"
 
 
 def find_resume_point(settings: Settings, attempt: LiveAttempt, last: int) -> ResumePoint | None:
-    """Looks at the job's attempts from number `last` down."""
+    """Finds the newest complete checkpoint of the job's attempts, from number `last` down."""
     return resume_points.find_resume_point(settings, attempt.workspace_id, attempt.job_id, last)
 
 
@@ -63,7 +63,9 @@ def require_start_point(attempt: LiveAttempt, point: ResumePoint | None) -> None
 def start_from_copy(
     executor: Executor, settings: Settings, plan: StartPlan, attempt: LiveAttempt, point: ResumePoint
 ) -> Handle | None:
-    """Copies the other job's checkpoint first, in a thread of its own: it may be large. Raises NotStarted."""
+    """Copies the other job's checkpoint before the start, in a thread of its own, because it may be large. Raises
+    NotStarted.
+    """
     former = folders.attempt_folder(settings, attempt.workspace_id, point.job or 0, point.attempt)
     copy_checkpoint(settings.storage_dir, former, plan, point)
     return executor.start(plan)
@@ -114,7 +116,7 @@ def job_owner(plan: StartPlan) -> tuple[int, int]:
 
 
 def copy_files(source: int, target: int, name: str, owner: tuple[int, int]) -> None:
-    """The checkpoint has to be there; a note that is not is left out. Raises FileNotFoundError and UnsafeFile."""
+    """Copies the checkpoint, which must exist, and its notes if it has any. Raises FileNotFoundError and UnsafeFile."""
     copy_file(source, target, name, owner)
     for note in list_note_names(name):
         if safe_files.kind_at(source, note) == stat.S_IFREG:
@@ -122,7 +124,7 @@ def copy_files(source: int, target: int, name: str, owner: tuple[int, int]) -> N
 
 
 def copy_file(source: int, target: int, name: str, owner: tuple[int, int]) -> None:
-    """The bytes that the file has now: one that grows meanwhile does not fill the disk."""
+    """Copies only the bytes that the file has at this moment, so that a growing file does not fill the disk."""
     reader = safe_files.open_plain_at(source, name)
     try:
         safe_files.check_owner(reader, name, (os.fstat(source).st_uid,))

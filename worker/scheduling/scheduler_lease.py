@@ -1,4 +1,4 @@
-"""The lease of the scheduler: one at a time, and a dead one of this machine is followed at once."""
+"""The lease of the scheduler. There is one holder at a time, and a dead holder on this machine is replaced at once."""
 
 import os
 
@@ -14,7 +14,7 @@ from worker.inside.shim_process_tree import read_boot_id, read_process
 
 
 def acquire_scheduler_lease(cluster: Cluster, holder: str, held: HeldLease | None = None) -> HeldLease | None:
-    """Renews it if it is `held`. None while another scheduler has it."""
+    """Acquires the lease, or renews the one that is `held`. None while another scheduler has it."""
     if held is not None and renew_lease(cluster, held, SCHEDULER_LEASE_DURATION):
         return held
     return acquire_lease(cluster, SCHEDULER_LEASE, holder, SCHEDULER_LEASE_DURATION, is_dead_holder)

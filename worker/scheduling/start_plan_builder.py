@@ -25,13 +25,10 @@ def build_start_plan(
     resume: ResumePoint | None = None,
     loaded: start_rows.StartRows | None = None,
 ) -> StartPlan:
-    """Changes nothing.
-
-    Raises Refused where a row would have the job run as somebody who is none of our users, and NotStarted where GPUs
-    would be held and the program would compute on CPUs.
-
-    `resume` is shown to the program where it lies: the new attempt runs as the same user. `loaded` is what
-    `read_start_rows` gave for several that begin together.
+    """Builds the start plan and changes nothing. Raises Refused if a row would make the job run as a user outside our
+    range, and NotStarted if the job has GPUs and its program would compute on CPUs. The program reads `resume` at its
+    own place, because the new attempt runs as the same user. `loaded` is the result of `read_start_rows` for several
+    attempts that begin together.
     """
     settings = cluster.settings
     loaded = loaded or start_rows.read_start_rows(cluster, [attempt_id])
@@ -75,7 +72,7 @@ def check_environment_files(settings: Settings, loaded: start_rows.StartRows, at
 
 
 def program_words(job: Job) -> list[str]:
-    """The cells of a notebook are run by the environment's Python."""
+    """The words of the job's command. For a notebook it is the environment's Python, which runs the cells."""
     return ["python"] if job.kind is JobKind.NOTEBOOK else [str(word) for word in job.command]
 
 

@@ -32,7 +32,7 @@ ATTEMPTS_TO_START = (
         selectinload(Attempt.allocations).joinedload(Allocation.unit).joinedload(Unit.node),
     )
 )
-"""Built once: every job passes it."""
+"""The statement is built once, because it is executed for every job."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class StartRows:
         return image or self.images.get(allocated_kind(self.attempts[attempt_id])) or None
 
     def environment_id_of(self, attempt_id: int) -> int | None:
-        """Returns the row that the attempt keeps as what it ran in."""
+        """Returns the id of the environment that the attempt records as the one in which it ran."""
         return self.environment_of(attempt_id).id or self.image_rows.get(self.image_of(attempt_id) or "")
 
 
@@ -97,7 +97,7 @@ def allocated_gpus(attempt: Attempt) -> tuple[str, ...]:
 
 
 def node_names(attempt: Attempt) -> tuple[str, ...]:
-    """Names, each once, the one with the launcher first."""
+    """The names of the nodes, each once, the one with the launcher first."""
     names = [unit.node.name for unit in allocated_units(attempt)]
     return tuple(dict.fromkeys([attempt.node.name, *names]))
 

@@ -20,7 +20,9 @@ log = structlog.get_logger()
 
 
 def watch_progress(cluster: Cluster, held: HeldLease) -> int:
-    """Stores the progress and the headline metrics that have changed; how many rows were written. Raises LeaseLost."""
+    """Stores the progress and the headline metrics that have changed. Returns the number of written rows. Raises
+    LeaseLost.
+    """
     found, now = {}, cluster.clock()
     running = [
         attempt
@@ -46,20 +48,20 @@ def watch_progress(cluster: Cluster, held: HeldLease) -> int:
 
 
 def watch_sweeps(cluster: Cluster, held: HeldLease) -> int:
-    """Stops the rest of each sweep that stops on trouble and has some; how many jobs were stopped. Raises LeaseLost.
-
-    A loss that is no number stands in the usage file; a crash was noted when the end was recorded.
+    """Stops the other jobs of each sweep that stops at the first failure or NaN and has one. Returns the number of
+    stopped jobs. Raises LeaseLost. The usage file has a loss that is no number; a failure was noted when the end was
+    recorded.
     """
     for watched in trouble_stops.list_loss_watches(cluster):
         folder = folders.attempt_folder(
             cluster.settings, watched.workspace_id, watched.job_id, watched.attempt
         )
         if read_usage(folder).get("not_finite"):
-            log.info("a loss is lost", job=watched.job_id)
+            log.info("a loss is no number", job=watched.job_id)
             trouble_stops.record_nan_loss(cluster, held, watched.job_id)
     return trouble_stops.stop_marked_sweeps(cluster, held)
 
 
 def read_usage(folder: Path) -> dict[str, Any]:
-    """Empty before the first measurement, and where the program wrote something else there."""
+    """The shim's usage file; empty before the first measurement, and if the program wrote something else there."""
     return shim_files.read_untrusted_json(str(folder / "control"), "usage.json") or {}

@@ -1,7 +1,7 @@
 """Makes the folder of each workspace on servers, where only root may do so.
 
-A workspace has its folder moments after its row: its bell wakes the scheduler. What an earlier version left to the
-services is taken over the same way.
+A workspace has its folder moments after its row, because the event of the row wakes the scheduler. Folders that an
+earlier version left to the services are taken over in the same way.
 """
 
 import time
@@ -21,7 +21,7 @@ ENSURE_AGAIN_SECONDS = 60.0
 
 
 class WorkspaceFolders:
-    """Keeps in memory only when each folder was last looked after."""
+    """Keeps in memory only the time at which each folder was last checked."""
 
     def __init__(self, cluster: Cluster, steady: Callable[[], float] = time.monotonic) -> None:
         self.cluster = cluster
@@ -29,11 +29,11 @@ class WorkspaceFolders:
         self.ensured_at: dict[int, float] = {}
 
     def ensure_all(self) -> int:
-        """Returns the number of folders that it looked after. A folder that cannot be made is logged, and the others
-        are made all the same.
+        """Returns the number of folders that it checked. A folder that cannot be made is logged, and the others are
+        made all the same.
         """
         if not (folders.IS_ROOT and self.cluster.settings.service_user):
-            return 0  # Where all services are one user, each makes what it needs.
+            return 0  # If all services run as one user, each makes the folders that it needs.
         now, ids = self.steady(), list_workspace_ids(self.cluster)
         due = [each for each in ids if now - self.ensured_at.get(each, float("-inf")) >= ENSURE_AGAIN_SECONDS]
         for workspace_id in due:

@@ -40,7 +40,7 @@ class SshDoor:
         self.starter = SessionStarter(cluster, runtime, ids.door)
         self.lock = threading.Lock()
         self.open_sessions: dict[int, int] = {}
-        """How many, by the person's id."""
+        """The number of open sessions by the person's id."""
 
     def listen(self) -> socket.socket:
         listener = open_door_socket(self.folder, self.ids)

@@ -1,4 +1,4 @@
-"""The process of the SSH door: opens it where the machine allows, keeps sshd running, and writes down how it stands.
+"""The process of the SSH door: opens it if the machine allows, keeps sshd running, and writes down its state.
 
 python -m worker ssh-door
 """
@@ -35,7 +35,7 @@ START_SECONDS = 10.0
 
 
 class DoorClosed(Exception):
-    """Why the door cannot be opened here: a code of cluster/words with its data."""
+    """The reason why the door cannot be opened here: a code of cluster/words with its data."""
 
     def __init__(self, code: str, **data: Any) -> None:
         super().__init__(code)
@@ -103,7 +103,7 @@ class DoorKeeper:
     def start_sshd(self) -> None:
         """Raises DoorClosed."""
         check_port_free(self.settings)
-        # A door that is killed takes sshd along, which would hold the port against the next one.
+        # The kernel ends sshd if the door is killed, because sshd would keep the port from the next door.
         kept = ["/usr/bin/setpriv", "--pdeathsig", "TERM", "--"]
         own_mounts = ["/usr/bin/unshare", "--mount", "--propagation", "slave", "--"]
         self.sshd = subprocess.Popen(

@@ -21,7 +21,9 @@ PEER_CREDENTIALS = 12
 
 
 def open_door_socket(folder: DoorFolder, ids: DoorIds) -> socket.socket:
-    """Nobody but the two programs reaches the socket: its owner is the user of one, its group that of the other."""
+    """Opens the socket, which only the two programs can reach: its owner is the user of one, its group that of the
+    other.
+    """
     raise_file_limit()
     folder.socket.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -51,7 +53,7 @@ def accept_clients(listener: socket.socket) -> Iterator[socket.socket]:
 
 
 def raise_file_limit() -> None:
-    """systemd and supervisord begin with a limit that as many sessions as are allowed would exceed."""
+    """Raises the limit of open files. systemd and supervisord set one that many sessions would exceed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(MOST_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:

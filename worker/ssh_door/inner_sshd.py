@@ -35,7 +35,9 @@ Subsystem sftp internal-sftp
 
 
 def render_inner_files(public_keys: Sequence[str], variables: Mapping[str, str]) -> dict[str, str]:
-    """{name: content}. The host key is made for this session: the connection is protected by the door's already."""
+    """{name: content}. The host key is made for this session, because the door's own key protects the connection
+    already.
+    """
     return {
         CONFIGURATION: SETTINGS,
         "authorized_keys": "".join(f"{key}\n" for key in public_keys),

@@ -39,10 +39,12 @@ def missing_packages() -> list[str]:
 
 @dataclass(frozen=True)
 class DoorIds:
-    """Two numbers behind those of jobs. No job, no service and no person has them."""
+    """Two uids after those of jobs. No job, no service and no person has them."""
 
     door: int
-    """The user as which sshd runs what is signed in. Its processes hold a ticket and run nothing of a person's."""
+    """The user as which sshd runs a session that is signed in. Its processes have a ticket and run no program of a
+    person.
+    """
     keys: int
     """The user as which sshd asks for keys."""
 
@@ -69,7 +71,7 @@ class DoorFolder:
         return self.path / "names"
 
     def write(self, listen: list[str], ids: DoorIds) -> None:
-        """Everything but the names of jobs and the socket.
+        """Makes all files of the folder except the names of jobs and the socket.
 
         Raises OSError, which is UnsafeFile if others than root could replace the folder, and
         subprocess.CalledProcessError.
@@ -106,7 +108,7 @@ class DoorFolder:
 
 
 def ensure_folder(parent: int, name: str) -> int:
-    """A folder of root's that everybody may enter. Raises OSError."""
+    """Makes a folder that belongs to root and that everybody may enter. Raises OSError."""
     try:
         return safe_files.make_folder(parent, name, 0o755)
     except FileExistsError:
@@ -133,7 +135,9 @@ exec {SSHD} -D -e -f {SEEN_AS}/sshd_config
 
 
 def render_sshd_configuration(listen: list[str]) -> str:
-    """Keys alone, logins of jobs alone, nothing forwarded: what a person may do is decided inside the job."""
+    """The configuration of sshd: it accepts only keys and logins of jobs, and forwards nothing. What a person may do is
+    decided inside the job.
+    """
     lines = [
         "# Written by Groundcrew.",
         *(f"ListenAddress {address}" for address in listen),

@@ -41,9 +41,9 @@ from worker.ssh_door.layout import PROGRAMS
 
 log = structlog.get_logger()
 RENEW_SECONDS = 2.0
-"""How soon a removed key, a disabled person or a lost membership ends a session."""
+"""Seconds until a removed key, a disabled person or a lost membership ends a session."""
 LEAVE_SECONDS = 5.0
-"""How long a session may outlive its connection after SIGHUP."""
+"""Seconds that a session may outlive its connection after SIGHUP."""
 MOST_BYTES = 65536
 NO_ENTRY = 255
 LEFT, REVOKED = "left", "ssh.revoked"
@@ -81,7 +81,7 @@ class SessionStarter:
         self.cluster, self.runtime, self.door_uid = cluster, runtime, door_uid
 
     def run(self, visit: Visit, client: socket.socket) -> None:
-        """Returns once the session has ended. The client is told why nobody is let in, and the exit code."""
+        """Returns once the session has ended. The client gets the reason of a refusal, or the exit code."""
         try:
             job = find_enterable_attempt(self.cluster, visit.entry.job_id)
         except Refused as refusal:
@@ -206,7 +206,7 @@ class Watch:
 
 
 def wait_for_input(descriptors: Sequence[int], seconds: float) -> set[int]:
-    """Those with input or at their end. `select` cannot wait for the numbers from 1024 on."""
+    """The descriptors with input or at their end. `select` cannot wait for numbers from 1024 on."""
     poll = select.poll()
     for descriptor in descriptors:
         poll.register(descriptor, select.POLLIN)
@@ -218,5 +218,5 @@ def sentence_for(entry: SshEntry, code: str, data: Mapping[str, Any]) -> str:
 
 
 def tell(client: socket.socket, **answer: object) -> None:
-    with suppress(OSError):  # The person may have left.
+    with suppress(OSError):  # The person may have closed the connection.
         client.send(json.dumps(answer).encode())

@@ -1,4 +1,4 @@
-"""Tickets with which what sshd starts for a proved key enters one job."""
+"""Tickets by which the program that sshd starts for an authenticated key enters one job."""
 
 import hashlib
 import hmac
@@ -8,7 +8,9 @@ from cluster.services.ssh.job_access import SshEntry
 
 
 class TicketOffice:
-    """Makes the tickets in the answers to sshd. Only who has proved the key gets one; they end with this process."""
+    """Makes the tickets in the answers to sshd. Only a client with an authenticated key gets one. Tickets end with this
+    process.
+    """
 
     def __init__(self) -> None:
         self.secret = secrets.token_bytes(32)
@@ -20,7 +22,7 @@ class TicketOffice:
         return f"{text}.{hmac.new(self.secret, text.encode(), hashlib.sha256).hexdigest()}"
 
     def read(self, ticket: str) -> tuple[int, str] | None:
-        """(job, fingerprint) of a ticket of ours."""
+        """Returns (job, fingerprint) of one of our tickets."""
         text = ticket.rpartition(".")[0]
         if not text or not hmac.compare_digest(self.sign(text).encode(), ticket.encode()):
             return None

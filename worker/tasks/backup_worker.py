@@ -1,4 +1,4 @@
-"""The task worker of backups on servers: root alone may speak as the owner of the tables and knows the audit's key.
+"""The task worker of backups on servers: only root may connect as the owner of the tables and has the audit's key.
 
 ``python -m worker backups``. It finds its work in the rows and runs backups alone, so that nobody who may write into
 Redis or the rows chooses what root runs.
@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> int:
 
 
 def run_requested_backups(cluster: Cluster) -> int:
-    """Runs those that nobody holds, one after the other, and returns their number."""
+    """Runs the operations that no worker has claimed, one after the other, and returns their number."""
     found = list_claimable_operations(cluster, OperationKind.BACKUP)
     for number in found:
         run_operation(number)

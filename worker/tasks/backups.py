@@ -33,10 +33,10 @@ WITH_KUBERNETES = {
 
 
 def run_backup(cluster: Cluster, operation: Operation) -> None:
-    """May run twice: each makes a backup of its own, and the next one clears what a killed one left.
+    """The task may run twice: each run makes a backup of its own, and removes the files that a killed one left.
 
-    Raises Conflict, Unavailable. A backup that is broken deletes nothing, and neither does a damaged older one hide;
-    an audit that is no longer what was sealed is told last, for the backup of it is good.
+    Raises Conflict, Unavailable. After a broken backup nothing is deleted. A damaged older backup is reported too. An
+    audit that no longer matches its seals is reported last, because its backup is good.
     """
     settings = cluster.settings
     reporter = StepProgress(cluster, operation, WITH_KUBERNETES if settings.etcd_snapshots else WEIGHTS)

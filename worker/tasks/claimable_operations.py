@@ -16,7 +16,7 @@ DATABASE_RETRY_SECONDS = 1.0
 
 
 def list_claimable_operations(cluster: Cluster, kind: OperationKind) -> list[int]:
-    """The ids, the oldest first. None while the database is away, of which a repair may be the reason."""
+    """The ids, the oldest first. None while the database does not answer, which a repair may have caused."""
     silent = (Operation.state == OperationState.RUNNING) & (Operation.lease_until < cluster.clock())
     query = select(Operation.id).where(
         Operation.kind == kind,

@@ -37,7 +37,7 @@ class DatasetStorageFull(Unavailable):
 
 
 def run_import(cluster: Cluster, operation: Operation) -> None:
-    """May run twice: what stands whole in its place is kept, a part is thrown away."""
+    """The task may run twice: a complete folder in its final place is kept, and an incomplete one is deleted."""
     dataset = read_wanted_dataset(cluster, operation)
     if dataset.path:
         reporter = StepProgress(cluster, operation, {"look_through": 1.0})
@@ -81,7 +81,7 @@ def unpack_upload(cluster: Cluster, dataset: Dataset, reporter: StepProgress) ->
 
 
 def limits_within(storage: WorkspaceStorage) -> ArchiveLimits:
-    """Lowers the limits of an archive to the room that the workspace has left."""
+    """Lowers the limits of an archive to the space that the workspace has left."""
     limits = ArchiveLimits()
     room = storage.room
     return limits if room is None else replace(limits, total_bytes=min(limits.total_bytes, room))
@@ -136,9 +136,8 @@ def can_write_samples(cluster: Cluster) -> bool:
 
 @contextmanager
 def staging_folder(cluster: Cluster, dataset: Dataset) -> Iterator[tuple[Path, bool]]:
-    """A staging folder that becomes the dataset's when the body ends well; True: it has become so before.
-
-    The dataset's group may read it then, nobody may write. A full disk is said as such.
+    """Yields a staging folder, which becomes the dataset's folder when the body ends well, and whether that has
+    happened before. The dataset's group may then read it, and nobody may write. A full disk is reported as such.
     """
     settings = cluster.settings
     workspace = folders.ensure_workspace_folder(settings, dataset.workspace_id)
@@ -195,7 +194,7 @@ def run_delete(cluster: Cluster, operation: Operation) -> None:
 
 
 def remove_dataset_folder(cluster: Cluster, dataset: Dataset) -> None:
-    """Out of its place first, so that nobody meets a half of it."""
+    """Moves the folder away first, so that nobody finds a half of it."""
     folder = folders.dataset_folder(cluster.settings, dataset)
     doomed = f".{folder.name}.deleted"
     try:

@@ -30,8 +30,8 @@ INSTALL_WEIGHTS = {
 
 
 def run_environment_install(cluster: Cluster, operation: Operation) -> None:
-    """May run twice: nothing is in its place before it is complete. Raises Refused, BuildFailed, Conflict and
-    Unavailable.
+    """The task may run twice, because the environment is in its final place only once it is complete. Raises Refused,
+    BuildFailed, Conflict and Unavailable.
     """
     reporter = StepProgress(
         cluster, operation, {step.value: weight for step, weight in INSTALL_WEIGHTS.items()}

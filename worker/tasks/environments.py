@@ -43,7 +43,7 @@ def run_environment_build(cluster: Cluster, operation: Operation) -> None:
     finish_build(
         cluster, operation.id, operation.fence, [list(line) for line in read_environment_contents(path)]
     )
-    # Samples are written by the environment's own libraries: now they can be.
+    # Samples can be written now, because the environment's own libraries write them.
     enqueue_requested_operations(cluster, OperationKind.DATASET_SAMPLE)
 
 

@@ -17,14 +17,14 @@ RENEW_SECONDS = 3.0
 
 @contextmanager
 def lease_kept(cluster: Cluster, operation: Operation) -> Iterator[None]:
-    """A thread renews the lease. When it is lost the body finds out at its next report: Conflict."""
+    """A thread renews the lease. If the lease is lost, the next report of the body raises Conflict."""
     done = threading.Event()
 
     def renew() -> None:
         while not done.wait(RENEW_SECONDS):
             try:
                 if not renew_operation(cluster, operation.id, operation.fence):
-                    log.warning("the operation has gone to somebody else", operation=operation.id)
+                    log.warning("another task worker has claimed the operation", operation=operation.id)
                     return
             except DBAPIError as error:
                 log.warning("lease not renewed this time", error=str(error))

@@ -1,7 +1,7 @@
 """A queue entry names code by its path, so exactly one function with one number is accepted.
 
-What is not exactly `run_operation(<id>)` is put into quarantine unread, logged, and never resolved.
-RQ's retries, callbacks, webhooks and time limits are off: the operation's row decides.
+Any entry other than exactly `run_operation(<id>)` is put into quarantine unread, logged, and never resolved. RQ's
+retries, callbacks, webhooks and time limits are off: the operation's row decides.
 """
 
 import json
@@ -45,7 +45,7 @@ UNREADABLE = (
 
 
 class EntryRefused(NoSuchJobError):
-    """Makes RQ go on to the next entry, as it does when there is no such job."""
+    """Raised so that RQ goes on to the next entry, as it does if a job does not exist."""
 
 
 class OperationJob(Job):

@@ -1,6 +1,6 @@
 """The task worker of repairs on servers polls the rows instead of Redis, so that a repair can also mend Redis.
 
-``python -m worker repairs``. Nothing is taken from Redis, and so nobody who may write there can ask for a repair.
+``python -m worker repairs``. It reads nothing from Redis, so that nobody who may write there can request a repair.
 """
 
 import threading

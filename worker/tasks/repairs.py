@@ -46,7 +46,7 @@ class RowRecorder:
 
 
 def run_repair(cluster: Cluster, operation: Operation) -> None:
-    """May run twice: what has begun is watched to its end. Raises Conflict, Unavailable, NotFound."""
+    """The task may run twice: a run that has begun is watched to its end. Raises Conflict, Unavailable, NotFound."""
     reporter = StepProgress(cluster, operation, WEIGHTS)
     reporter.start()
     recorder = RowRecorder(cluster, operation, reporter)

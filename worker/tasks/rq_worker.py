@@ -1,4 +1,6 @@
-"""The RQ worker that runs operations. It obeys no commands over Redis, and when it is ended it ends what it started."""
+"""The RQ worker that runs operations. It obeys no commands over Redis, and its own end ends the processes that it has
+started.
+"""
 
 import signal
 import sys
@@ -25,12 +27,14 @@ class OperationWorker(Worker):
         """RQ's channel for commands (stop a job, shut down) stays closed."""
 
     def handle_warm_shutdown_request(self) -> None:
-        """The operation is taken up again from its row; nobody waits for a compiler."""
+        """Ends at once and does not wait for a build, because the operation is taken up again from its row."""
         if self.horse_pid:
             self.kill_horse()
 
     def setup_work_horse_signals(self) -> None:
-        """A horse whose worker was killed ends with all that it has started: the row is taken up again."""
+        """A work horse whose worker was killed ends with all processes that it has started. The operation is taken up
+        again from its row.
+        """
         super().setup_work_horse_signals()  # type: ignore[no-untyped-call]
         signal.signal(signal.SIGTERM, end_own_group)
         end_with_parent(self.pid or 0)
@@ -49,7 +53,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"usage: python -m worker tasks {'|'.join(TaskQueue)}…\n")
         return 2
     settings = Settings.from_environment()
-    # Once, here: each worker and each work horse is a fork of this process, and begins with what it knows.
+    # This is done once here, because each worker and each work horse is a fork of this process and shares its modules.
     freeze_startup_objects()
 
     def work(queue: str) -> None:

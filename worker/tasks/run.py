@@ -21,9 +21,8 @@ log = structlog.get_logger()
 
 
 def run_operation(operation_id: int) -> None:
-    """Harmless when called twice or late: only who claims the row works on it.
-
-    Opens the database itself: no connection crosses the fork of RQ's work horse.
+    """Runs an operation. A second or late call does no harm, because only the worker that claims the row works on it.
+    It opens the database itself, because no connection may cross the fork of RQ's work horse.
     """
     cluster = open_cluster(Settings.from_environment())
     try:
@@ -49,7 +48,7 @@ def run_claimed(cluster: Cluster, operation_id: int) -> None:
         try:
             record_failure(cluster, operation, *failure)
         except Conflict:
-            log.warning("somebody else has taken it over")
+            log.warning("another task worker has claimed it")
 
 
 def run_body(body: TaskBody, cluster: Cluster, operation: Operation) -> tuple[str, dict[str, Any]] | None:
@@ -67,7 +66,7 @@ def run_body(body: TaskBody, cluster: Cluster, operation: Operation) -> tuple[st
         return error.code, as_json_values(error.data)
     except Exception as error:
         if is_server_away(error):
-            # Restarted, perhaps by this very repair: the lease runs out, and the row is taken up again.
+            # The database is restarting, perhaps by this repair: the lease expires, and the row is taken up again.
             log.warning("left to be taken up again: the database is away", error=str(error))
             return None
         log.exception("broken")
@@ -78,7 +77,7 @@ def run_body(body: TaskBody, cluster: Cluster, operation: Operation) -> tuple[st
 
 def is_server_away(error: Exception) -> bool:
     """Whether PostgreSQL went away or does not answer; errors of SQLite's file are none of these."""
-    import psycopg  # Slow to import, and not used beside SQLite.
+    import psycopg  # The module is slow to import, and not used with SQLite.
 
     return isinstance(error, OperationalError) and isinstance(error.orig, psycopg.OperationalError)
 
@@ -94,8 +93,8 @@ def read_operation_kind(cluster: Cluster, operation_id: int) -> str:
 
 
 def as_json_values(data: dict[str, Any]) -> dict[str, Any]:
-    """Converts the values to those that a row and a page can keep: paths and others become text, and a ? stands where a
-    file's name is no text.
+    """Converts the values to those that a row and a page can keep: paths and others become text, and a ? replaces the
+    bytes of a file's name that are no text.
     """
     text = json.dumps(data, default=str, ensure_ascii=False).encode("utf-8", "replace").decode()
     found: dict[str, Any] = json.loads(text)

@@ -21,7 +21,7 @@ class StepProgress:
     step: str = field(default="", init=False)
 
     def start(self) -> None:
-        """Raises Conflict if the operation has gone to somebody else; so does every report."""
+        """Raises Conflict if another task worker has claimed the operation, as every report does."""
         plan_steps(self.cluster, self.operation.id, self.operation.fence, list(self.weights))
 
     def report(self, step: str, share: float, detail: str = "") -> None:

@@ -95,9 +95,9 @@ def end_with_parent(parent: int) -> None:
     if ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0) != 0:
         raise OSError("prctl(PR_SET_PDEATHSIG) failed")
     if os.getppid() != parent:
-        os._exit(1)  # It ended before the kernel was asked.
+        os._exit(1)  # The parent ended before the kernel was asked.
 
 
 def end_own_group(*_signal: object) -> None:
-    """A signal handler: what this process has started in its group ends with it."""
+    """A signal handler that ends this process with all processes of its group."""
     os.killpg(0, signal.SIGKILL)

@@ -7,7 +7,7 @@ from cluster.domain.environments.requirements import RequirementLine, line_of
 
 LONGEST = 300
 NAME = r"(?<![A-Za-z0-9._-])`?([A-Za-z0-9][A-Za-z0-9._-]{0,100})"
-"""Looked for once in each word, because build scripts write into uv's output whatever they like."""
+"""The pattern is tried once in each word, because build scripts may write any text into uv's output."""
 CAUSES = (
     (
         "environment.package_missing",

@@ -62,7 +62,7 @@ def check_choice(terms: EnvironmentTerms, workspace_id: int, is_in_image: bool) 
 
 
 def is_too_old(python: str) -> bool:
-    """Whether this version of Python is older than what runs inside a job. An unknown one is not."""
+    """Whether this version of Python is older than what runs inside a job. An unknown version is not."""
     numbers = re.match(r"([0-9]{1,4})\.([0-9]{1,4})", python)
     return numbers is not None and (int(numbers[1]), int(numbers[2])) < OLDEST_PYTHON
 
@@ -70,8 +70,8 @@ def is_too_old(python: str) -> bool:
 def launcher_warnings(
     launcher: Launcher, libraries: Collection[str], environment: str
 ) -> tuple[SubmissionWarning, ...]:
-    """A program may bring along what starts its ranks, so that this prevents nothing. Nothing is said if no library
-    is known.
+    """The warning prevents nothing, because a program may contain what starts its ranks. There is no warning if no
+    library is known.
     """
     library, code = NEEDED_LIBRARY.get(launcher, ("", ""))
     if not library or not libraries or library in libraries:
@@ -80,7 +80,7 @@ def launcher_warnings(
 
 
 def check_built_in_model(model: str, libraries: Sequence[str], environment: str) -> None:
-    """Raises Refused for a built-in model where its libraries are not."""
+    """Raises Refused for a built-in model if the environment lacks its libraries."""
     if not libraries:
         return
     has_tensorflow = any(library in ("tensorflow", "tensorflow-cpu") for library in libraries)

@@ -17,7 +17,7 @@ FIELD = "requirements"
 MAX_BYTES = 256 * 1024
 MAX_LINES = 2000
 MAX_LINE = 1000
-"""Characters of one requirement without its hashes."""
+"""The most characters of one requirement, without its hashes."""
 MAX_PACKAGES = 500
 SHOWN = 80
 """The number of characters that are shown of a refused line."""
@@ -119,8 +119,8 @@ def line_of(lines: tuple[RequirementLine, ...], package: str) -> RequirementLine
 
 
 def check_hashes(lines: tuple[RequirementLine, ...], pins: str) -> None:
-    """Raises Refused if a line names hashes and the package that was found has none of them. `pins` is what the
-    resolver has written.
+    """Raises Refused if a line names hashes and the resolved package has none of them. `pins` is what the resolver has
+    written.
     """
     found: dict[str, set[str]] = {}
     for _, pin in logical_lines(pins):

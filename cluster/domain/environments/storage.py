@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 
 def choose_paying_workspace(managers: Mapping[int, int], created_by: int | None) -> int | None:
-    """The workspace whose manager asked for the environment; of several the oldest one. If none of its managers has,
-    the oldest of its workspaces. None if it is global, so that its files count to nobody.
+    """The workspace whose manager asked for the environment, the oldest one if there are several. If no manager asked
+    for it, the oldest of its workspaces. None if the environment is global: its files then count for no workspace.
 
     `managers` has the manager of each workspace that may choose it.
     """

@@ -40,7 +40,7 @@ CAUSES = (
         r"fsck error|error in object|hasdot|badly formed|bad object|malformed|corrupt|"
         r"inflate|unresolved deltas|protocol error|bad line length|bad band|invalid server response",
     ),
-    # Nothing else is said by git when the limit of file sizes has ended the program that writes the pack.
+    # Git says nothing else if the limit of file sizes has ended the program that writes the pack.
     ("git.too_large", r"index-pack (output|failed)"),
 )
 """Each code, and words of git, curl or ssh in lower case. The first code whose words occur counts."""

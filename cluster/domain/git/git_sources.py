@@ -78,7 +78,7 @@ def check_target(scheme: str, user: str, host: str, port: int | None, path: str,
 
 
 def check_reference(text: str) -> str:
-    """A branch, a tag or a whole commit id; empty for the repository's default branch. Raises Refused."""
+    """Returns the checked branch, tag or whole commit id; empty for the repository's default branch. Raises Refused."""
     text = text.strip()
     if not text:
         return ""
@@ -98,7 +98,9 @@ def is_commit_id(reference: str) -> bool:
 
 
 def check_source_folder(text: str, unicode_names: bool) -> str:
-    """A folder of the repository without slashes around it; empty for all of it. Raises Refused."""
+    """Returns the checked folder of the repository, without slashes around it; empty for the whole repository. Raises
+    Refused.
+    """
     text = text.strip().strip("/")
     if not text or text == ".":
         return ""
@@ -140,8 +142,8 @@ def check_addresses(
     allowed_hosts: Collection[str],
     cluster_networks: Iterable[IpNetwork],
 ) -> None:
-    """Raises Refused on `url` if one of the host's addresses is this machine's or of the cluster's networks, unless the
-    administrator has named the host.
+    """Raises Refused on `url` if one of the host's addresses belongs to this machine or to the cluster's networks,
+    unless the administrator has named the host.
     """
     networks = tuple(cluster_networks)
     if not target.is_named(allowed_hosts) and not all(
@@ -156,5 +158,5 @@ def origin_of(url: str, reference: str, folder: str) -> str:
 
 
 def is_same_origin(origin: str, url: str, folder: str) -> bool:
-    """Whether a version came from this address and folder, whatever branch it was then."""
+    """Whether a version came from this address and folder, from any branch."""
     return origin.startswith(f"{url}#") and origin.endswith(f":{folder}")

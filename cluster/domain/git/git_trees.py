@@ -10,7 +10,7 @@ from cluster.domain.errors import Refused
 LINK_MODE = "120000"
 SUBMODULE_MODE = "160000"
 LARGE_FILE_MARK = b"version https://git-lfs.github.com/spec/v1\n"
-"""The beginning of a file that stands in for one which Git LFS keeps elsewhere."""
+"""The beginning of the pointer file that replaces a file which Git LFS keeps elsewhere."""
 LONGEST_POINTER = 1024
 LONGEST_LINK = 4000
 
@@ -43,8 +43,8 @@ def parse_tree(listing: bytes) -> list[TreeEntry]:
 
 
 def choose_code_entries(entries: Sequence[TreeEntry], unicode_names: bool) -> dict[str, TreeEntry]:
-    """The files and links that become code, by their checked paths. Raises Refused for any entry
-    that cannot be code, before a content is read.
+    """The files and links that become code, by their checked paths. Raises Refused for any entry that cannot be code,
+    before any content is read.
     """
     chosen: dict[str, TreeEntry] = {}
     for entry in entries:
@@ -66,7 +66,7 @@ def choose_code_entries(entries: Sequence[TreeEntry], unicode_names: bool) -> di
 def resolve_code_files(chosen: Mapping[str, TreeEntry], contents: Mapping[str, bytes]) -> dict[str, bytes]:
     """The contents by path; a link to another file of the code becomes a copy of it.
 
-    `contents` are those of the objects by their ids. Raises Refused for other links and for files that Git LFS keeps
+    `contents` has the content of each object by its id. Raises Refused for other links and for files that Git LFS keeps
     elsewhere.
     """
     files = {path: contents[entry.object_id] for path, entry in chosen.items() if entry.mode != LINK_MODE}

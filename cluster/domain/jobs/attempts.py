@@ -42,7 +42,7 @@ class ObservedState(StrEnum):
     ALIVE = "alive"
     """The shim that wrote the marker is alive."""
     ENDED = "gone"
-    """The marker exists and its shim does not: the attempt is over."""
+    """The marker exists, and the shim that wrote it has ended: the attempt is over."""
 
 
 class NodeFate(StrEnum):
@@ -215,9 +215,9 @@ def _decide_absent(facts: AttemptFacts) -> AttemptAction:
 
 
 def _decide_awaited(facts: AttemptFacts) -> AttemptAction:
-    """The attempt has its units and starts by itself. It is taken back by making its start impossible.
+    """The attempt has its units and starts by itself. To take it back, the scheduler makes its start impossible.
 
-    An attempt that had begun before is not a late start: its marker just cannot be read now.
+    An attempt that had begun before is not a late start: its marker only cannot be read at the moment.
     """
     if facts.node is NodeFate.LOST:
         return PreventStart("interrupted.node_lost")

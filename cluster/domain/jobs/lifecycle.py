@@ -7,7 +7,7 @@ from cluster.domain.states import ENDED_JOB_STATES, JobState
 
 
 class JobEventKind(StrEnum):
-    """The events of a job's life. `cluster.domain.jobs.exits` decides how it ended."""
+    """The events of a job's life. `cluster.domain.jobs.attempts` decides how it ended."""
 
     PLACED = "placed"
     STARTED = "started"

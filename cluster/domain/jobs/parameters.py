@@ -8,9 +8,9 @@ from typing import Any
 OPTION = re.compile(r"--?([A-Za-z_][A-Za-z0-9_.-]*)(?:=(.*))?", re.DOTALL)
 ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)=(.*)", re.DOTALL)
 PLACE_PREFIX = "argument "
-"""How an argument without a name is called, before its place."""
+"""The word that names an argument without a name, before its number."""
 SET = "on"
-"""The value of an option without one."""
+"""The value that is shown for an option without a value."""
 MAX_PARAMETERS = 100
 
 Parameters = Mapping[str, str]
@@ -54,14 +54,14 @@ def job_parameters(variables: Mapping[str, Any], command: Sequence[str]) -> dict
 
 
 def differing_names(parameters: Sequence[Parameters]) -> list[str]:
-    """The names whose values are not the same in all of them, in the order of their first appearance."""
+    """The parameters whose values are not the same in all jobs, in the order of their first appearance."""
     names = dict.fromkeys(name for each in parameters for name in each)
     return [name for name in names if len({each.get(name) for each in parameters}) > 1]
 
 
 def differing_parameters(jobs: Iterable[ComparedJob]) -> dict[int, dict[str, str]]:
-    """Returns job id → the job's values of the parameters that differ within its group. A job without others has
-    none.
+    """Returns job id → the job's values of the parameters that differ within its group. A job that is alone in its
+    group has none.
     """
     groups: dict[Hashable, list[ComparedJob]] = {}
     for job in jobs:

@@ -56,7 +56,7 @@ def check_is_there(script: str, files: Collection[str], version: int) -> None:
 
 
 def list_scripts(files: Collection[str]) -> list[str]:
-    """The files that Python is meant to run, those at the top first; `__init__.py` only marks a package."""
+    """The files that Python is meant to run, those outside of folders first; `__init__.py` only marks a package."""
     scripts = (file for file in files if file.endswith(".py") and posixpath.basename(file) != "__init__.py")
     return sorted(scripts, key=lambda file: (file.count("/"), file))
 

@@ -99,7 +99,7 @@ def check_job_request(
 
 
 def check_units(units: int, quota: int, largest_node: int | None, kind: UnitKind) -> int:
-    """Refuses what would wait for ever: more units than the quota, or than any node has."""
+    """Refuses a job that would wait for ever: one with more units than the quota, or than any node has."""
     if units < 1:
         raise Refused("units", "job.units_too_few", least=1, kind=kind.value)
     if units > quota:
@@ -110,7 +110,7 @@ def check_units(units: int, quota: int, largest_node: int | None, kind: UnitKind
 
 
 def check_launcher(launcher: Launcher, units: int, kind: UnitKind) -> Launcher:
-    """Refuses a plain program on several units, because it is one process and would use only one of them."""
+    """Refuses a plain program on several units, because it is one process and would use one unit only."""
     if launcher is Launcher.PLAIN and units > 1:
         raise Refused("launcher", "job.plain_is_one_process", units=units, kind=kind.value)
     return launcher
@@ -148,7 +148,7 @@ def check_retries(retries: int) -> int:
 
 
 def check_command(command: Sequence[str]) -> Sequence[str]:
-    """Refuses only what no argument can contain, because arguments reach the program unchanged."""
+    """Refuses only characters that no argument can contain, because arguments reach the program unchanged."""
     if not command or not command[0].strip():
         raise Refused("command", "job.command_missing")
     if len(command) > MAX_ARGUMENTS:

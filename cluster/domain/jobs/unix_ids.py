@@ -1,7 +1,7 @@
 """The numbers of users and groups that an installation has on its machines, in a range that nothing else there uses.
 
-Above the base stand the users and workspaces, one number for each row. Those of fetches count down from the end, those
-of builds begin below them. The numbers behind the range are the SSH door's.
+The numbers after the base belong to users and workspaces, one for each row. The numbers of git fetches count down from
+the end of the range, and those of builds lie below them. The numbers after the range belong to the SSH door.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from cluster.domain.errors import Refused
 IDS_PER_BASE = 2**20
 """The number of ids after each base. The base itself belongs to no job, because rows are counted from 1."""
 SERVICE_IDS = 16
-"""The numbers behind each range, which no job has: those of the SSH door, and room for others."""
+"""How many numbers after each range no job has: they belong to the SSH door, and some are unused."""
 IDS_PER_INSTALLATION = IDS_PER_BASE + SERVICE_IDS
 MIN_BASE = 1000
 """Smaller ids belong to root and to services of the machine."""
@@ -19,9 +19,11 @@ LARGEST_BASE = 2**31 - 1 - IDS_PER_INSTALLATION
 """Docker and Kubernetes start nothing as a user above 2**31 - 1."""
 LARGEST_ROW_ID = IDS_PER_BASE - 1
 FETCHES = 2**19
-"""The number of ids at the range's end that are those of fetches, one for each workspace."""
+"""The number of ids at the range's end that belong to git fetches, one for each workspace."""
 BUILDS = 2**18
-"""The number of ids below them that are those of builds. Environments share one only with the 2**18th after them."""
+"""The number of ids below them that belong to builds. Two environments have the same id only if 2**18 others lie
+between them.
+"""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class JobUnixIds:
 
     @property
     def first_door_id(self) -> int:
-        """The first of SERVICE_IDS ids behind the range, which belong to the SSH door."""
+        """The first of the SERVICE_IDS ids after the range, which belong to the SSH door."""
         return self.uid_base + IDS_PER_BASE
 
     def check_uid(self, uid: int) -> int:
@@ -88,5 +90,5 @@ DEFAULT_UNIX_IDS = JobUnixIds()
 
 
 def is_valid_id_base(number: int) -> bool:
-    """Whether an installation's ids may begin there."""
+    """Whether an installation's ids may begin at this number."""
     return MIN_BASE <= number <= LARGEST_BASE

@@ -25,13 +25,13 @@ from cluster.domain.kubernetes.scheduler_messages import TOO_LITTLE
 from cluster.domain.kubernetes.workspace_namespace import GPU_RESOURCE
 
 IGNORED_WHILE_NEW = timedelta(seconds=15)
-"""A new pod may be refused while caches are filled. What is over by then is no disagreement."""
+"""A new pod may be refused while caches are filled. A refusal that ends before this time is no disagreement."""
 SYSTEM_NAMESPACES = ("kube-system", "kube-flannel", "kueue-system", "mpi-operator")
 """The namespaces of workloads that the cluster needs."""
 REFUSED_CODE = "disagreement.refused"
 ENDED_PHASES = frozenset({"Succeeded", "Failed"})
 CHECK_NAMESPACE = "groundcrew-verify"
-"""For a minute a pod in it multiplies on GPUs that are free (the role `verify`)."""
+"""The namespace in which the role `verify` runs a pod for a minute, which multiplies matrices on free GPUs."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ REMOTE_SET = re.compile(r"^add set inet groundcrew_pods remote_(\d+) ", re.MULTI
 
 @dataclass(frozen=True)
 class PodAddress:
-    """The address of a pod that runs, or is about to."""
+    """The address of a pod that runs or is about to run."""
 
     address: str
     workspace: int
@@ -58,7 +58,7 @@ def renewed_leases(leases: Iterable[ApiObject]) -> dict[str, datetime]:
 def watcher_silent_since(node: ApiObject, renewed: Mapping[str, datetime], now: datetime) -> datetime | None:
     """None while the node's watcher hears of pods. A node that never had a lease counts from its creation.
 
-    Where no node has a lease the watchers are of a release that renews none, and nothing is concluded.
+    If no node has a lease, the watchers belong to an older release that renews none, and the result is None.
     """
     about = node["metadata"]
     made = about.get("creationTimestamp")
@@ -95,7 +95,7 @@ def member_rules(members: NetworkMembers, earlier: Collection[int] = ()) -> str:
 
 
 def workspaces_in_rules(text: str) -> frozenset[int]:
-    """The workspaces whose sets a text of `member_rules` names, also one that another process has left."""
+    """The workspaces whose sets a text of `member_rules` names, also those that another process has left."""
     return frozenset(map(int, REMOTE_SET.findall(text)))
 
 

@@ -178,7 +178,7 @@ def node_status_of(node: ApiObject, renewed: Mapping[str, datetime], now: dateti
 
 
 def system_workload_status_of(workload: ApiObject) -> SystemWorkloadStatus:
-    """Counts the pods that are ready and up to date, and the pods that are wanted."""
+    """Counts the pods that are ready and up to date, and the pods that there should be."""
     status, spec = workload.get("status") or {}, workload.get("spec") or {}
     is_current = status.get("observedGeneration", 0) >= workload["metadata"].get("generation", 0)
     if workload["kind"] == "DaemonSet":

@@ -28,7 +28,7 @@ CERTIFICATES_FACT = "kubernetes_certificates"
 
 
 def first_certificate_to_end(facts: Mapping[str, Any]) -> tuple[datetime, str] | None:
-    """When the certificate that ends first ends, and its name; None if the agent reported none."""
+    """The end of the certificate that expires first, and its name; None if the agent reported no certificate."""
     told = facts.get(CERTIFICATES_FACT)
     ends: list[tuple[datetime, str]] = []
     for name, moment in told.items() if isinstance(told, dict) else ():
@@ -42,7 +42,7 @@ def first_certificate_to_end(facts: Mapping[str, Any]) -> tuple[datetime, str] |
 
 
 def soonest_certificate_end(facts: Mapping[str, Any], now: datetime) -> tuple[str, int] | None:
-    """The certificate that ends first and its remaining whole days, negative after its end. None if none was
+    """The certificate that expires first and its remaining whole days, negative after its end. None if none was
     reported.
     """
     first = first_certificate_to_end(facts)

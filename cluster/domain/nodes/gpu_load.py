@@ -26,7 +26,7 @@ def describe_gpu_load(
 
 
 def parse_gpu_loads(facts: Mapping[str, Any]) -> dict[str, GpuLoad]:
-    """The loads by UUID. Whatever an agent wrote, what is no sensible number is left out."""
+    """The loads by UUID. An agent may have written anything, so values that are no sensible numbers are left out."""
     written = facts.get(LOAD_FACT)
     entries = written.items() if isinstance(written, dict) else ()
     loads = {identity: parse_gpu_load(entry) for identity, entry in entries if isinstance(entry, dict)}

@@ -10,7 +10,7 @@ def find_gpu_islands(
 ) -> Mapping[str, str]:
     """Island by identity: `nvlink-0`, `pcie-1` …, numbered in the order of the GPUs.
 
-    NVLink counts where a GPU has any; PCIe switches join the others. A GPU on its own is on no island.
+    NVLink counts if a GPU has any; PCIe switches connect the others. A GPU without connections is on no island.
     """
     by_nvlink = _groups(identities, nvlinks)
     linked = {identity for group in by_nvlink for identity in group}

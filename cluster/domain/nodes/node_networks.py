@@ -1,4 +1,4 @@
-"""Decides which network interfaces of a node are for what, and which of them the ranks of a job use."""
+"""Decides the purpose of each network interface of a node, and which interfaces the ranks of a job use."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ def interfaces_for(facts: Mapping[str, Any], purpose: str) -> tuple[str, ...]:
 
 
 def purposes_of(facts: Mapping[str, Any], interface: str) -> tuple[str, ...]:
-    """The use of the interface."""
+    """The purposes of the interface."""
     return tuple(purpose for purpose in PURPOSES if interface in interfaces_for(facts, purpose))
 
 

@@ -11,7 +11,7 @@ from cluster.domain.names import check_text
 from cluster.domain.states import NodeState
 
 UNREACHABLE_AFTER = timedelta(seconds=20)
-"""Silent for this long a node is unreachable: its units stay booked, nothing new starts there."""
+"""A node that is silent for this long is unreachable: its units stay booked, and nothing new starts there."""
 LONGEST_REASON = 200
 
 
@@ -94,12 +94,12 @@ _GRAVEST = (NodeFate.LOST, NodeFate.REBOOTED, NodeFate.UNREACHABLE, NodeFate.SAM
 
 
 def worst_fate(fates: Iterable[NodeFate]) -> NodeFate:
-    """The fate of a gang over several nodes: one member lost is the whole lost."""
+    """The fate of a gang over several nodes: if one member is lost, the whole gang is lost."""
     return min(fates, key=_GRAVEST.index, default=NodeFate.SAME_BOOT)
 
 
 def is_node_gone(fate: NodeFate) -> bool:
-    """Whether nothing that was placed there before counts as running any more, even if nobody could ask."""
+    """Whether nothing that was placed there before counts as running any more, even if the node could not be asked."""
     return fate in (NodeFate.LOST, NodeFate.REBOOTED)
 
 
@@ -124,8 +124,8 @@ def check_can_be_forgotten(
 
 
 def check_drain_reason(text: str) -> str:
-    """Returns the reason on one line. Raises Refused if it is empty, because later readers have to learn why the node
-    is drained.
+    """Returns the reason on one line. Raises Refused if it is empty, because people who look later need to know why the
+    node is drained.
     """
     reason = check_text(" ".join(text.split()), "reason", LONGEST_REASON)
     if not reason:

@@ -1,7 +1,7 @@
 """The address at which a browser reaches a notebook.
 
 A notebook runs its person's code in the browser too, so it never has the portal's origin. Browsers separate cookies by
-host and not by port: a name of its own separates more than a port of its own.
+host and not by port: an own host name therefore separates more than an own port.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from cluster.domain.notebooks.jupyter_server import base_path
 
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 LOOPBACK_SUFFIX = "localhost"
-"""Browsers resolve every name below it to their own machine, so that a tunnel leads there too."""
+"""Browsers resolve every name below `localhost` to their own machine, so that these names work through a tunnel too."""
 LABEL = "nb-"
 
 
@@ -53,7 +53,9 @@ class NotebookAddress:
 
 
 def choose_notebook_address(setting: str, public_url: str, port: int) -> NotebookAddress:
-    """`setting` is a name, `*.` and a name, `:` and a port, or empty: then by the address of the portal."""
+    """`setting` is a name, `*.` and a name, `:` and a port, or empty. If it is empty, the address of the portal
+    decides.
+    """
     portal = urlsplit(public_url)
     scheme, host = portal.scheme, portal.hostname or "127.0.0.1"
     if setting.startswith(":"):

@@ -8,7 +8,7 @@ LONGEST_WARNING = timedelta(minutes=15)
 
 @dataclass(frozen=True)
 class InUse:
-    """Nothing is to be done; an announcement is taken back."""
+    """Nothing is to be done. An earlier announcement is withdrawn."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ def decide_idle(
 ) -> IdleDecision:
     """`stops_at` is what was announced. `idle_limit` None: an idle notebook is never stopped.
 
-    Nothing is stopped that was not announced for the whole warning time: after an outage of the scheduler the person
-    hears of it first.
+    Nothing is stopped that was not announced for the whole warning time: after an outage of the scheduler the person is
+    told of it first.
     """
     if idle_limit is None or is_busy:
         return InUse()

@@ -28,7 +28,7 @@ class NotebookPlaces:
     folder: str
     """The working copy's folder, the only one that outlives the job."""
     code: str = ""
-    """The version of the code with which a new working copy begins. Empty: with no file."""
+    """The version of the code with which a new working copy begins. Empty: the copy begins without files."""
     socket_folder: str = ""
     """The folder of `SOCKET`, on which the server listens. Empty: it listens on `PORT`."""
 
@@ -44,7 +44,7 @@ def health_path(job: int) -> str:
 
 
 def notebook_program(places: NotebookPlaces) -> tuple[str, ...]:
-    """`-I`: no file and no package of the person replaces a module of the server."""
+    """With `-I` no file and no package of the person can replace a module of the server."""
     return (places.editor_python, "-I", f"{places.runtime}/{LAUNCHER}")
 
 

@@ -8,11 +8,11 @@ from cluster.domain.states import JobState, NotificationKind
 
 JOB_ENDS = frozenset({NotificationKind.JOB_ENDED, NotificationKind.JOB_FAILED})
 TERM_STEPS = (1, 7, 14)
-"""The days before the last day on which the end of a term is told."""
+"""How many days before the end of a term its people are told."""
 
 
 def kind_of_job_end(state: JobState, user_id: int, stopped_by: int | None) -> NotificationKind | None:
-    """Returns None if nobody is told: the job lives, or its own user has stopped it."""
+    """Returns None if nobody is told: the job has not ended, or its own user has stopped it."""
     if state is JobState.FAILED:
         return NotificationKind.JOB_FAILED
     if state is JobState.STOPPED and stopped_by == user_id:
@@ -23,8 +23,8 @@ def kind_of_job_end(state: JobState, user_id: int, stopped_by: int | None) -> No
 def is_sweep_told(
     kinds: Collection[NotificationKind], counts: Mapping[JobState, int], is_stopped_by_user: bool
 ) -> bool:
-    """Whether a sweep is told now: once, when none of its jobs lives. People who chose failures alone are told if a
-    job failed.
+    """Whether people are told of the sweep now: once, when all of its jobs have ended. People who chose failures alone
+    are told if a job failed.
     """
     if is_stopped_by_user:
         return False
@@ -34,7 +34,9 @@ def is_sweep_told(
 
 @dataclass(frozen=True)
 class WaitWindow:
-    """Jobs whose wait began after `after` and not after `until` wait for long and have not been told."""
+    """Jobs whose wait began after `after` and not after `until` have waited for long, and their people have not been
+    told.
+    """
 
     after: datetime | None
     until: datetime
@@ -54,5 +56,5 @@ def wait_window(
 
 
 def term_step(days_left: int) -> int | None:
-    """The last step that has begun; None while the end is far away."""
+    """The step of TERM_STEPS that has begun last; None while the end is far away."""
     return next((step for step in TERM_STEPS if days_left <= step), None)

@@ -18,7 +18,7 @@ def plan_messages(
     """The events of each message, in their order. Empty: they wait until one of the ten is an hour old.
 
     Each event is a message of its own while there are enough left in this hour; else the last one left is a digest.
-    `have_waited`: some of the events waited for the hour to end, and all come as one digest.
+    `have_waited`: some of the events waited for the hour to end, and one digest has them all.
     """
     left = free_messages(sent_at, now)
     if left == 0 or not events:

@@ -40,7 +40,7 @@ UNREACHABLE_FOR_WEBHOOKS: tuple[IpNetwork, ...] = tuple(
 )
 """RFC 6890. Private networks are allowed, because a site's chat server is usually in one."""
 TRANSLATED = IPv6Network("64:ff9b::/96")
-"""RFC 6052: the IPv4 address stands in the last 32 bits."""
+"""RFC 6052: the last 32 bits are the IPv4 address."""
 COMPATIBLE = IPv6Network("::/96")
 """RFC 4291, 2.5.5.1, deprecated: the same."""
 

@@ -45,7 +45,7 @@ class PersonLine:
 
 
 def parse_person_list(text: str) -> list[PersonLine]:
-    """Cells are apart by tabs, semicolons or commas, whichever the first line has. Raises Refused."""
+    """Tabs, semicolons or commas separate the cells; the first line decides which. Raises Refused."""
     lines = text.removeprefix("\ufeff").splitlines()
     first = next((line for line in lines if line.strip()), "")
     separator = next((sign for sign in "\t;," if sign in first), ",")

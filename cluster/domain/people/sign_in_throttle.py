@@ -1,5 +1,5 @@
-"""Throttle sign-ins after wrong passwords. Tries with one name are refused for a while, tries from one address are
-answered later; both grow, have a maximum and always end.
+"""Throttle sign-ins after wrong passwords. Tries with one name are refused for a while, and tries from one address are
+answered later. Both delays grow, have a maximum and always end.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ def throttled_until(
 ) -> datetime | None:
     """The moment from which the next try is accepted. None if it is accepted now.
 
-    The last free try starts a delay of 30 s, and each further one doubles it, up to 15 min. These are tries with one
-    name, or from one browser that is known for it.
+    The last free try starts a delay of 30 s, and each further one doubles it, up to 15 min. The tries of one name
+    count, or those of one browser from which that person has signed in before.
     """
     counted = sorted(at for at in tries if now - WINDOW < at <= now)
     over = len(counted) - free
@@ -34,10 +34,11 @@ def throttled_until(
 
 
 def address_delay(tries_of_address: Sequence[datetime], now: datetime) -> timedelta:
-    """How long the answer to a try from this address is held back. It is never refused for its address alone, because
-    people share addresses with each other and, on one machine, with every job.
+    """The seconds by which the answer to a try from this address is delayed. A try is never refused for its address
+    alone, because people share addresses with each other and, on one machine, with every job.
 
-    None of the free tries waits; the next ones wait a second, which each `TRIES_PER_DOUBLING` further ones double.
+    The free tries are answered at once. The next ones wait a second, and after each further `TRIES_PER_DOUBLING` tries
+    the delay doubles.
     """
     over = sum(now - WINDOW < at <= now for at in tries_of_address) - FREE_FAILURES_BY_ADDRESS
     if over < 0:

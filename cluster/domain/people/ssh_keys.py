@@ -23,7 +23,7 @@ KINDS = (
     "sk-ssh-ed25519@openssh.com",
     "sk-ecdsa-sha2-nistp256@openssh.com",
 )
-"""The kinds of keys that may open a job. Those that begin with `sk-` live in a security key."""
+"""The kinds of keys that may open a job. Keys of the kinds that begin with `sk-` are stored in a security key."""
 WEAK_KINDS = frozenset({"ssh-dss"})
 
 

@@ -8,7 +8,7 @@ from math import inf
 from cluster.domain.placement.types import RunningOnNode
 
 UNKNOWN_END = 1e12
-"""The moment of an end that nobody knows, after every known one (seconds since 1970)."""
+"""The moment that stands for an unknown end, later than every known one (seconds since 1970)."""
 
 NO_JOB = 0
 """The job id of units that are in use although no run holds them."""
@@ -47,8 +47,8 @@ class UnitAvailability:
     def most_units_for(self, limit: float | None) -> int:
         """The most units that a job may have if it starts now and delays no reservation.
 
-        Without a limit it never gives them back. Beside a promise whose moment is unknown no limit is short
-        enough: that moment may be the next.
+        A job without a limit never gives its units back. If the moment of a reservation is unknown, no limit is short
+        enough, because that moment may come at once.
         """
         if not self.reservations or self.free <= 0:
             return self.free
@@ -109,7 +109,7 @@ class UnitAvailability:
         self._forget()
 
     def take_units(self, run: RunningOnNode) -> None:
-        """The run's units are in use from now on."""
+        """Marks the run's units as in use from now on."""
         self.free -= run.units
         self._put_in_order([run for _, run in self.ends] + [run])
 
@@ -118,12 +118,14 @@ class UnitAvailability:
         self._forget()
 
     def release_jobs(self, over: Collection[int]) -> None:
-        """The units of these jobs."""
+        """Frees the units that these jobs hold."""
         self.free += sum(run.units for _, run in self.ends if run.job_id in over)
         self._put_in_order([run for _, run in self.ends if run.job_id not in over])
 
     def _put_in_order(self, runs: Iterable[RunningOnNode]) -> None:
-        """Two unknown ends are two moments, the older job's first: one of them alone may be enough."""
+        """Orders the runs by their ends. Unknown ends count as different moments, the older job's first, because one
+        end alone may free enough units.
+        """
         ends = sorted(((expected_end_of(run, self.clock.now), run) for run in runs), key=_soonest)
         self.ends = [
             (moment if moment < UNKNOWN_END else UNKNOWN_END + rank, run)
@@ -138,7 +140,7 @@ class UnitAvailability:
 def availability_of(
     clock: PlacementClock, total: int, free: int, runs: Sequence[RunningOnNode]
 ) -> UnitAvailability:
-    """Units that are in use by no known run come back nobody knows when, one by one."""
+    """Adds an unknown end for each unit that is in use although no known run holds it."""
     rest = total - free - sum(run.units for run in runs)
     unexplained = [RunningOnNode(NO_JOB, 0, 0, 1)] * rest
     room = UnitAvailability(clock, free, [(0.0, run) for run in (*runs, *unexplained)])

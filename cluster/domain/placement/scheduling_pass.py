@@ -1,9 +1,9 @@
 """Walk the queue once in its order: each job is placed, or gets the reason why it waits and an estimate of its start.
 
-All units or none, and a quota is never passed. The foremost job of each workspace that cannot start is
-promised the first moment at which it fits: until then its units are given only to jobs that will be over, or
-to those that leave enough. A later job may pass on those terms and on no others. A job that waits for
-something else (data set, environment, term, somebody's hold, a node that is away) stands in nobody's way.
+A job gets all of its units or none, and a quota is never exceeded. The foremost job of each workspace that cannot start
+gets a reservation from the first moment at which it fits: until then its units are given only to jobs that end before,
+or to those that leave enough units. A later job may overtake it on these terms and on no others. A job that waits for
+something else (dataset, environment, term, a person's hold, a node that is away) delays no other job.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -130,7 +130,7 @@ class SchedulingPass:
     def _why_not_now(self, head: JobToPlace) -> WaitingReason:
         table = self.capacity
         share, ready = table.share(head.workspace_id), list(table.ready.values())
-        # A master that only directs has no units, and so none of any kind.
+        # A master that runs no jobs has no units, and so none of any kind.
         kind = next((node.kind for node in ready if node.total), ready[0].kind)
         if share.free < head.units:
             limit = table.quotas[head.workspace_id].limit
@@ -151,7 +151,7 @@ class SchedulingPass:
         moment, nodes = table.earliest_fit_for(head.units, share.earliest_with(head.units), head.workspace_id)
         if moment < inf:
             is_until_nobody_knows = share.free < head.units and moment >= UNKNOWN_END
-            # Units are not left idle for others while its own workspace runs nobody knows how long.
+            # Other workspaces leave no units idle for a job whose own workspace frees its quota at an unknown moment.
             table.reserve(head, moment, [] if is_until_nobody_knows else nodes)
             self.workspaces_with_reservation.add(head.workspace_id)
         return moment, nodes

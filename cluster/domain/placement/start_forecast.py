@@ -12,11 +12,13 @@ from cluster.domain.placement.types import JobToPlace, RunningOnNode
 from cluster.domain.queue.start_estimate import EstimateSource, StartEstimate
 
 MAX_FORECAST_JOBS = 50
-"""The jobs at the front of a line whose start is forecast. Further back small errors have added up, and a range from
-the totals is told.
+"""The jobs at the front of a line whose start is forecast. For jobs further back small errors add up, so they get a
+range that is computed from the totals.
 """
 MAX_OTHER_WORKSPACES = 20
-"""Workspaces before this one in turn whose foremost job is played too; quotas keep the rest apart."""
+"""The number of workspaces whose turn comes before and whose foremost job is simulated too. Quotas separate the other
+workspaces.
+"""
 
 
 class DurationCase(Enum):
@@ -29,7 +31,7 @@ class DurationCase(Enum):
 
 @dataclass(frozen=True)
 class StartForecast:
-    """A start: the likeliest moment, and the range where earlier runs differ in length."""
+    """A start: the likeliest moment, and its range if earlier runs differ in length."""
 
     job_id: int
     starts_at: datetime | None
@@ -38,7 +40,7 @@ class StartForecast:
     estimate_source: EstimateSource | None = None
 
     def added_to_estimate(self, outlook: StartEstimate) -> StartEstimate:
-        """Adds the forecast to the estimate. A reservation that exists already tells the start better."""
+        """Adds the forecast to the estimate. If there is a reservation, its moment is the better estimate and stays."""
         if outlook.starts_at is not None:
             return outlook
         return replace(
@@ -53,7 +55,7 @@ class StartForecast:
 def forecast_starts(
     board: PlacementInput, workspace_id: int, first: int = MAX_FORECAST_JOBS
 ) -> dict[int, StartForecast]:
-    """Returns job id → forecast for the first `first` jobs of a workspace's line whose start can be told."""
+    """Returns job id → forecast for the first `first` jobs of a workspace's line whose start can be forecast."""
     steps = forecast_in_steps(board, workspace_id, first)
     while True:
         try:
@@ -66,7 +68,9 @@ def forecast_starts(
 def forecast_in_steps(
     board: PlacementInput, workspace_id: int, first: int = MAX_FORECAST_JOBS
 ) -> Generator[None, None, dict[int, StartForecast]]:
-    """`forecast_starts` that can be paused after each expected end of a job: a long line takes a second."""
+    """Does what `forecast_starts` does, and can be paused after each expected end of a job, because a long line takes a
+    second.
+    """
     heads = simulated_jobs(board, workspace_id, first)
     board = replace(board, jobs_to_place=heads)
     likely = yield from simulate_starts(board, workspace_id, DurationCase.EXPECTED)
@@ -103,7 +107,7 @@ def simulated_jobs(board: PlacementInput, workspace_id: int, first: int) -> list
 
 
 SimulatedStarts = dict[int, tuple[datetime, EstimateSource | None]]
-"""(start, its source) by job. A job that is missing waits for an end that nobody knows."""
+"""(start, its source) by job. A job that is missing waits for an unknown end."""
 
 
 def simulate_starts(

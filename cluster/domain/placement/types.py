@@ -81,11 +81,11 @@ class WorkspaceQuota:
     limit: int
     used: int
     last_turn_at: datetime | None = None
-    """The time at which one of its jobs was last given units without `is_backfill`. That used up its turn: it goes
-    behind the workspaces that wait.
+    """The time at which one of its jobs was last given units without `is_backfill`. The workspace has then used its
+    turn and goes behind the workspaces that wait.
     """
     last_turn_attempt_id: int = 0
-    """The id of that attempt. It tells two turns of the same moment apart."""
+    """The id of that attempt. It distinguishes two turns of the same moment."""
 
 
 @dataclass(frozen=True)
@@ -110,14 +110,12 @@ class RunningOnNode:
 
 @dataclass(frozen=True)
 class Placement:
-    """The units that a job is given: all of them or none. `nodes`: (node id, unit ids on it) one by one."""
+    """The units that a job is given: all of them or none. `nodes` has one (node id, unit ids) for each node."""
 
     job_id: int
     nodes: tuple[tuple[int, tuple[int, ...]], ...]
     is_backfill: bool = False
-    """The job passed the foremost job of its workspace without delaying it, so it has not used up the workspace's
-    turn.
-    """
+    """The job passed the foremost job of its workspace without delaying it, so the workspace has not used its turn."""
 
     @property
     def node_id(self) -> int:

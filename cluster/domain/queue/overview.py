@@ -1,5 +1,5 @@
-"""The state of the queue as a whole, written by the scheduler: its order, and what keeps jobs that have no row of
-their own.
+"""The state of the queue as a whole, written by the scheduler: its order, and the reasons of jobs for which no reason
+of their own is written.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,11 +32,11 @@ class QueueOverview:
     reasons_of_heads: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """Code of a reason about units → the first jobs of lines that have it, in the order of their turns."""
     workspaces: Mapping[int, WaitingExplanation] = field(default_factory=dict)
-    """Workspace id → the reason that keeps all of its jobs, such as a term that has not begun."""
+    """Workspace id → the reason why all of its jobs wait, such as a term that has not begun."""
     datasets: Mapping[int, WaitingExplanation] = field(default_factory=dict)
     """Datasets that are not ready and for which jobs wait."""
     everybody: WaitingExplanation | None = None
-    """The reason that keeps the jobs of all workspaces, such as a missing environment or a full disk."""
+    """The reason why the jobs of all workspaces wait, such as a missing environment or a full disk."""
     full_sweeps: Mapping[int, WaitingExplanation] = field(default_factory=dict)
     backed_off: Sequence[int] = ()
     """Jobs that are tried again after a pause."""
@@ -48,7 +48,7 @@ class QueueOverview:
     def shared_reason(
         self, workspace_id: int, dataset_id: int | None, sweep_id: int | None
     ) -> WaitingExplanation | None:
-        """Returns the reason that keeps jobs of this workspace, dataset or sweep regardless of their place."""
+        """Returns the reason why jobs of this workspace, dataset or sweep wait, whatever their place in the line is."""
         return (
             self.workspaces.get(workspace_id)
             or self.datasets.get(dataset_id or 0)

@@ -20,7 +20,7 @@ class NotEnoughUnits:
     node: str
     kind: UnitKind
     nodes: int = 1
-    """The number of nodes that were examined. If there is one, the sentence needs no "emptiest"."""
+    """The number of nodes that were examined. If only one was examined, the sentence does not say "emptiest"."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class DiskBelowReserve:
 
 @dataclass(frozen=True)
 class OnlyNodesUnreachable:
-    """The only nodes that could run it do not answer."""
+    """The only nodes that could run the job do not answer."""
 
     code: ClassVar[str] = "waiting.node_unreachable"
     node: str
@@ -196,7 +196,7 @@ class OnlyNodesLost:
 
 @dataclass(frozen=True)
 class OnlyNodesDraining:
-    """The only nodes that could run it take nothing new, because somebody empties them."""
+    """The only nodes that could run the job take nothing new, because they are drained."""
 
     code: ClassVar[str] = "waiting.node_draining"
     node: str
@@ -205,7 +205,7 @@ class OnlyNodesDraining:
 
 @dataclass(frozen=True)
 class NodeClosedByKubernetes:
-    """The only nodes that could run it are well, and Kubernetes starts nothing there; `why` is {code, data}."""
+    """The only nodes that could run the job are ready, and Kubernetes starts nothing there; `why` is {code, data}."""
 
     code: ClassVar[str] = "waiting.node_kept_out"
     node: str

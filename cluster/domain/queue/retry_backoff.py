@@ -8,14 +8,16 @@ from typing import Any
 from cluster.domain.queue.reasons import RetryBackoff
 
 SHORTEST_HEALTHY_ATTEMPT = timedelta(seconds=90)
-"""Attempts that last longer end nothing in a row. More than a gang may take to start on all its nodes."""
+"""An attempt that lasts longer ends the row of interruptions. The time is longer than a gang may take to start on all
+its nodes.
+"""
 LONGEST_BACKOFF = timedelta(minutes=5)
 MAX_INTERRUPTIONS_IN_A_ROW = 20
 """A job that is interrupted more often in a row has failed. These interruptions take about an hour."""
 
 
 def count_interruptions_in_a_row(ends: Iterable[tuple[str | None, timedelta]]) -> int:
-    """Counts them from (end code, duration) of a job's attempts, the newest first."""
+    """Counts the interruptions in a row from (end code, duration) of a job's attempts, the newest first."""
     return sum(1 for _ in takewhile(lambda end: is_interrupted_early(*end), ends))
 
 

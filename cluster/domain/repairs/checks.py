@@ -13,7 +13,7 @@ HEARTBEAT_WITHIN = timedelta(seconds=20)
 
 
 def evaluate_check(check: RepairCheck, facts: CheckFacts, since: datetime) -> CheckResult:
-    """`since`: what was made, verified or started before this moment does not count."""
+    """Evaluates the check. Anything that was made, verified or started before `since` does not count."""
     return EVALUATORS[check.kind](check, facts, since)
 
 

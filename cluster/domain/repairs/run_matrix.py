@@ -23,7 +23,7 @@ FAILED_STATES = (HostTaskState.FAILED, HostTaskState.UNREACHABLE)
 
 
 class RepairVerdict(StrEnum):
-    """The outcome of a run. The checks decide it; a playbook's exit code counts if the repair only looks."""
+    """The outcome of a run. The checks decide it; a playbook's exit code counts if the repair only reads."""
 
     VERIFIED = "verified"
     NOT_VERIFIED = "not_verified"
@@ -140,8 +140,8 @@ def decide_verdict(
 ) -> RepairVerdict:
     """`checks` are [{code, data, is_ok}]. Without a check nothing is verified.
 
-    A repair that mends something is judged by its checks alone, whatever became of its playbook. The playbook of one
-    that only looks is itself a check: `has_failed_to_check` says that it ended red.
+    Only its checks decide about a repair that changes something, however its playbook ended. The playbook of a repair
+    that only reads is itself a check: `has_failed_to_check` says that it failed.
     """
     answers = [bool(check["is_ok"]) for check in checks]
     if answers and all(answers) and not has_failed_to_check:

@@ -106,7 +106,7 @@ def choose_writer_to_stop(volume: MonitoredDisk, writers: Sequence[DiskWriter]) 
 
 
 def stop_cause_of(volume: MonitoredDisk, writer: DiskWriter) -> StopCause:
-    """A job that has written as much as the reserve has filled the disk and fails. Any other waits for space.
+    """A job that has written as much as the reserve has filled the disk and fails. Any other job waits for space.
 
     If nothing is reserved, a tenth of the disk counts instead.
     """

@@ -62,7 +62,7 @@ class ArchiveChecker:
     limits: ArchiveLimits = field(default_factory=ArchiveLimits)
     unicode_names: bool = False
     latin_names: bool = False
-    """Names that the rule refuses are replaced by those that it suggests."""
+    """Whether names that the rule refuses are replaced by those that it suggests."""
     files: int = 0
     unpacked_bytes: int = 0
     _said: int = 0

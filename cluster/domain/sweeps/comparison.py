@@ -94,7 +94,7 @@ def sort_key_of(
 
 
 def to_sort_key(value: VariableValue) -> tuple[int, float, str]:
-    """Sorts numbers by size, even if they were typed as text, and words after them."""
+    """Sorts numbers by size, even if they were typed as text, and puts words after them."""
     try:
         number = float(value)
     except ValueError:

@@ -13,10 +13,10 @@ from cluster.domain.sweeps.comparison import SweepJobResult, is_low_first
 from cluster.domain.sweeps.plan import SweepPlan
 
 MAX_VALUES = 12
-"""Parameters with more values are left out."""
+"""Parameters with more values than this are left out."""
 NOTICEABLE_SPEED = 0.1
 NEARLY_AS_GOOD = 0.01
-"""Relative to the best."""
+"""The largest difference from the best value, as a share of it."""
 MAX_JOBS_NAMED = 5
 
 

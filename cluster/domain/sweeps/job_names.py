@@ -34,7 +34,7 @@ def append_values(base: str, values: str) -> str:
 
 
 def numbered_name(base: str, number: int, values: str) -> str:
-    """The number is never cut, so that names differ."""
+    """Joins base, number and values to a name. The number is never cut, so that names differ."""
     head = f"{base[:20].rstrip('-')}-{number}"
     return append_values(head, values)[:LONGEST].rstrip("-")
 

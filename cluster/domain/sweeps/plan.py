@@ -245,7 +245,7 @@ def fill_command(command: Sequence[str], row: Mapping[str, VariableValue]) -> li
 
 
 def fill_word(pieces: tuple[str, ...], row: Mapping[str, VariableValue]) -> str:
-    """Fills every second piece, which is a placeholder's name. One without a value stays as it was typed."""
+    """Fills every second piece, which is a placeholder's name. A placeholder without a value stays as it was typed."""
     filled = list(pieces)
     for place in range(1, len(pieces), 2):
         name = pieces[place]
@@ -263,7 +263,7 @@ class CommandTemplate:
 
 @lru_cache(maxsize=64)
 def parse_command(command: tuple[str, ...]) -> CommandTemplate:
-    """Kept, because it is asked for each job of a sweep."""
+    """The result is cached, because each job of a sweep needs it."""
     words = tuple(tuple(PLACEHOLDER.split(word)) for word in command)
     return CommandTemplate(words, frozenset(name for pieces in words for name in pieces[1::2]))
 

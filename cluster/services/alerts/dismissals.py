@@ -13,8 +13,8 @@ from cluster.store.jobs import IS_FAILED_UNSEEN, Job
 
 
 def dismiss_failed_jobs(cluster: Cluster, actor: Actor, job_id: int | None = None) -> int:
-    """Dismisses one failed job of this person, or all of them. Returns how many; of others' jobs none. It may be
-    repeated.
+    """Dismisses one failed job of this person, or all of them. Returns how many were dismissed. Jobs of others stay as
+    they are, and the call may be repeated.
     """
     require_scope(actor, "write")
     query = update(Job).where(Job.user_id == actor.user_id, IS_FAILED_UNSEEN)

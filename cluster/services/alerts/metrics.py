@@ -147,7 +147,9 @@ def count_jobs(session: Session) -> dict[str, int]:
 
 
 def count_units(session: Session, nodes: Mapping[int, NodeState]) -> dict[str, int]:
-    """A unit counts as booked if an attempt holds it, else by its own state, else by the state of its node."""
+    """A unit counts as booked if an attempt holds it. Otherwise its own state counts, or that of its node if the unit
+    works.
+    """
     living = and_(Allocation.unit_id == Unit.id, Allocation.ended_at.is_(None))
     is_held = Allocation.id.is_not(None)
     query = (

@@ -52,7 +52,7 @@ def node_alerts(troubled: Collection[NodeSummary]) -> Iterator[Alert]:
 
 
 def gpu_check_alerts(cluster: Cluster) -> Iterator[Alert]:
-    """Yields an alert for each of the newest checks that did not end well; a later good one takes it away."""
+    """Yields an alert for each newest check that did not end well. A later good check ends the alert."""
     failed = [check for check in gpu_checks.list_newest_checks(cluster) if not check.is_ok]
     for check in failed[:MAX_PER_KIND]:
         details = (AlertDetail("attention.check_said", {"line": check.lines[0]}),) if check.lines else ()

@@ -137,7 +137,7 @@ def list_mail_recipients(session: Session) -> list[User]:
 
 
 def channels_for_alert(alert: Alert, channels: Sequence[NotificationChannel]) -> list[NotificationChannel]:
-    """An alert about a failing channel is sent over the other channels only, and none over people's own webhooks."""
+    """An alert about a failing channel is sent over the other channels only, and never over people's own webhooks."""
     return [
         each
         for each in channels

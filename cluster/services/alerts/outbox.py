@@ -67,7 +67,7 @@ def record_delivered(cluster: Cluster, notices: Sequence[Notification]) -> None:
 def record_delivery_failure(
     cluster: Cluster, notices: Sequence[Notification], error: str, is_recipient_refused: bool = False
 ) -> None:
-    """Records the failure. The time until the next try grows, and after a day there is none.
+    """Records the failure. The time until the next try grows, and after a day there is no further try.
 
     `is_recipient_refused`: the channel works, and the recipient's own address does not.
     """

@@ -48,7 +48,7 @@ def silent_scheduler(cluster: Cluster) -> Select[datetime]:
 
 
 def silent_scheduler_alerts(cluster: Cluster) -> Iterator[Alert]:
-    """Yields one for everybody: no job starts, and what pages say of the queue is from then."""
+    """Yields one alert for everybody: no job starts, and pages show the queue as it was at that time."""
     with cluster.store.read() as session:
         expired_at = session.scalar(silent_scheduler(cluster))
     if expired_at is not None:

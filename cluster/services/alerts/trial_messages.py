@@ -1,4 +1,4 @@
-"""Sends a person a test message at once, by the outbox through which all others go."""
+"""Sends a person a test message at once, by the same outbox as all other messages."""
 
 from cluster.domain.errors import Refused
 from cluster.domain.notifications.messages import free_messages
@@ -16,7 +16,7 @@ PERSONAL_CHANNELS = (NotificationChannel.MAIL, NotificationChannel.PERSONAL_WEBH
 
 
 def send_test_messages(cluster: Cluster, actor: Actor) -> list[NotificationChannel]:
-    """Sends the actor a test message by each of their channels, the way of all others. Raises Refused."""
+    """Sends the actor a test message by each of their channels, as all other messages are sent. Raises Refused."""
     channels = write_test_messages(cluster, actor)
     request_delivery(cluster, service_actor(cluster))
     return channels
@@ -25,7 +25,7 @@ def send_test_messages(cluster: Cluster, actor: Actor) -> list[NotificationChann
 def write_test_messages(cluster: Cluster, actor: Actor) -> list[NotificationChannel]:
     """Writes one message for each channel for which the actor has given an address. Returns them. Raises Refused.
 
-    Tests count among the messages of the hour.
+    Test messages count towards the limit of messages per hour.
     """
     now = cluster.clock()
     with cluster.store.write() as session:

@@ -1,7 +1,6 @@
-"""Reads audit entries and the audit's own facts as text, whatever stands in them.
-
-Every service may add entries and write facts. What one that somebody has taken over puts there must stop neither the
-seals nor their check: a time that Python has not, JSON that is nested too deeply, a value of a gigabyte.
+"""Reads audit entries and the audit's own facts as text, whatever they contain. Every service may add entries and write
+facts. If somebody has taken over a service, its entries must stop neither the sealing nor the check of seals: a time
+that Python cannot represent, JSON that is nested too deeply, a value of a gigabyte.
 """
 
 import json
@@ -21,12 +20,12 @@ DECODER = json.JSONDecoder()
 FULL_TIME_LENGTH = len("2026-11-20 18:00:00.000001")
 ENTRY_COLUMNS = tuple(column.key for column in AuditEntry.__table__.columns)
 BEFORE_ALL = -(2**63)
-"""A number below the id of every entry; a service may give one a number below 1."""
+"""A number below the id of every entry, because a service may have added an entry with an id below 1."""
 DEEPEST = 100
 """Levels of JSON that are parsed."""
 BRACKETS = re.compile(r"[\[\]{}]")
 LARGEST_DATA = 1024 * 1024
-"""Bytes of `data` that are read. Of a longer text its digest is."""
+"""The bytes of `data` that are read. Of a longer text the digest is read instead."""
 TEXT_EXPRESSIONS = {
     "postgresql": {
         "at": """to_char("at" AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')""",
@@ -82,7 +81,7 @@ def read_entry_rows(
 
 def parse_json_text(text: str) -> Any:
     """Parses JSON as `json.loads`, but three times as fast for short texts. Invalid JSON stays text, and so does JSON
-    that is nested too deeply: how deep Python's own parser goes depends on who calls it.
+    that is nested too deeply: the depth that Python's own parser reaches depends on its caller.
     """
     if len(text) > 2 * DEEPEST and is_too_deep(text):
         return text
@@ -94,7 +93,7 @@ def parse_json_text(text: str) -> Any:
 
 
 def is_too_deep(text: str) -> bool:
-    """Counts brackets within strings as well, so it may say so of a shallow text of many brackets."""
+    """Counts brackets within strings as well, so a shallow text with many brackets may also count as deep."""
     if text.count("[") + text.count("{") <= DEEPEST:
         return False
     depth = 0

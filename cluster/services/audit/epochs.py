@@ -84,8 +84,9 @@ def parse_epoch(entry: Mapping[str, Any], is_ours: bool) -> AuditEpoch | None:
 
 
 class OldEpochChecker:
-    """Checks the seals of earlier epochs, given in order with their entries, against the digests that later epochs
-    recorded."""
+    """Checks the seals of earlier epochs, given in order with their entries, against the digests that the later epochs
+    recorded.
+    """
 
     def __init__(self, epochs: Iterable[AuditEpoch], key: bytes) -> None:
         self.epochs = list(epochs)

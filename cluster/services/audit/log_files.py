@@ -60,8 +60,8 @@ def delete_log_file(cluster: Cluster, actor: Actor, day: str) -> None:
     """Writes an audit entry before (with the file's line count and SHA-256) and one after. If the deletion is killed,
     the second one is missing. The sealed entries stay in the database.
 
-    Raises Forbidden, NotFound, Conflict for today's file, which still grows, and Unavailable if the disk refuses;
-    that gets an entry too.
+    Raises Forbidden, NotFound, Conflict for today's file, which still grows, and Unavailable if the disk refuses, which
+    is recorded in an entry too.
     """
     require_person(actor)
     if find_log_file(cluster, actor, day).is_today:

@@ -54,8 +54,8 @@ def append_sealed_entries(cluster: Cluster) -> int:
 
 
 def append_entries(cluster: Cluster, entries: Iterable[Mapping[str, Any]]) -> int:
-    """Appends each entry to the file of its own day. An entry that was committed late may belong to yesterday; one
-    whose time is none stands with those of today.
+    """Appends each entry to the file of its own day. An entry that was committed late may belong to yesterday; an entry
+    whose time is invalid goes to the file of today.
     """
     days: dict[str, list[bytes]] = {}
     for entry in entries:

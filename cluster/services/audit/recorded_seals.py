@@ -1,8 +1,6 @@
-"""Records the audit's newest seal in a file beside the database, so that a cut end is found without another machine's
-log.
-
-On servers the file is root's, as the process that seals. A seal that the file has and the database lost is kept in a
-second file, which only grows: later seals do not hide the cut.
+"""Records the audit's newest seal in a file beside the database, so that a removed end of the audit is found without
+another machine's log. On servers the file belongs to root, like the process that seals. A seal that the file has and
+the database has lost is kept in a second file, which only grows: later seals do not hide the loss.
 """
 
 import json
@@ -44,7 +42,7 @@ def record_newest_seal(settings: Settings, seal: AuditSeal) -> None:
 
 
 def read_recorded_seals(settings: Settings) -> list[SealAnchor]:
-    """The newest one, and those that were found to be lost."""
+    """The newest seal, and the seals that the database has lost."""
     folder = seals_folder(settings)
     return [*read_seals(folder / NEWEST), *read_seals(folder / LOST)]
 

@@ -140,8 +140,8 @@ def count_sealed(session: Session, last: AuditSeal | None) -> int:
 
 
 def can_be_sealed(entry: Mapping[str, Any], now: datetime, settled_after: timedelta) -> bool:
-    """Whether the entry is old enough. One from the future was written before the clock was set back; one whose time
-    is none was written by nobody who waits.
+    """Whether the entry is old enough. An entry from the future was written before the clock was set back. An entry
+    with an invalid time counts as old enough, because no service writes such a time.
     """
     at = parse_aware_moment(entry["at"])
     return at is None or abs(now - at) > settled_after

@@ -26,7 +26,7 @@ OPEN_STATES = (OperationState.REQUESTED, OperationState.RUNNING)
 def request_nightly_backup(cluster: Cluster, held: HeldLease) -> Operation | None:
     """Requests the nightly backup once per night; returns None if it was requested already. Raises LeaseLost.
 
-    Missed nights are caught up by one backup. A new installation makes no backup before its first night.
+    One backup replaces all missed nights. A new installation makes no backup before its first night.
     """
     settings, now = cluster.settings, cluster.clock()
     if settings.backup_at is None:

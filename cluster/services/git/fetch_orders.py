@@ -1,4 +1,4 @@
-"""Reads what a task is to fetch for a training, with the secret opened."""
+"""Reads what a task has to fetch for a training, with the decrypted secret."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

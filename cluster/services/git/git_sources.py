@@ -63,8 +63,8 @@ def is_being_fetched(source: GitSource) -> bool:
 
 
 def set_source(cluster: Cluster, actor: Actor, training_id: int, choice: GitSourceChoice) -> GitSource:
-    """Nothing is fetched yet. A token or key that is not entered again stays only while the repository is the same: it
-    may be another person's, and open more there than whoever sets the source may read. Raises Refused.
+    """Nothing is fetched yet. A token or key that is not entered again is kept only if the repository stays the same:
+    it may belong to another person, and allow more than the person who sets the source may read. Raises Refused.
     """
     with cluster.store.read() as session:
         load_fetchable(cluster, session, actor, training_id)
@@ -126,7 +126,7 @@ def choose_key(choice: GitSourceChoice, may_keep: bool) -> DeployKey | None:
 
 
 def remove_source(cluster: Cluster, actor: Actor, training_id: int) -> None:
-    """Deletes address and secret; versions that were fetched stay. A second call changes nothing."""
+    """Deletes the source's address and secret; versions that were fetched stay. A second call changes nothing."""
     now = cluster.clock()
     with cluster.store.write(lock=f"code of training {training_id}") as session:
         training = load_training(session, actor, training_id)

@@ -26,7 +26,7 @@ from cluster.store.operations import Operation
 
 
 def request_build(session: Session, actor: Actor, environment: Environment, cluster: Cluster) -> Operation:
-    """Raises Refused on `workspaces` for one that stores what it may already."""
+    """Raises Refused on `workspaces` for a workspace that has reached its storage limit."""
     for workspace in environment.workspaces:
         require_storage_room(workspace, "workspaces")
     first = environment.workspaces[0].id if environment.workspaces else None

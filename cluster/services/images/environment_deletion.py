@@ -17,7 +17,9 @@ from cluster.store.audit import add_audit_entry
 
 
 def delete_environment(cluster: Cluster, actor: Actor, environment_id: int) -> None:
-    """Raises Conflict, with who uses it. The row stays, because jobs ran in it; a task deletes the files."""
+    """Raises Conflict, which names the trainings and jobs that use the environment. The row stays, because jobs ran in
+    it; a task deletes the files.
+    """
     now = cluster.clock()
     with cluster.store.write() as session:
         environment = load_own(session, actor, environment_id, "environment.delete")

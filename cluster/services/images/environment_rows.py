@@ -27,7 +27,7 @@ class EnvironmentRequest:
     requirements: str
     description: str = ""
     python: str = ""
-    """A version as 3.11. Empty: that of the distribution."""
+    """A version of Python such as 3.11. Empty: that of the distribution."""
     builds_sources: bool = False
     workspace_ids: Sequence[int] = ()
     source: EnvironmentSource = EnvironmentSource.REQUIREMENTS

@@ -26,8 +26,8 @@ SHOWN_USERS = 20
 
 @dataclass(frozen=True)
 class EnvironmentUse:
-    """The trainings that name an environment and the jobs that have not ended. A person sees the names of those that
-    they may see, and the numbers of all.
+    """The trainings that name an environment and the jobs that have not ended. The reader gets the names of those that
+    the reader may see, and the number of all.
     """
 
     trainings: int

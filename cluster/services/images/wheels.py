@@ -1,4 +1,4 @@
-"""Wheels that an administrator has uploaded, from which environments are built where there is no package index."""
+"""Wheels that an administrator has uploaded, from which environments are built if there is no package index."""
 
 import os
 import zipfile
@@ -43,7 +43,8 @@ def list_wheels(cluster: Cluster, actor: Actor) -> list[UploadedWheel]:
 
 
 def add_wheels(cluster: Cluster, actor: Actor, arrived: list[tuple[str, Path]]) -> None:
-    """All of them or none: (name, file on the storage disk), which are moved. Files of the same name are replaced.
+    """Adds all wheels or none. Each is (name, file on the storage disk), and the file is moved. Files of the same name
+    are replaced.
 
     Raises Forbidden, and Refused on `wheels`.
     """
@@ -93,7 +94,7 @@ def put_in_place(cluster: Cluster, name: str, file: Path) -> None:
 
 
 def delete_wheel(cluster: Cluster, actor: Actor, file: str) -> None:
-    """Environments that were built from it stay. Raises Forbidden and NotFound."""
+    """Deletes the wheel. Environments that were built from it stay. Raises Forbidden and NotFound."""
     require_administrator(actor)
     if file not in [wheel.file for wheel in list_wheels(cluster, actor)]:
         raise NotFound("wheel")

@@ -41,7 +41,7 @@ class MonthlyUsage:
 
 @dataclass(frozen=True)
 class JobUsage:
-    """One job from its submission to now or its end."""
+    """The usage of one job, from its submission until its end or now."""
 
     job: Job
     seconds_in_states: dict[JobState, float]
@@ -73,9 +73,8 @@ def read_monthly_usage(
 
 
 def read_usage_of_everybody(cluster: Cluster, month: accounting.CalendarMonth) -> list[MonthlyUsage]:
-    """Reads the month by two queries with indexes: what was held since it began, and what ended in it.
-
-    What one person may see of it costs the database as much as all of it.
+    """Reads the month by two queries with indexes: the allocations since it began, and the attempts that ended in it.
+    Reading one person's part would cost the database as much as reading all.
     """
     zone, now = cluster.settings.zone, cluster.clock()
     begins, ends = month.starts_at(zone), month.ends_at(zone)
@@ -117,7 +116,7 @@ def usage_key(row: Row[Any]) -> tuple[int, int]:
 
 
 def held_in_month(begins: datetime, ends: datetime, now: datetime) -> Select[*tuple[Any, ...]]:
-    """Unit seconds of allocations within the month; a living one counts up to now."""
+    """Unit seconds of allocations within the month; a live allocation counts up to now."""
     columns = (Allocation.attempt_id, Allocation.begun_at, Allocation.ended_at)
     over = select(*columns).where(Allocation.ended_at > begins, Allocation.begun_at < ends)
     living = select(*columns).where(Allocation.ended_at.is_(None), Allocation.begun_at < ends)
@@ -127,7 +126,7 @@ def held_in_month(begins: datetime, ends: datetime, now: datetime) -> Select[*tu
     ended = func.coalesce(held.c.ended_at, last)
     until = case((ended > last, last), else_=ended)
     since = case((held.c.begun_at < begins, literal(begins, moment)), else_=held.c.begun_at)
-    # An attempt holds several units: its job is looked up once for all of them.
+    # An attempt may hold several units, and its job is read once for all of them.
     booked = func.sum(epoch_seconds(until) - epoch_seconds(since)).label("booked")
     by_attempt = select(held.c.attempt_id, booked).group_by(held.c.attempt_id).subquery()
     return (

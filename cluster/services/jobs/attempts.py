@@ -118,10 +118,9 @@ def record_starting(
     resumes: Mapping[int, ResumePoint | None],
     environments: Mapping[int, int | None] | None = None,
 ) -> list[int]:
-    """Written before the executor is asked; `resumes` has the checkpoint that each attempt begins with, `environments`
-    the id of the environment in which it runs.
-
-    The attempts that were placed, and are no longer."""
+    """Records the starts before the executor is asked. `resumes` has the checkpoint with which each attempt begins,
+    `environments` the id of the environment in which it runs. Returns the attempts whose state was changed.
+    """
     now = cluster.clock()
     with cluster.store.write() as session:
         check_lease(session, held)
@@ -157,9 +156,9 @@ def record_resume_point(session: Session, attempt_id: int, resume: ResumePoint, 
 def record_running(
     cluster: Cluster, held: HeldLease, handles: Mapping[int, Mapping[str, Any]], adopted: bool = False
 ) -> list[int]:
-    """`handles` are the executor's, by attempt; `adopted` where another scheduler had started them.
-
-    The attempts that had not been known to run."""
+    """Records that the attempts run. `handles` are the executor's, by attempt; `adopted` is true if another scheduler
+    had started them. Returns the attempts that did not count as running before.
+    """
     now = cluster.clock()
     with cluster.store.write() as session:
         check_lease(session, held)
@@ -398,12 +397,13 @@ def load_current_attempt(session: Session, attempt_id: int) -> Attempt | None:
 def load_current_attempts(session: Session, attempt_ids: Collection[int]) -> list[Attempt]:
     """Locks and returns the attempts with their jobs, without those that have ended or have a newer attempt.
 
-    Both are locked, for a row that is only joined would be read as it was before the wait. Jobs and nodes come
-    with them in one statement.
+    Both rows are locked, because a joined row without a lock would be read as it was before the wait. Jobs and nodes
+    come with them in one statement.
     """
     found = session.execute(CURRENT_ATTEMPTS, {"ids": list(attempt_ids)}).all()
     for attempt, job, node in found:
-        # Held by the attempt: a session forgets rows that nobody holds, and would ask for them again.
+        # The attempt keeps a reference to the row: a session forgets rows without a reference and would read them
+        # again.
         set_committed_value(attempt, "job", job)
         set_committed_value(attempt, "node", node)
     return [attempt for attempt, _job, _node in found]

@@ -60,7 +60,7 @@ def load_chosen(session: Session, actor: Actor, job_ids: Collection[int]) -> lis
 
 
 def lock_jobs(session: Session, job_ids: Collection[int]) -> None:
-    """Keeps the rows from the scheduler, which may be writing the end of one job at the same moment."""
+    """Locks the rows, because the scheduler may be writing the end of one job at the same moment."""
     session.execute(select(Job.id).where(Job.id.in_(job_ids)).order_by(Job.id).with_for_update())
 
 
@@ -77,7 +77,8 @@ def read_job_tags(cluster: Cluster, job_id: int) -> tuple[str, ...]:
 
 
 def stop_jobs(cluster: Cluster, actor: Actor, job_ids: Collection[int]) -> list[int]:
-    """Requests the stop of all or of none; ended jobs stay as they are. Returns the ids of the others.
+    """Requests the stop of all jobs or of none; ended jobs stay as they are. Returns the ids of the jobs that were not
+    ended.
 
     Raises NotFound, Forbidden, Refused.
     """

@@ -13,7 +13,7 @@ from cluster.store.base import table_of
 from cluster.store.jobs import Job, JobEvent
 
 ADD_EVENTS = insert(table_of(JobEvent))
-"""Built once, and past the mapper, because every job passes it several times."""
+"""The statement is built once and does not use the mapper, because it is executed several times for every job."""
 
 
 def add_job_event(

@@ -130,7 +130,7 @@ def list_live_attempts(cluster: Cluster, only: Collection[int] | None = None) ->
 
 
 def count_lost_attempts(cluster: Cluster, job_id: int) -> int:
-    """Attempts of the job whose shim disappeared."""
+    """The number of the job's attempts whose shim disappeared."""
     lost = select(func.count()).where(Attempt.job_id == job_id, Attempt.end_code == "interrupted.shim_lost")
     with cluster.store.read() as session:
         return session.scalar(lost) or 0

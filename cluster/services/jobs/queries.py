@@ -117,7 +117,7 @@ JOB_LINE_COLUMNS = (
     Job.waiting_code, Job.waiting_data, *HEADLINE_COLUMNS, JOINED_TAGS, Job.note, Attempt.progress,
     Attempt.expected_end_at,
 )  # fmt: skip
-"""The fields of `JobLine`."""
+"""The columns of the fields of `JobLine`."""
 
 
 def select_job_lines(*more: ColumnElement[Any] | InstrumentedAttribute[Any]) -> Select[*tuple[Any, ...]]:
@@ -224,8 +224,9 @@ def newest_attempts_query(is_administrator: bool) -> Select[int, int, int]:
 
 
 def read_attempt(cluster: Cluster, actor: Actor, job_id: int, number: int | None = None) -> JobAttempt:
-    """The newest attempt unless another is asked for. Raises NotFound for one that never was, and where the person may
-    not see the job."""
+    """The newest attempt unless another is asked for. Raises NotFound for an attempt that does not exist, and if the
+    person may not see the job.
+    """
     newest = read_newest_attempts(cluster, actor, [job_id]).get(job_id)
     if newest is None:
         raise NotFound("job", job_id)
@@ -384,7 +385,7 @@ JOB_RECORD_COLUMNS = (
     Job.files_deleted_at, Job.held_at, Job.held_by, Job.waiting_code, Job.waiting_data, *HEADLINE_COLUMNS,
     JOINED_TAGS, Job.note,
 )  # fmt: skip
-"""The fields of `JobRecord`."""
+"""The columns of the fields of `JobRecord`."""
 
 
 def select_job_records() -> Select[*tuple[Any, ...]]:

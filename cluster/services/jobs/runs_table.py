@@ -92,7 +92,9 @@ def read_rows(
     after_id: int | None,
     limit: int,
 ) -> Sequence[Row[*tuple[Any, ...]]]:
-    """Reads one page. The statement of a plain list is kept; searched words, tags and metrics make one of their own."""
+    """Reads one page. The statement of a plain list is cached; a search, a tag or a metric needs a statement of its
+    own.
+    """
     with cluster.store.read_columns() as connection:
         if wanted.tag or wanted.metric or wanted.search:
             query = columns.of_page(page_of_runs(actor, wanted, order, after_id).limit(limit), order)
@@ -153,8 +155,9 @@ def page_of_runs(actor: Actor, wanted: JobFilter, order: JobOrder, after_id: int
 
 
 def state_conditions(states: Sequence[JobState], order: JobOrder) -> list[ColumnElement[bool]]:
-    """SQLite uses a partial index only if the query repeats its condition. It would rather sort all jobs of a state
-    than walk along the order, so it does not see the bare column."""
+    """SQLite uses a partial index only if the query repeats its condition. It would otherwise sort all jobs of a state
+    instead of reading in the index's order, so the column is hidden in an expression.
+    """
     if order is JobOrder.OLDEST:
         return [Job.state.in_(states)] if states else []
     values = [state.value for state in states]

@@ -24,7 +24,7 @@ class ViewLink(NamedTuple):
 
 
 def list_views(cluster: Cluster, actor: Actor) -> list[ViewLink]:
-    """The person's own, by name."""
+    """The person's own views, sorted by name."""
     with cluster.store.read_columns() as connection:
         return [ViewLink(*row) for row in VIEWS.execute(connection, actor)]
 
@@ -38,7 +38,7 @@ VIEWS = ReaderStatement(select_views)
 
 
 def save_view(cluster: Cluster, actor: Actor, name: str, query: str) -> ViewLink:
-    """A view of the same name is replaced. Raises Refused."""
+    """Saves the view, and replaces one of the same name. Raises Refused."""
     name, kept = check_view_name(name), keep_parameters(query)
     with cluster.store.write(lock=f"views {actor.user_id}") as session:
         view = session.scalar(

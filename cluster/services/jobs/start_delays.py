@@ -24,9 +24,7 @@ class StartDelay:
 
 
 def read_start_delay(cluster: Cluster, job: Job) -> StartDelay | None:
-    """Returns None if the job comes up as expected, as far as the executor reports. `job` is loaded with its
-    attempts.
-    """
+    """Returns None if the job starts as expected, as far as the executor reports. `job` is loaded with its attempts."""
     if job.state is not JobState.STARTING or not job.attempts:
         return None
     standing, attempt = read_kubernetes_status(cluster), job.attempts[-1]

@@ -58,10 +58,10 @@ def visible_jobs_in_state(actor: Actor, state: JobState) -> list[Select[Any]]:
     """
     some = select(Job.id).where(has_state(state))
     if actor.is_administrator:
-        # In the index's order: where most rows wait, PostgreSQL would else begin with the table.
+        # The query is in the index's order. Otherwise PostgreSQL would begin with the table if most rows wait.
         return [some.where(IS_LIVE).order_by(Job.id)]
-    # Few trainings are hidden from members of their workspace. PostgreSQL looks each job's up in the list of them; with
-    # the visible ones it would begin, and read all of their jobs.
+    # Few trainings are hidden from members of their workspace. PostgreSQL looks up each job's training in the list of
+    # hidden ones. With a list of visible ones it would begin there, and read all of their jobs.
     hidden = select(Training.id).where(not_(can_see_training(actor)))
     mine = some.where(Job.workspace_id.in_(member_workspace_ids(actor)), Job.training_id.not_in(hidden))
     if state is not JobState.WAITING:

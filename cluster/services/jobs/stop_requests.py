@@ -18,14 +18,13 @@ from cluster.store.jobs import Job, JobEvent
 
 
 def stop_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
-    """Records the wish; the scheduler stops the run. One that waits has ended when this returns.
-
-    Its user, the training's owner, the workspace's manager and administrators may. Raises Forbidden,
-    Conflict if it has ended already; a second request changes nothing.
+    """Records that the job is to stop; the scheduler stops its run. A waiting job has ended when this returns. The
+    job's user, the training's owner, the workspace's manager and administrators may. Raises Forbidden, Conflict if it
+    has ended already; a second request changes nothing.
     """
     now = cluster.clock()
     with cluster.store.write() as session:
-        # Held against the scheduler, which may be writing this job's end at the same moment.
+        # The row is locked, because the scheduler may be writing this job's end at the same moment.
         session.execute(select(Job.id).where(Job.id == job_id).with_for_update())
         job = load_job(session, actor, job_id)
         require_permission("job.stop", job_relation(actor, job), job_id)

@@ -97,10 +97,11 @@ def submit_job(
     request: JobRequest,
     idempotency: tuple[str, str] | None = None,
 ) -> Job:
-    """Accepted means committed. `idempotency` is (key, hash of the body): the same pair gets the same job,
-    the same key with another body is refused. Raises Refused naming the field; NotFound.
+    """Submits a job; it is accepted once it is committed. `idempotency` is (key, hash of the body): the same pair
+    returns the same job, and the same key with another body is refused. Raises Refused naming the field; NotFound.
 
-    The job comes with what its description needs, so that nobody has to read it again."""
+    The job comes with what its description needs, so that nobody has to read it again.
+    """
     now = cluster.clock()
     with cluster.store.write(lock=f"submit {actor.user_id}" if idempotency else None) as session:
         if idempotency and (answered := read_idempotent_answer(session, actor, *idempotency)):
@@ -290,7 +291,7 @@ def environment_warnings(
     request: JobRequest,
     environment: Environment | None,
 ) -> tuple[SubmissionWarning, ...]:
-    """Raises Refused on `environment` for a built-in model where its libraries are not."""
+    """Raises Refused on `environment` for a built-in model if the environment lacks its libraries."""
     libraries = read_libraries(cluster, session, environment)
     name = environment.name if environment else DEFAULT_NAME
     if training.kind is TrainingKind.BUILT_IN:
@@ -301,7 +302,7 @@ def environment_warnings(
 
 
 def submitter_relation(actor: Actor, training: Training, is_member: bool, is_named: bool) -> Relation:
-    """Raises NotFound where the person may not see it."""
+    """Raises NotFound if the person may not see it."""
     relation = relation_to_training(
         actor,
         training.workspace.manager_id,

@@ -23,7 +23,8 @@ def change_tags(
     add: Collection[str],
     remove: Collection[str] = (),
 ) -> dict[int, list[str]]:
-    """Adds and removes tags of all of them or of none; the tags of each afterwards. What is added wins.
+    """Adds and removes tags of all jobs or of none, and returns the tags of each. A tag that is both added and removed
+    is added.
 
     The job's user, the training's owner, the workspace's manager and administrators may. Raises NotFound, Forbidden,
     Refused.

@@ -27,7 +27,9 @@ def parse_confinement_features(value: Mapping[str, Any]) -> dict[str, Mapping[st
 def record_confinement_features(
     cluster: Cluster, held: HeldLease, node: str, powers: Mapping[str, Any] | None
 ) -> bool:
-    """Records `powers`, None if jobs are no processes here. Returns whether they changed. Raises LeaseLost."""
+    """Records `powers`, which are None if jobs are no processes of this machine. Returns whether they changed. Raises
+    LeaseLost.
+    """
     value = {} if powers is None else {node: dict(powers)}
     with cluster.store.read() as session:
         fact = session.get(InstallationFact, CONFINEMENT_FACT)

@@ -50,7 +50,7 @@ def read_node_days(cluster: Cluster, node_id: int) -> tuple[DailyUsage, ...]:
 
 
 def read_days(cluster: Cluster, sums: Select[*tuple[Any, ...]], owner_id: int) -> tuple[DailyUsage, ...]:
-    """One row: the database adds up, because a busy workspace has thousands of attempts."""
+    """Reads one row: the database computes the sums, because a busy workspace has thousands of attempts."""
     now = cluster.clock()
     days = last_days(DAYS_SHOWN, now, cluster.settings.zone)
     begins = days[0].starts_at
@@ -73,7 +73,7 @@ def held_seconds(is_counted: ColumnElement[bool]) -> Subquery:
     `rate` is the work of one of its units in a second: 0 to 1, NULL while it is not known.
     """
     columns = Allocation.attempt_id, Allocation.begun_at, Allocation.ended_at
-    # Two statements, each with an index: that of a condition with "or" reads all attempts.
+    # There are two statements, each with an index, because one statement with "or" would read all attempts.
     held = union_all(
         select(*columns).where(Allocation.ended_at > BEGINS, is_counted),
         select(*columns).where(Allocation.ended_at.is_(None), is_counted),
@@ -137,4 +137,4 @@ def attempts_of_workspace() -> Select[int]:
 
 WORKSPACE_DAYS = day_sums(held_seconds(Allocation.attempt_id.in_(attempts_of_workspace())))
 NODE_DAYS = day_sums(held_seconds(Allocation.unit_id.in_(select(Unit.id).where(Unit.node_id == OWNER))))
-"""Statements of this length are made once, and not for each page."""
+"""The statement is long, so it is built once and not for each page."""

@@ -15,7 +15,7 @@ from cluster.store.nodes import IS_NODE_KNOWN, Allocation, Node, NodeToken, Unit
 
 
 def forget_node(cluster: Cluster, actor: Actor, node_id: int, is_stopped: bool = False) -> None:
-    """Removes the node from every list and from the units of terms. Past jobs keep their row of it.
+    """Removes the node from every list and from the units of terms. Past jobs keep the node's row.
 
     `is_stopped` says that its agent has just been stopped, so that its last heartbeat does not count.
     Raises Forbidden, NotFound, and Conflict for a node that must not be forgotten now.

@@ -35,7 +35,7 @@ class GpuCheck:
 
 
 def has_failed_lately(now: datetime) -> ColumnElement[bool]:
-    """Selects runs of a check that failed and that a later run may have passed since."""
+    """Selects runs of a check that failed, although a later run may have passed since."""
     return (
         RepairRun.name.in_(CHECKS)
         & RepairRun.verdict.in_(BAD_VERDICTS)
@@ -72,7 +72,7 @@ def newest_checks(runs: Iterable[RepairRun], ids: Mapping[str, int]) -> list[Gpu
             if host not in ids or run.ended_at is None:
                 continue
             lines = failed_lines(run.tasks, host)
-            # Of a run on several nodes the verdict says nothing of one of them.
+            # The verdict of a run on several nodes says nothing about one of them.
             is_ok = not lines and (len(run.hosts) > 1 or run.verdict not in BAD_VERDICTS)
             check = GpuCheck(run.id, run.name, ids[host], host, run.ended_at, is_ok, lines)
             found.setdefault((run.name, host), check)

@@ -37,7 +37,7 @@ def record_heartbeat(
 ) -> Node:
     """Writes the node and its units. A unit that is no longer reported is `gone`, never deleted.
 
-    Rings only when something that pages show has changed: a heartbeat alone is no news.
+    Publishes only if something that pages show has changed: a heartbeat alone is no change.
     """
     now = cluster.clock()
     with cluster.store.write() as session:
@@ -46,7 +46,8 @@ def record_heartbeat(
         if node is None:
             node = Node(name=name, boot_id=boot_id, created_at=now, units=[])
             session.add(node)
-        # A boot in the future was seen by a clock that has been set since: whatever began after it would seem older.
+        # A boot in the future was recorded by a clock that has been set since. Everything that began after it would
+        # seem older.
         if node.boot_id != boot_id or (node.booted_at is not None and node.booted_at > now):
             node.boot_id, node.booted_at = boot_id, now
         node.forgotten_at = None
@@ -78,7 +79,7 @@ def units_of_jobs(session: Session, node: Node, seen: Sequence[ReportedUnit]) ->
 
 
 def record_units(node: Node, seen: Sequence[ReportedUnit]) -> bool:
-    """Writes the units, and returns whether one came, went or changed."""
+    """Writes the units, and returns whether a unit was added, removed or changed."""
     known = {unit.identity: unit for unit in node.units}
     changed = False
     for one in seen:

@@ -15,7 +15,7 @@ from cluster.store.nodes import Node
 def mark_silent_nodes_lost(cluster: Cluster, held: HeldLease) -> list[int]:
     """Marks nodes lost whose grace time is over and returns their ids; the next pass fences their attempts.
 
-    Looks before it locks. Raises LeaseLost.
+    Reads without a lock first. Raises LeaseLost.
     """
     now, grace = cluster.clock(), timedelta(seconds=cluster.settings.node_grace_seconds)
     quiet = select(Node).where(

@@ -14,7 +14,7 @@ NODE_TOKEN_FORMAT = re.compile(r"gcn_([1-9]\d{0,8})_([\w-]{43})", re.ASCII)
 
 
 def create_node_token(cluster: Cluster, name: str, has_executor: bool) -> str:
-    """Creates a token and returns its text, which is shown this once. The node's earlier token is void from then on."""
+    """Creates a token and returns its text, which is shown this once. It replaces the node's earlier token."""
     now, secret, actor = cluster.clock(), new_secret(), service_actor(cluster)
     with cluster.store.write(lock="node tokens") as session:
         earlier = (NodeToken.name == name) & NodeToken.revoked_at.is_(None)
@@ -29,7 +29,7 @@ def create_node_token(cluster: Cluster, name: str, has_executor: bool) -> str:
 
 
 def read_node_token(cluster: Cluster, text: str) -> NodeToken | None:
-    """Returns the node that the token stands for; None for a wrong or revoked one."""
+    """Returns the node whose token this is; None for a wrong or revoked token."""
     parsed = NODE_TOKEN_FORMAT.fullmatch(text)
     if parsed is None:
         return None

@@ -25,7 +25,7 @@ from cluster.store.users import User
 
 
 class NodeColumns(NamedTuple):
-    """A node's columns alone: an object of the row costs more."""
+    """A node as its columns alone, because an object of the row costs more."""
 
     id: int
     name: str
@@ -49,7 +49,7 @@ NODES: Select[*tuple[Any, ...]] = (
 
 
 class UnitColumns(NamedTuple):
-    """A unit's columns alone: there are thousands of units."""
+    """A unit as its columns alone, because there are thousands of units."""
 
     id: int
     identity: str
@@ -205,7 +205,7 @@ def read_node_views(
 
 
 JudgedNode = tuple[NodeColumns, NodeState, Mapping[str, Any] | None, Mapping[str, Any] | None]
-"""The first four fields of a NodeSummary."""
+"""The columns of the first four fields of a NodeSummary."""
 
 
 def judge_nodes(session: Session, nodes: Iterable[NodeColumns], now: datetime) -> list[JudgedNode]:

@@ -74,7 +74,7 @@ def build_summaries(
     now: datetime,
     node_ids: Sequence[int] | Select[int],
 ) -> list[NodeSummary]:
-    """Builds the summaries of the nodes with the ids `node_ids`."""
+    """Builds the summaries of the nodes with these ids."""
     if not nodes:
         return []
     groups = read_unit_groups(session, node_ids)

@@ -1,4 +1,4 @@
-"""Counts nodes by their state and units by their condition: one statement each, however many there are."""
+"""Counts nodes by their state and units by their condition: with one statement each, whatever their number is."""
 
 from collections import Counter
 from datetime import datetime

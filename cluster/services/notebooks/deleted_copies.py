@@ -1,4 +1,4 @@
-"""The working copies of deleted trainings: which there are, and that their files are gone."""
+"""Lists the working copies of deleted trainings, and records that their files are gone."""
 
 from dataclasses import dataclass
 

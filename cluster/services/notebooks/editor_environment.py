@@ -24,7 +24,9 @@ FACT = "editor_environment"
 
 
 def ensure_editor(cluster: Cluster, actor: Actor, path: Path, is_built: bool) -> None:
-    """Makes this the environment that has JupyterLab, and requests its build unless it is built. Can be repeated."""
+    """Makes this the environment that has JupyterLab, and requests its build unless it is built. The call can be
+    repeated.
+    """
     now, requested = cluster.clock(), None
     with cluster.store.write() as session:
         fact = session.get(InstallationFact, FACT, with_for_update=True)
@@ -58,7 +60,7 @@ def load_editor(session: Session) -> Path | None:
 
 
 def load_editor_build(session: Session) -> int | None:
-    """The operation that builds it, or that has failed to."""
+    """The operation that builds the environment, or that has failed to build it."""
     fact = session.get(InstallationFact, FACT)
     return None if fact is None else fact.value["operation"]
 

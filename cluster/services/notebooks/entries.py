@@ -23,7 +23,7 @@ from cluster.store.users import SignInSession, User
 
 TICKET_LASTS = timedelta(seconds=60)
 ENTRIES_KEPT_FOR = timedelta(days=7)
-"""The longest life of a portal session."""
+"""An entry lasts at most as long as a portal session may last."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def redeem_ticket(cluster: Cluster, job_id: int, ticket: str) -> str | None:
 
 
 def find_upstream(cluster: Cluster, job_id: int, cookie: str) -> NotebookUpstream | None:
-    """Returns None unless the cookie is this notebook's, its portal session lives, and the notebook runs."""
+    """Returns None unless the cookie is this notebook's, its portal session has not ended, and the notebook runs."""
     query = entry_query(cluster.clock(), job_id, cookie)
     with cluster.store.read_columns() as connection:
         row = connection.execute(query).one_or_none()
@@ -92,7 +92,7 @@ def find_upstream(cluster: Cluster, job_id: int, cookie: str) -> NotebookUpstrea
 
 
 def entry_query(now: datetime, job_id: int, cookie: str) -> Select[str, str | None, int]:
-    """Selects the entry. A person who may not see the training any more cannot enter any more either."""
+    """Selects the entry. A person who may not see the training any more can no longer enter either."""
     person: Any = NotebookEntry.user_id
     return (
         select(Notebook.token, Notebook.address, Job.fence)

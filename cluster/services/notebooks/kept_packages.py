@@ -1,6 +1,6 @@
-"""Asks that what `pip install` wrote in a notebook becomes an environment, in which every job of the workspace can run.
-
-Names and versions of the packages are taken over, and no file: they are installed again from the site's index.
+"""Requests an environment with the packages that `pip install` has put into a notebook, in which every job of the
+workspace can run. Only names and versions of the packages are copied: the packages are installed again from the site's
+index.
 """
 
 from sqlalchemy.exc import IntegrityError
@@ -27,7 +27,7 @@ def ask_for_environment(
     """The environment of the person's last notebook of this training with the packages of their own on top.
 
     It waits for the manager of the workspace; if a manager or an administrator asks, it is built at once. Raises
-    NotFound, Forbidden, Conflict where jobs run in images, and Refused for every field that is wrong.
+    NotFound, Forbidden, Conflict if jobs run in images, and Refused for every field that is wrong.
     """
     require_own_builds(cluster)
     training = trainings.read_training(cluster, actor, training_id)

@@ -15,7 +15,9 @@ from cluster.store.trainings import Training
 
 
 def read_last_environment(cluster: Cluster, actor: Actor, training: Training) -> Environment:
-    """The one that the training names, if there was no notebook yet. Raises Refused on `packages` if it is gone."""
+    """Returns the environment that the training names if there was no notebook yet. Raises Refused on `packages` if it
+    is gone.
+    """
     last = (
         select(Environment)
         .join(Attempt, Attempt.environment_id == Environment.id)

@@ -59,7 +59,7 @@ def notebook_state(job: Job, notebook: Notebook) -> NotebookState:
 
 
 def list_own_notebooks(cluster: Cluster, actor: Actor) -> list[NotebookState]:
-    """The living ones of the person, the newest first."""
+    """The person's notebooks that have not ended, the newest first."""
     query = (
         select(Job, Notebook)
         .join(Notebook, Notebook.job_id == Job.id)

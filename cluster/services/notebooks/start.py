@@ -40,7 +40,7 @@ def start_notebook(
     dataset_id: int | None = None,
     units: int = 1,
 ) -> Job:
-    """Returns the living notebook of the person and the training if there is one, else a new one.
+    """Returns the person's notebook of the training if one has not ended, else a new one.
 
     Raises what `submit_job` raises, and Refused on `notebook` while JupyterLab is not installed.
     """
@@ -48,7 +48,7 @@ def start_notebook(
         try:
             return try_start(cluster, actor, training_id, time_limit_seconds, dataset_id, units)
         except IntegrityError:
-            continue  # Another click was faster, and its notebook is the one.
+            continue  # Another click was faster, and its notebook is returned.
     raise Refused("notebook", "notebook.being_started")
 
 

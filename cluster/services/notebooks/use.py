@@ -103,7 +103,7 @@ def apply_idle(cluster: Cluster, session: Session, actor: Actor, job: Job, noteb
 
 
 def keep_notebook(cluster: Cluster, actor: Actor, job_id: int) -> None:
-    """Counts as a use. Only its person may. Raises NotFound, and Conflict if it does not run."""
+    """Records a use of the notebook by its person. Raises NotFound for others, and Conflict if it does not run."""
     state = read_notebook(cluster, actor, job_id)
     if state.job.user_id != actor.user_id:
         raise NotFound("notebook", job_id)

@@ -49,7 +49,7 @@ def read_working_copy(cluster: Cluster, actor: Actor, training_id: int) -> Worki
 
 
 def save_as_version(cluster: Cluster, actor: Actor, training_id: int, overwrite: bool = False) -> SavedCopy:
-    """The whole working copy becomes the newest version.
+    """Makes the whole working copy the newest version.
 
     Raises Refused on `code`, Forbidden, NotFound, and Conflict if there is a newer version than
     the one that the copy began from, unless `overwrite`.

@@ -14,7 +14,7 @@ from cluster.store.workspaces import Workspace
 def write_environment_event(
     session: Session, environment: Environment, workspace: Workspace, person: str, now: datetime
 ) -> None:
-    """Writes it if the manager wants to be told."""
+    """Writes the event if the manager has chosen to be told."""
     manager = workspace.manager_id
     if NotificationKind.ENVIRONMENT_ASKED not in read_kinds(session, {manager}).get(manager, frozenset()):
         return

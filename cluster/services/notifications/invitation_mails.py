@@ -37,7 +37,7 @@ def add_invitation_mail(session: Session, user: User, inviter: str, nonce: str, 
 
 
 def invitation_url(cluster: Cluster, content: Mapping[str, Any]) -> str | None:
-    """The link; None if it was used, replaced or has expired, so that no mail with a dead link goes out."""
+    """The link; None if it was used, replaced or has expired, so that no mail with an invalid link is sent."""
     secret = invitation_secret(cluster, content["nonce"])
     try:
         read_password_link(cluster, secret)

@@ -72,7 +72,9 @@ def write_messages_of(
     channels: Sequence[NotificationChannel],
     now: datetime,
 ) -> int:
-    """Adds one notification per message and channel. Events that nobody wants any more count as delivered."""
+    """Adds one notification per message and channel. Events of which people no longer want to be told count as
+    delivered.
+    """
     receiving = channels_of(choice, channels) if choice is not None else []
     told: list[tuple[NotificationEvent, dict[str, Any]]] = []
     ready = select(NotificationEvent).where(NotificationEvent.user_id == user_id, IS_READY)

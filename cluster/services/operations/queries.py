@@ -78,7 +78,9 @@ def list_interrupted_operations(cluster: Cluster, actor: Actor, limit: int) -> l
 
 
 def is_own_operation(person: Actor) -> Any:
-    """Selects what the person asked for and still may see, as a member of its workspace and not as an administrator."""
+    """Selects the operations that the person requested and may still see, as a member of its workspace and not as an
+    administrator.
+    """
     return and_(
         Operation.requested_by == person.user_id,
         or_(
@@ -90,7 +92,7 @@ def is_own_operation(person: Actor) -> Any:
 
 def is_still_own(session: Session, person: Actor, operation: Operation) -> bool:
     """Whether the person requested the operation and, if it brings code, owns the training: another person may own it
-    since, and the code runs as the new owner's jobs. Environments are a matter of managers.
+    by now, and the code would run as the new owner's jobs. Operations of environments belong to managers.
     """
     if operation.kind == OperationKind.ENVIRONMENT_INSTALL:
         return False

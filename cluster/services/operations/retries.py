@@ -31,7 +31,7 @@ def can_retry_operation(cluster: Cluster, actor: Actor, operation: Operation) ->
 
 
 def read_retry_obstacle(cluster: Cluster, operation: Operation) -> str | None:
-    """The code of what makes another try of this operation useless; None if a try may succeed."""
+    """The code of the reason why another try of this operation is useless; None if a try may succeed."""
     with cluster.store.read() as session:
         return load_retry_obstacle(session, operation)
 

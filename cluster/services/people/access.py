@@ -1,5 +1,5 @@
-"""Loads workspaces for a person and determines the person's relation to them and to their contents. What the person
-may not see raises NotFound.
+"""Loads workspaces for a person and determines the person's relation to them and to their contents. Raises NotFound for
+everything that the person may not see.
 """
 
 from sqlalchemy import select
@@ -39,7 +39,7 @@ def load_workspace(session: Session, actor: Actor, workspace_id: int) -> Workspa
 
 
 def require_active_workspace(cluster: Cluster, workspace: Workspace, field: str) -> None:
-    """Raises Refused on `field` before the term and after its end. What exists can be read all the time."""
+    """Raises Refused on `field` before the term and after its end. Everything that exists can be read at any time."""
     zone = cluster.settings.zone
     state = workspace_state(workspace, cluster.clock(), zone)
     if state is WorkspaceState.SCHEDULED:

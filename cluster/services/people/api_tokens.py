@@ -47,7 +47,7 @@ def create_api_token(
     days: int | None = DEFAULT_DAYS,
     refusals: Refusals | None = None,
 ) -> tuple[ApiToken, str]:
-    """The row, and the text of the token, which is shown only now.
+    """Returns the row and the text of the token, which is shown only this once.
 
     Raises Refused for every field that is wrong; `refusals` are those of the form, whose `days` are None.
     """

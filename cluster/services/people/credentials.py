@@ -11,8 +11,8 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from cluster.services.people.password_slots import HASHING
 
-# These are parameters that OWASP calls equivalent, with little memory, so that many people can sign in at once (ASVS
-# 11.4.2).
+# OWASP lists these parameters among equivalent ones; they need little memory, so that many people can sign in at once
+# (ASVS 11.4.2).
 HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 LONGEST_TRIED = 1024
 """Characters. A longer password is wrong without a comparison."""

@@ -82,7 +82,7 @@ def create_first_administrator(
 
 
 def refuse_secret(cluster: Cluster, address: str, request_id: str) -> NoReturn:
-    """Records that somebody typed a secret that does not fit. What was typed is recorded nowhere."""
+    """Records that somebody typed a secret that does not fit. The typed text is recorded nowhere."""
     actor = Actor(0, "", address=address, request_id=request_id)
     with cluster.store.write() as session:
         add_audit_entry(session, cluster.clock(), actor, "user.first_secret_refused", None, outcome="refused")

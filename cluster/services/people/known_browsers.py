@@ -1,6 +1,6 @@
 """Browsers in which a person has signed in before, by a cookie that only this installation can make.
 
-The cookie proves nothing but that: it signs nobody in. It loses its worth with the person's password.
+The cookie proves only that and signs nobody in. It becomes invalid when the person's password changes.
 """
 
 import secrets

@@ -15,8 +15,8 @@ MOST_HELD_BACK = 32
 
 
 class SlowLane:
-    """Holds tries back and refuses none. A try that finds no place here is judged at once, so that a flood keeps nobody
-    out. A flood gains little, because tries with one name are refused after a few.
+    """Delays tries and refuses none. If too many tries wait already, the next one is judged at once, so that a flood of
+    tries keeps nobody out. The flood gains little, because tries with one name are refused after a few.
     """
 
     def __init__(self, wait: Callable[[float], None] = time.sleep, places: int = MOST_HELD_BACK) -> None:

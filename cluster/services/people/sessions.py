@@ -33,7 +33,7 @@ ROWS_KEPT_FOR = sign_in_throttle.ADDRESS_KNOWN_FOR
 
 @dataclass(frozen=True)
 class SignedInPerson:
-    """The person of a living session; `language` is None if the person has chosen none."""
+    """The person of a session that has not ended; `language` is None if the person has chosen none."""
 
     user_id: int
     name: str
@@ -143,9 +143,8 @@ class SessionPerson:
 
 
 def authenticate_session(cluster: Cluster, token: str) -> SessionPerson | None:
-    """Returns the person of the cookie; None once the session has ended. Notes the time once a minute.
-
-    Asked by every request, so that an ended session, a changed role or a disabled person counts at once.
+    """Returns the person of the cookie; None once the session has ended. Records the time of use once a minute. Every
+    request calls it, so that an ended session, a changed role or a disabled person counts at once.
     """
     now = cluster.clock()
     asked = {"token_hash": secret_digest(token), "now": now, "idle_since": now - IDLE_LIMIT}
@@ -232,7 +231,7 @@ SESSION_PERSON = (
 
 
 def sign_out(cluster: Cluster, token: str) -> None:
-    """Ends the session; can be repeated."""
+    """Ends the session. The call can be repeated."""
     row = find_session(cluster, token)
     if row is not None:
         actor = Actor(row.user.id, row.user.name, row.user.is_administrator, row.address)

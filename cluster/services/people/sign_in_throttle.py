@@ -24,7 +24,9 @@ KEPT_FOR = WINDOW * 4
 
 @dataclass(frozen=True)
 class SignInTry:
-    """A try that may be judged. `delay` is how long it is held back; a wrong password starts a lock if `locks`."""
+    """A try that may be judged. `delay` is the time by which its answer is delayed. If `locks` is set, a wrong password
+    starts a lock.
+    """
 
     id: int
     locks: bool

@@ -1,4 +1,4 @@
-"""People's public SSH keys. The person adds, lists and removes them; they are void while the person is disabled."""
+"""People's public SSH keys. The person adds, lists and removes them; they are invalid while the person is disabled."""
 
 from datetime import datetime
 

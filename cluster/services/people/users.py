@@ -66,8 +66,8 @@ def create_user(
 ) -> tuple[User, str]:
     """Returns the user, and the secret of a link (72 h) with which they choose their password.
 
-    Raises Refused for every field that is wrong; `refusals` are those of the form. `complete` adds to the transaction.
-    `secret` is the one that the link has; a new one if it is empty.
+    Raises Refused for every field that is wrong; `refusals` are those of the form. `complete` is called within the
+    transaction. `secret` is the link's secret; if it is empty, a new one is made.
     """
     require_person(actor)
     require_administrator(actor)
@@ -103,7 +103,7 @@ def require_free_user_name(session: Session, name: str) -> None:
 
 
 def add_user_with_link(session: Session, actor: Actor, user: User, secret: str = "") -> str:
-    """Adds the row and its audit entry. The secret of a link with which the person sets a password."""
+    """Adds the row and its audit entry. Returns the secret of a link with which the person sets a password."""
     secret = secret or credentials.new_secret()
     add_user_row(session, user)
     add_one_time_secret(

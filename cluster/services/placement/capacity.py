@@ -93,7 +93,7 @@ class WorkingUnits:
 
 
 def read_node_units(session: Session, now: datetime) -> list[NodeUnits]:
-    """Reads columns alone: there are thousands of units, and the facts of a node are long."""
+    """Reads columns alone, because there are thousands of units, and a node's facts are long."""
     working: dict[int, WorkingUnits] = defaultdict(WorkingUnits)
     for node_id, unit_id, kind, island, allocation_id in session.execute(UNITS).all():
         there = working[node_id]
@@ -137,7 +137,7 @@ def build_quotas(
 
 
 def read_units_in_use(session: Session) -> dict[int, int]:
-    """Units that living attempts hold, by workspace."""
+    """The number of units that live attempts hold, by workspace."""
     query = (
         select(Job.workspace_id, func.count(Allocation.id))
         .join(Attempt, Attempt.job_id == Job.id)
@@ -188,7 +188,7 @@ def build_running_on_node(row: Columns, spans: DurationRange | None, now: dateti
 def expected_durations(
     row: Columns, spans: DurationRange | None, begun: datetime
 ) -> Iterator[ExpectedDuration]:
-    """The best founded first."""
+    """The sources of an estimate, the most reliable one first."""
     limit = row.time_limit_seconds
     if own := duration_from_progress(row, begun):
         yield expected_duration(own, limit, EstimateSource.PROGRESS)

@@ -167,7 +167,7 @@ def first_of_each(
 
 
 def queued_job_columns(jobs: FromClause) -> tuple[ColumnElement[Any], ...]:
-    """The fields of `QueuedJobRow`."""
+    """The columns of the fields of `QueuedJobRow`."""
     plain = (
         "id", "workspace_id", "units", "priority", "position", "shape", "dataset_id", "sweep_id", "fence",
         "time_limit_seconds", "grace_seconds", "submitted_at", "training_id", "waiting_code",

@@ -73,9 +73,9 @@ def read_placement_snapshot(
 ) -> PlacementSnapshot:
     """Reads the fronts of all lines, at least `at_least` jobs of each, and the first `first` of workspace `line`.
 
-    As many of each line as could start at once within its quota, and one more to say why it waits. Where units
-    stay free although lines are longer than what was read, the first of every shape in them are looked at too:
-    behind a front that waits for its data or for more units there may be jobs that can go now.
+    Of each line it reads as many jobs as could start at once within the quota, and one more, whose waiting reason is
+    written. If units stay free although lines are longer than what was read, it also reads the first jobs of every
+    shape in them: behind a front that waits for its dataset or for more units there may be jobs that can start now.
     """
     ground = read_placement_context(cluster, session)
     depths = choose_depths(ground, at_least)
@@ -86,11 +86,10 @@ def read_placement_snapshot(
 
 
 def read_startable_snapshot(cluster: Cluster, session: Session) -> PlacementSnapshot | None:
-    """The fronts of those lines alone that decide what can start now: the placements are those of the whole snapshot.
-    None if nothing waits in them, or no unit is free.
-
-    A workspace whose quota is used up starts nothing. The promise to its foremost job keeps units from others, but
-    only from the moment at which a run of its own ends: without such a moment its line decides nothing.
+    """Reads the fronts of those lines alone that decide which jobs can start now. Its placements are those of the whole
+    snapshot. Returns None if nothing waits in these lines, or no unit is free. A workspace whose quota is used up
+    starts nothing. The reservation of its foremost job keeps units from others, but only from the moment at which one
+    of the workspace's own runs ends: without such a moment its line decides nothing.
     """
     ground = read_placement_context(cluster, session)
     depths = choose_depths(ground, at_least=1)
@@ -132,7 +131,7 @@ def complete_snapshot(
     depths: Mapping[int, int],
     found: Iterable[QueuedJobRow],
 ) -> PlacementSnapshot:
-    # A workspace that was made a moment ago is seen by the next look.
+    # The next snapshot contains a workspace that was created a moment ago.
     jobs = {job.id: job for job in found if job.workspace_id in ground.workspaces}
     board = build_snapshot(cluster, session, ground, jobs.values())
     hidden = workspaces_with_more(board, depths)
@@ -157,8 +156,8 @@ def choose_depths(ground: PlacementContext, at_least: int) -> dict[int, int]:
     free = min(
         count_free_units(ground.nodes), MAX_UNITS_PER_PASS, MAX_HEADS // max(1, len(ground.workspaces))
     )
-    # Of a line whose quota is used up two are read while units are free: behind a front that waits for
-    # something else stands the one whose start is promised.
+    # Two jobs are read of a line whose quota is used up while units are free: if the front waits for something else,
+    # the reservation belongs to the job behind it.
     return {
         place: max(at_least, min(free, max(1, quota.limit - quota.used)) + 1)
         for place, quota in ground.quotas.items()

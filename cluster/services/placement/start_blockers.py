@@ -109,7 +109,7 @@ def disk_reason(session: Session) -> WaitingReason | None:
 
 
 def workspace_reason(cluster: Cluster, workspace: Workspace | Row[*tuple[Any, ...]]) -> WaitingReason | None:
-    """An ended workspace says so, however much it stores."""
+    """The reason of an ended workspace is its end, however much it stores."""
     return term_reason(cluster, workspace) or storage_reason(storage_of(workspace))
 
 
@@ -180,7 +180,7 @@ def read_backoffs(session: Session, jobs: Iterable[QueuedJobRow], now: datetime)
 
 
 def read_sweep_slots(session: Session, sweep_ids: Collection[int]) -> dict[int, tuple[int, int]]:
-    """Returns {sweep: (most at once, how many more may start now)} for sweeps with a limit."""
+    """Returns sweep id → (most jobs at once, how many more may start now) for sweeps with a limit."""
     if not sweep_ids:
         return {}
     known = select(Sweep.id, Sweep.most_at_once).where(Sweep.id.in_(sweep_ids))
@@ -190,7 +190,7 @@ def read_sweep_slots(session: Session, sweep_ids: Collection[int]) -> dict[int, 
 
 
 def read_slots_within(session: Session, limits: Mapping[int, int]) -> dict[int, tuple[int, int]]:
-    """The same, with the limits known: {sweep: most at once}."""
+    """Returns sweep id → (most jobs at once, how many more may start now) for these limits."""
     if not limits:
         return {}
     running = select(Job.sweep_id, func.count()).where(

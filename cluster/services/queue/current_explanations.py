@@ -1,7 +1,6 @@
-"""Explains why a job waits, or would wait if it were submitted, as the scheduler would write it if it looked now.
-
-For forms, dry runs and the opened row of the queue; it costs a scheduling pass and the forecast of one line. Lists read
-what the scheduler wrote last (`waiting_explanations`). Both come from the same decisions and are the same objects.
+"""Explains why a job waits, or would wait if it were submitted, as the scheduler would write it now. Forms, dry runs
+and the opened row of the queue use it; it costs a scheduling pass and the forecast of one line. Lists read what the
+scheduler wrote last (`waiting_explanations`). Both come from the same decisions and are the same objects.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -44,13 +43,13 @@ from cluster.services.queue.written_queue import (
 
 Result = TypeVar("Result")
 FORECAST_CPU_SECONDS = 0.2
-"""The processor time for forecasting the starts of a line. With hundreds of nodes and runs it would take longer: 1.9
-s with 500 nodes and 4,000 runs. Then the sentence has a range.
+"""The processor time for forecasting the starts of a line. With hundreds of nodes and runs it would take longer: 1.9 s
+with 500 nodes and 4,000 runs. If the time is over, the sentence gives a range.
 """
 
 
 class NewJobRow(QueuedJobRow):
-    """A job that is only thought of, as its row would be."""
+    """A job that is only previewed, with the columns that its row would have."""
 
     held_at: datetime | None = None
     held_by: int | None = None
@@ -59,7 +58,7 @@ class NewJobRow(QueuedJobRow):
 
 @dataclass(frozen=True)
 class NewJobs:
-    """Jobs of one workspace that are only thought of: the first of them as rows, in their order, and how many in all.
+    """Jobs of one workspace that are only previewed: the first of them as rows, in their order, and the number of all.
 
     `durations`: how long earlier jobs of their kind ran. `most_at_once`: the limit of their sweep.
     """
@@ -143,7 +142,7 @@ def explain_in_line(
 def read_current_line(
     cluster: Cluster, session: Session, workspace_id: int, new: NewJobs | None = None
 ) -> CurrentLine:
-    """The new jobs are looked at wherever they stand; of the others the same ones as the scheduler's."""
+    """Reads the new jobs wherever their places are, and the same other jobs as the scheduler."""
     heads = read_placement_snapshot(cluster, session)
     added = list(new.rows) if new else []
     line = [*read_workspace_queue(session, workspace_id, MAX_FORECAST_JOBS), *added]
@@ -195,7 +194,7 @@ def finish(steps: Generator[None, None, Result], seconds: float = inf) -> Result
 
 
 def count_before(session: Session, job: NewJobRow) -> int:
-    """Jobs of the line before a new one; one more than MAX_AHEAD_COUNTED stands for more."""
+    """The number of jobs of the line before a new one. MAX_AHEAD_COUNTED + 1 stands for any larger number."""
     before = (
         select(literal(1))
         .where(

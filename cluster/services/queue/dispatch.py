@@ -54,10 +54,11 @@ RECORD_TURN = (
         version=WORKSPACES.c.version,
     )
 )
-"""Written by column, past the row's version: a person who edits the workspace meanwhile is not disturbed."""
+"""The column is written without the row's version, so that a person who edits the workspace meanwhile gets no conflict.
+"""
 BEGIN_ATTEMPTS = insert(ATTEMPTS).returning(ATTEMPTS.c.job_id, ATTEMPTS.c.id)
 GIVE_UNITS = insert(ALLOCATIONS)
-"""The statements of a booking are built once and pass by the mapper, because every job waits for them."""
+"""The statements of a booking are built once and do not use the mapper, because every job waits for them."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,8 @@ def place_waiting_jobs(
 
     Reads before it locks, so that an unchanged queue costs no write. If an event has just arrived, or units have come
     free (`has_freed`), a change is likely and it locks at once; then it reads only what decides which jobs can start,
-    and the reasons of all others are left to the next look without such a cause. `note` is given what a look at the
-    whole queue has decided, once the starts are committed. Raises LeaseLost.
+    and the next pass without such a cause writes the reasons of the others. `note` is called with the decisions on the
+    whole queue, once the starts are committed. Raises LeaseLost.
     """
     is_urgent = is_rung or has_freed
     if not is_urgent or (cluster.store.is_sqlite and not has_freed):
@@ -123,7 +124,7 @@ def plan_dispatch(cluster: Cluster, session: Session, is_urgent: bool = False) -
 
 
 def is_new_reason(board: PlacementSnapshot, decision: NotPlaced) -> bool:
-    """A row stores only a reason of its own; that a job stands behind others is computed when a page asks."""
+    """A row stores only a reason of its own. Whether a job stands behind others is computed when a page needs it."""
     known = board.jobs[decision.job_id].waiting_code
     if known is None and isinstance(decision.reason, AheadInQueue):
         return False
@@ -131,7 +132,7 @@ def is_new_reason(board: PlacementSnapshot, decision: NotPlaced) -> bool:
 
 
 def allocate_units(session: Session, look: DispatchPlan, now: datetime) -> dict[int, int]:
-    """New attempts with their allocations, by job; none for a job that has changed meanwhile."""
+    """Makes attempts with their allocations, by job; a job that has changed meanwhile gets none."""
     if not look.placements:
         return {}
     fences = claim_jobs(session, look, now)
@@ -170,7 +171,7 @@ def allocate_units(session: Session, look: DispatchPlan, now: datetime) -> dict[
 
 
 def record_turns(session: Session, look: DispatchPlan, attempts: dict[int, int], now: datetime) -> None:
-    """A placement uses up the workspace's turn; a backfill does not."""
+    """Records that the placed jobs' workspaces have used their turns. A backfill uses none."""
     last_attempts: dict[int, int] = {}
     passing = {decision.job_id for decision in look.placements if decision.is_backfill}
     for job_id, attempt_id in attempts.items():
@@ -185,7 +186,7 @@ def record_turns(session: Session, look: DispatchPlan, attempts: dict[int, int],
 
 
 def claim_jobs(session: Session, look: DispatchPlan, now: datetime) -> dict[int, int]:
-    """Compare-and-set on state, wish and fence; the new fence by job."""
+    """Claims the jobs by compare-and-set on state, desired state and fence. Returns the new fence by job."""
     known = [(decision.job_id, look.snapshot.jobs[decision.job_id].fence) for decision in look.placements]
     ids = [job_id for job_id, _fence in known]
     taken = session.execute(CLAIM_JOBS, {"ids": ids, "known": known, "now": now})
@@ -193,7 +194,7 @@ def claim_jobs(session: Session, look: DispatchPlan, now: datetime) -> dict[int,
 
 
 def placement_event_data(placed: Placement, attempt: int, nodes: Mapping[int, NodeUnits]) -> dict[str, Any]:
-    """`nodes` stand there only if there are several."""
+    """The event's data have `nodes` only if there are several."""
     first, units = nodes[placed.node_id], len(placed.unit_ids)
     told = {"attempt": attempt, "node": first.name, "units": units, "kind": first.kind.value}
     if len(placed.nodes) == 1:
@@ -202,7 +203,7 @@ def placement_event_data(placed: Placement, attempt: int, nodes: Mapping[int, No
 
 
 def record_waiting_reasons(session: Session, look: DispatchPlan, now: datetime) -> list[int]:
-    """The row and the history get the new kind of reason, with what is the case at this moment."""
+    """Writes the new kind of reason into row and history, with its data of this moment."""
     if not look.reasons:
         return []
     known = [(one.job_id, look.snapshot.jobs[one.job_id].fence) for one in look.reasons]

@@ -61,8 +61,8 @@ def release_job(cluster: Cluster, actor: Actor, job_id: int) -> Job:
 def move_job(cluster: Cluster, actor: Actor, job_id: int, step: str, before_id: int | None = None) -> Job:
     """Moves the job within its workspace's line. It takes on the priority of the job before which it is put.
 
-    `step` is one of `MoveDirection`. Raises Forbidden, Conflict where it waits no more, Refused where `before_id` is
-    not in the same line.
+    `step` is one of `MoveDirection`. Raises Forbidden, Conflict if it no longer waits, Refused if `before_id` is not in
+    the same line.
     """
     now = cluster.clock()
     with cluster.store.write(lock="placement") as session:
@@ -82,7 +82,7 @@ def can_reorder_job(actor: Actor, job: Job) -> bool:
 
 
 def load_waiting_job(session: Session, actor: Actor, job_id: int) -> Job:
-    """Held against the scheduler, which may be giving it units at the same moment."""
+    """Locks the row, because the scheduler may be giving the job units at the same moment."""
     session.execute(select(Job.id).where(Job.id == job_id).with_for_update())
     job = queries.load_job(session, actor, job_id)
     require_permission("job.arrange", job_relation(actor, job), job_id)
@@ -98,7 +98,7 @@ def parse_move(text: str) -> MoveDirection:
 
 
 def apply_move(session: Session, job: Job, step: MoveDirection, before_id: int | None) -> Job | None:
-    """The job before which it stands now; None at the end of the line."""
+    """Moves the job. Returns the job before which it stands now; None at the end of the line."""
     match step:
         case MoveDirection.UP:
             others = nearest_jobs(session, job, 1, forward=False)
@@ -148,7 +148,9 @@ def spread_positions(session: Session, other: Job) -> None:
 
 
 def nearest_jobs(session: Session, job: Job, number: int, forward: bool = True) -> list[Job]:
-    """The nearest ones of its line, held jobs included: each kind is one search of its own index."""
+    """Returns the nearest jobs of its line, held ones included. Held and other jobs are one search each, with an index
+    of their own.
+    """
     here, place = tuple_(Job.position, Job.id), tuple_(job.position, job.id)
     beyond = here > place if forward else here < place
     order = (Job.position, Job.id) if forward else (Job.position.desc(), Job.id.desc())

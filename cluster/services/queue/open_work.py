@@ -1,4 +1,4 @@
-"""Asks in one statement whether the rows hold anything that a scheduling pass would do something about."""
+"""Finds out by one statement whether a scheduling pass would have anything to do."""
 
 from datetime import timedelta
 
@@ -22,7 +22,7 @@ HAS_OPEN_WORK = select(
         exists().where(Node.lost_at.is_(None), Node.heartbeat_at <= SILENT_SINCE),
     )
 )
-"""Built once: the idle scheduler asks it every second."""
+"""The statement is built once, because the idle scheduler executes it every second."""
 
 
 def has_open_work(cluster: Cluster) -> bool:

@@ -68,7 +68,7 @@ class QueueFilters:
 
 @dataclass(frozen=True)
 class WaitingJob:
-    """`job` is None where the reader may not see it: it still stands in the line."""
+    """`job` is None if the reader may not see the job; its place in the line is shown all the same."""
 
     id: int
     job: JobLine | None
@@ -78,7 +78,7 @@ class WaitingJob:
 
 @dataclass(frozen=True)
 class OpenedJob:
-    """The one job that a person asks about, as placement decides on it now, and the nodes as they are."""
+    """The one job whose row a person has opened, with placement's decision on it now, and the present nodes."""
 
     job: Job
     explanation: WaitingExplanation
@@ -116,8 +116,8 @@ def read_queue(
     """Returns one page of waiting and running jobs; of jobs that the person may not see only the position and size
     are shown.
 
-    Reasons and starts are what the scheduler last wrote. For the one job that is `opened` placement is asked anew.
-    `share` is given how the reasons of the whole queue are counted, which are the same for every reader.
+    Reasons and starts are what the scheduler last wrote. For the one job that is `opened` placement decides again.
+    `share` computes the reasons of the whole queue, which are the same for every reader.
     """
     wanted = wanted or QueueFilters()
     now = cluster.clock()
@@ -147,7 +147,7 @@ def read_queue(
 
 
 def open_job(cluster: Cluster, session: Session, job_id: int) -> OpenedJob:
-    """Costs a whole scheduling pass."""
+    """Explains one job as of now, which costs a whole scheduling pass."""
     job = load_whole_job(session, job_id)
     line, explanation = explain_now(cluster, session, job)
     return OpenedJob(job, explanation, list(line.snapshot.nodes))
@@ -192,7 +192,7 @@ def read_running_page(
 def read_waiting_page(
     session: Session, actor: Actor, overview: QueueOverview, causes: ReasonFilters, wanted: QueueFilters
 ) -> tuple[list[int], QueueCursor | None, int | None]:
-    """The ids of one page; where the next one begins: behind a place, or behind a front."""
+    """Returns the ids of one page and the cursor of the next one, which is a place in a line or a front."""
     if wanted.state == "running":
         return [], None, None
     if wanted.reason is not None and wanted.reason in causes.by_head:

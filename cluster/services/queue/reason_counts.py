@@ -25,7 +25,7 @@ class ReasonCount:
     code: str
     count: int
     is_more: bool
-    """There are more than `count`."""
+    """Whether there are more jobs than `count`."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ReasonFilters:
     paused: Sequence[int]
     """Ids of jobs that are tried again after a pause."""
     common_reason: str | None
-    """The reason of all jobs that nothing else keeps: the environment is not there."""
+    """The reason of all jobs without another one: the environment does not exist yet."""
 
     @property
     def codes(self) -> list[str]:
@@ -68,7 +68,7 @@ class ReasonFilters:
         return false()
 
     def has_own_reason(self) -> ColumnElement[bool]:
-        """Kept by something of their own, or a front with a reason of its own."""
+        """The condition of jobs with a reason of their own, and of fronts with such a reason."""
         places = [place for ids in self.by_workspace.values() for place in ids]
         datasets = [dataset for ids in self.by_dataset.values() for dataset in ids]
         fronts = [job_id for ids in self.by_head.values() for job_id in ids]
@@ -101,11 +101,11 @@ def group_by_code(shared: Mapping[int, WaitingExplanation]) -> dict[str, list[in
 def count_reasons(
     session: Session, causes: ReasonFilters, workspace_id: int | None = None
 ) -> list[ReasonCount]:
-    """Reasons that somebody has, the most frequent first. `causes` are those of the whole queue."""
+    """The reasons that any job has, the most frequent first. `causes` are those of the whole queue."""
     numbers = {code: len(heads) for code, heads in causes.by_head.items()} if workspace_id is None else {}
     others = [code for code in dict.fromkeys(causes.codes) if code not in numbers]
     asked = [count_query(causes.condition(code), workspace_id, code == causes.codes[-1]) for code in others]
-    # All of them in one question: each is a search of its own in the same statement.
+    # One statement counts all reasons, each by a search of its own.
     found = session.execute(select(*asked)).one() if asked else ()
     numbers |= dict(zip(others, found, strict=True))
     counts = [
@@ -119,8 +119,9 @@ def count_reasons(
 def count_query(
     condition: ColumnElement[bool], workspace_id: int | None = None, in_order: bool = False
 ) -> ScalarSelect[int]:
-    """Waiting jobs, at most one more than MAX_AHEAD_COUNTED. `in_order`: most jobs of the queue are meant, and the
-    queue's own index is to be read, not the table with all that have ended."""
+    """Counts waiting jobs, at most one more than MAX_AHEAD_COUNTED. `in_order`: the condition holds for most jobs of
+    the queue, so the queue's own index is read instead of the table, which has all ended jobs.
+    """
     place = Job.workspace_id == workspace_id if workspace_id is not None else true()
     some = select(literal(1)).where(Job.state == WAITING_STATE, condition, place).limit(MAX_AHEAD_COUNTED + 1)
     if in_order:

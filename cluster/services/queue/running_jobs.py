@@ -21,9 +21,8 @@ NO_KNOWN_END = 1 << 62
 
 @dataclass(frozen=True)
 class RunningJob:
-    """`share_done` of its way is done, 0 to 1, as it says itself; None if it does not.
-
-    `job` is None where the reader may not see it.
+    """`share_done` is the share that the job reports as done, 0 to 1; None if it reports none. `job` is None if the
+    reader may not see it.
     """
 
     id: int
@@ -44,7 +43,9 @@ def read_running_jobs(
     user_id: int | None = None,
     after: RunningCursor | None = None,
 ) -> tuple[list[RunningJob], RunningCursor | None]:
-    """The soonest known ends first, from behind `after`, also where that job has ended; where the next page begins."""
+    """Lists jobs with the soonest known ends first, those after the cursor `after`, even if that job has ended. Returns
+    also the cursor of the next page.
+    """
     units: Counter[int] = Counter()
     for run in running:
         if workspace_id in (None, run.workspace_id):
@@ -95,7 +96,7 @@ def running_node_names(
 def read_starts_and_progress(
     session: Session, job_ids: list[int]
 ) -> dict[int, tuple[datetime | None, float | None]]:
-    """(start, part of the way done) of those that still run."""
+    """Returns job id → (start, share done) for the jobs that still run."""
     if not job_ids:
         return {}
     query = select(Attempt.job_id, Attempt.started_at, Attempt.progress).where(

@@ -1,4 +1,4 @@
-"""Reads what keeps many jobs at once: datasets that are not ready, full sweeps, and jobs in a pause between tries."""
+"""Reads the reasons that many jobs share: datasets that are not ready, full sweeps, and pauses between tries."""
 
 from datetime import datetime
 
@@ -35,7 +35,7 @@ def read_backed_off_jobs(session: Session, now: datetime) -> list[int]:
 
 
 def read_full_sweeps(session: Session) -> dict[int, WaitingReason]:
-    """Sweeps of which jobs wait and no further one may start now."""
+    """Finds the sweeps that have waiting jobs and of which no further job may start now."""
     waits = select(Job.id).where(Job.sweep_id == Sweep.id, Job.state == WAITING_STATE).exists()
     limited = select(Sweep.id, Sweep.most_at_once).where(Sweep.most_at_once.is_not(None), waits)
     limits = {row[0]: row[1] for row in session.execute(limited) if row[1] is not None}

@@ -32,7 +32,7 @@ class SweepPreview:
     """The command of the first job with its values; empty for a built-in model."""
     seconds: float | None
     is_limit: bool
-    """The expectation is only the time limit: no job of this training has ended yet."""
+    """Whether the expectation is only the time limit, because no job of this training has ended yet."""
     warnings: tuple[SubmissionWarning, ...]
 
     @property

@@ -1,4 +1,4 @@
-"""Counts the waiting jobs of each workspace and shape now and then, by index, for start estimates deep in a queue."""
+"""Counts the waiting jobs of each workspace and shape periodically, by index, for start estimates deep in a queue."""
 
 from collections.abc import Collection
 

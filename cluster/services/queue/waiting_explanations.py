@@ -96,7 +96,9 @@ def explain_alone(
     holders: dict[int | None, str],
     now: datetime,
 ) -> WaitingExplanation | None:
-    """Returns the reason that keeps the job regardless of the jobs before it; None if only its position keeps it."""
+    """Returns the reason why the job waits apart from the jobs before it; None if it waits only because of its
+    position.
+    """
     if job.held_at is not None:
         return WaitingExplanation.of(JobOnHold(holders.get(job.held_by, "…"), job.held_at))
     if written is not None and written.code != AheadInQueue.code:

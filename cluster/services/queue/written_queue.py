@@ -1,6 +1,6 @@
 """Writes what a scheduling pass says of the jobs that wait, so that pages, REST and command only read it.
 
-One row for each job that something of its own keeps or whose start is forecast, and one overview for all others.
+There is one row for each job that has a reason of its own or whose start is forecast, and one overview for all others.
 """
 
 from collections import Counter, defaultdict
@@ -39,7 +39,7 @@ from cluster.store.queue import QueueExplanation
 QUEUE_OVERVIEW_FACT = "queue_overview"
 DECISIONS_PER_STEP = 20
 MAX_WRITTEN = 1000
-"""Jobs of which a row is kept: those whose turn comes first."""
+"""The number of jobs that have a row: those whose turns come first."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,11 @@ class LineReport:
     waiting: Sequence[NotPlaced] = ()
     """The decisions of placement in the order of the line, with what would let each job start now."""
     front: NotPlaced | None = None
-    """The first of them that nothing of its own keeps."""
+    """The first job of the line without a reason of its own."""
 
 
 def report_line(board: PlacementSnapshot, line: int) -> Generator[None, None, LineReport]:
-    """Can be paused: a long line takes a second."""
+    """Examines the line. The caller can pause it, because a long line takes a second."""
     report = yield from decide_line(board, line)
     starts = yield from forecast_in_steps(board, line)
     return replace(report, starts=starts)
@@ -145,8 +145,9 @@ def describe_queue(
 
 
 def merge_decisions(waiting: Sequence[NotPlaced], reports: Mapping[int, LineReport]) -> Iterable[NotPlaced]:
-    """The pass's own decisions, because they are the newest; the reports add jobs that it has not looked at, and what
-    would help those behind others. These come last."""
+    """The pass's own decisions, because they are the newest; the reports add jobs that it has not examined, and what
+    would help those behind others. These come last.
+    """
     of_lines = {one.job_id: one for report in reports.values() for one in report.waiting}
     merged = dict(of_lines)
     for one in waiting:
@@ -239,7 +240,7 @@ def measure_lines(
 
 
 def explain_decision(decision: NotPlaced, start: StartForecast | None) -> WaitingExplanation | None:
-    """Returns None for a job behind others about which nothing else is known: the jobs ahead are counted on request."""
+    """Returns None for a job behind others if nothing else is known about it: the jobs ahead are counted on request."""
     outlook = start.added_to_estimate(decision.outlook) if start else decision.outlook
     if not is_behind(decision):
         return WaitingExplanation.of(decision.reason, outlook)
@@ -264,7 +265,7 @@ def is_said_by_overview(overview: QueueOverview, snapshot: PlacementSnapshot, de
 
 
 def write_queue(cluster: Cluster, held: HeldLease, before: WrittenQueue, after: WrittenQueue) -> bool:
-    """Writes what differs and publishes it; whether anything did. Raises LeaseLost."""
+    """Writes and publishes the differences. Returns whether there were any. Raises LeaseLost."""
     gone = [job_id for job_id in before.jobs if job_id not in after.jobs]
     new = {job_id: one for job_id, one in after.jobs.items() if before.jobs.get(job_id) != one}
     is_new_overview = after.overview != before.overview

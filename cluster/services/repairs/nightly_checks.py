@@ -1,4 +1,4 @@
-"""Requests the checks of each node's GPUs once a night, by the repairs that people start by a button."""
+"""Requests the checks of each node's GPUs once a night, by the same repairs that people start with a button."""
 
 from datetime import datetime, time
 
@@ -22,7 +22,7 @@ log = structlog.get_logger()
 
 NIGHTLY_FACT = "gpu_check_nightly"
 DEFAULT_TIME = time(3, 30)
-"""When the checks begin if no time of backups is set."""
+"""The time at which the checks begin if no time of backups is set."""
 REASON = "Nightly · 야간 점검"
 
 

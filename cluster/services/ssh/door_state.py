@@ -1,4 +1,4 @@
-"""How the SSH door of the installation stands, as its process writes it down and pages show it."""
+"""The state of the installation's SSH door: its process writes it, and pages show it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -53,7 +53,7 @@ def read_door_state(cluster: Cluster) -> SshDoorState:
 
 
 def reason_against_door(settings: Settings) -> SshDoorState | None:
-    """A closed door if this installation cannot or shall not have one."""
+    """The state of a closed door, if this installation cannot or should not have an open one."""
     if settings.ssh_port == 0:
         return SshDoorState(False, reason="ssh_door.switched_off")
     if not settings.executor.capabilities.sandboxes_files:

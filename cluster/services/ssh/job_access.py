@@ -1,6 +1,6 @@
 """Decide whether a key opens a running job: only its submitter may enter, and only while they may see the job.
 
-Nobody else may, for a session runs as that person's unix user, which sees all of their jobs in the workspace.
+Nobody else may, because a session runs as that person's unix user, which sees all of their jobs in the workspace.
 """
 
 from dataclasses import dataclass
@@ -50,12 +50,12 @@ class EnterableAttempt:
 
 
 def find_entry(cluster: Cluster, job_id: int, fingerprint: str) -> SshEntry | None:
-    """The right of the key with this fingerprint; None if it has none. How the job stands is not asked here."""
+    """The right of the key with this fingerprint; None if it has none. The job's state is not checked here."""
     return find_right(cluster, job_id, SshKey.fingerprint == fingerprint)
 
 
 def renew_entry(cluster: Cluster, entry: SshEntry) -> SshEntry | None:
-    """Returns the right as it stands now; None if key, person, membership or training have lost it."""
+    """Returns the right as it is now; None if key, person, membership or training no longer give it."""
     return find_right(cluster, entry.job_id, SshKey.id == entry.key_id)
 
 
@@ -89,7 +89,9 @@ def find_right(cluster: Cluster, job_id: int, which: ColumnElement[bool]) -> Ssh
 
 
 def checked_key(key: SshKey) -> str | None:
-    """The key in one line, as its bytes say. None for a row that no form wrote: sshd would believe a second line."""
+    """The key in one line, made from its decoded bytes. None for a row that no form wrote, because sshd would accept a
+    second line.
+    """
     try:
         parsed = parse_public_key(key.public_key)
     except Refused:
@@ -124,6 +126,6 @@ def find_enterable_attempt(cluster: Cluster, job_id: int) -> EnterableAttempt:
 
 
 def newest_job_id(cluster: Cluster) -> int:
-    """0 if there is no job yet."""
+    """The largest job number; 0 if there is no job yet."""
     with cluster.store.read() as session:
         return session.scalar(select(Job.id).order_by(Job.id.desc()).limit(1)) or 0

@@ -30,7 +30,7 @@ def ballast_files(settings: Settings) -> list[Path]:
 
 
 def ensure_ballast(settings: Settings, volumes: Iterable[MonitoredDisk]) -> None:
-    """Makes the files that are deleted when the disk is full; can be repeated. A disk that refuses gets none."""
+    """Makes the files that are deleted when the disk is full; can be repeated. A disk may refuse the file."""
     by_mount = {volume.mount: volume for volume in volumes}
     for file in ballast_files(settings):
         with suppress(OSError):

@@ -1,7 +1,6 @@
-"""Counts what a workspace will store besides what was measured: archives on their way, and those that wait to be
-unpacked.
-
-The name of a file on its way says whose it is and how long it will be, so that all processes of the portal see it.
+"""Counts what a workspace will store besides what was measured: archives that are being uploaded, and those that wait
+to be unpacked. The name of an unfinished upload has its workspace and its future size, so that all processes of the
+portal see it.
 """
 
 import re

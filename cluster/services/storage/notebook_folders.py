@@ -1,7 +1,6 @@
-"""The folders of notebooks: the working copy of each person and training, and the folder of a running one's socket.
-
-Only root makes them, by descriptors. Each belongs to the job's user while its parent is ours, so that the user cannot
-put a link in its place.
+"""The folders of notebooks: the working copy of each person and training, and the folder of a running notebook's
+socket. Only root makes these folders, by descriptors. Each belongs to the job's user while its parent is ours, so that
+the user cannot put a link in its place.
 """
 
 import grp
@@ -20,7 +19,7 @@ from cluster.store.jobs import Attempt
 NOTEBOOKS = "notebooks"
 PASSABLE = 0o711
 LONGEST_SOCKET = 107
-"""Bytes of a unix socket's path."""
+"""The largest length of a unix socket's path, in bytes."""
 
 
 def working_copy_parts(workspace_id: int, training_id: int, user_id: int) -> tuple[str, ...]:
@@ -49,7 +48,9 @@ def socket_path(settings: Settings, job_id: int, attempt: int) -> Path:
 
 @external_call("notebooks.working_copy_folder")
 def ensure_working_copy_folder(settings: Settings, workspace_id: int, training_id: int, user_id: int) -> None:
-    """Empty at first: the notebook itself copies the code there, with the rights of its user. Raises OSError."""
+    """Makes the folder of a working copy, which is empty at first: the notebook itself copies the code there, with the
+    rights of its user. Raises OSError.
+    """
     own = folders.root_folder_rights(settings, workspace_id)
     mode, owner = job_folder_rights(settings, user_id, settings.job_ids.gid_of(workspace_id))
     with safe_files.open_folder_path(folders.workspace_folder(settings, workspace_id)) as workspace:
@@ -74,7 +75,9 @@ def job_folder_rights(settings: Settings, user_id: int, gid: int) -> tuple[int, 
 
 @external_call("notebooks.socket_folder")
 def ensure_socket_folder(settings: Settings, job_id: int, attempt: int, user_id: int) -> None:
-    """The notebook may write it and nginx pass through it; nobody else. Raises OSError."""
+    """Makes the folder of the socket. Only the notebook may write in it, and only nginx may also enter it. Raises
+    OSError.
+    """
     path = socket_path(settings, job_id, attempt)
     if len(os.fsencode(path)) > LONGEST_SOCKET:
         raise OSError(None, f"{path} is too long a path for a socket")
@@ -91,7 +94,7 @@ def ensure_socket_folder(settings: Settings, job_id: int, attempt: int, user_id:
 
 @external_call("notebooks.socket_folders_removed")
 def remove_socket_folders_except(settings: Settings, known: set[str]) -> None:
-    """`known` are the names `<job>-<attempt>` of the running ones."""
+    """Deletes the socket folders of ended notebooks. `known` are the names `<job>-<attempt>` of the running ones."""
     if not settings.notebook_sockets.is_dir():
         return
     with safe_files.open_folder_path(settings.notebook_sockets) as sockets:
@@ -101,7 +104,7 @@ def remove_socket_folders_except(settings: Settings, known: set[str]) -> None:
 
 
 def ensure_notebook_folders(settings: Settings, attempt: Attempt) -> None:
-    """Makes what the program of a notebook writes; called before each start. Raises OSError."""
+    """Makes the folders that a notebook's program writes. It is called before each start. Raises OSError."""
     job = attempt.job
     if job.kind is not JobKind.NOTEBOOK:
         return

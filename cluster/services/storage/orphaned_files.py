@@ -17,7 +17,7 @@ from cluster.store.datasets import Dataset
 from cluster.store.trainings import Training
 
 ORPHANED_AFTER = timedelta(days=1)
-"""Uploads and transactions take less time."""
+"""Files without a row are deleted after this time. Uploads and transactions take less."""
 CODE_PREFIX = "code-"
 """The prefix of archives of code. A task unpacks each within minutes, and nobody needs it a day later."""
 

@@ -15,10 +15,9 @@ def check_registered_path(settings: Settings, path: str) -> Path:
 
 
 def check_path_at_start(settings: Settings, path: str | None) -> None:
-    """Raises Refused if a folder above the path has become a link since the path was registered. Nothing was if it is
-    empty.
-
-    Reads the file system, which may hang with the storage: never called where others wait for the answer.
+    """Raises Refused if a folder above the path has become a link since the path was registered. An empty path is
+    accepted, because nothing was registered. Reads the file system, which may hang with the storage, so no caller may
+    keep others waiting.
     """
     if not path:
         return

@@ -51,7 +51,7 @@ class StagedCode:
 def staged_code(
     settings: Settings, workspace_id: int, files: Iterable[tuple[str, bytes]]
 ) -> Iterator[StagedCode]:
-    """Writes files by their relative paths. What is not placed before the end is deleted.
+    """Writes files by their relative paths. Files that are not placed before the end are deleted.
 
     Raises Unavailable if the workspace has no folder yet.
     """
@@ -104,7 +104,7 @@ def delete_code(settings: Settings, workspace_id: int, training_id: int) -> None
 
 
 def receive_archive(settings: Settings, content: bytes) -> Path:
-    """Keeps an archive beside unfinished uploads. What nobody takes in is deleted by the caller."""
+    """Keeps an archive beside unfinished uploads. The caller deletes an archive that was not taken in."""
     received = folders.incoming_folder(settings) / f"{folders.UPLOAD_PREFIX}{secrets.token_hex(8)}"
     with external_call("code.archive_received"), received.open("xb") as file:
         file.write(content)

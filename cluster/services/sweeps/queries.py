@@ -65,7 +65,7 @@ def list_sweeps(
     before_id: int | None = None,
     limit: int = 50,
 ) -> list[Sweep]:
-    """Newest first, one keyset page: those below `before_id`."""
+    """Lists the sweeps newest first, one keyset page: those below `before_id`."""
     query = select(Sweep).where(can_see_sweep(actor)).options(*SWEEP_LOADS)
     for column, value in ((Sweep.workspace_id, workspace_id), (Sweep.training_id, training_id)):
         if value is not None:
@@ -77,7 +77,7 @@ def list_sweeps(
 
 
 def can_see_sweep(actor: Actor) -> ColumnElement[bool]:
-    """A sweep is seen by whoever sees its training."""
+    """A person who may see the training may see the sweep."""
     if actor.is_administrator:
         return true()
     return Sweep.training_id.in_(select(Training.id).where(can_see_training(actor)))

@@ -1,4 +1,4 @@
-"""Stops the jobs of a sweep that still live, all at once: a person may ask for it by hand."""
+"""Stops all live jobs of a sweep at once, on a person's request."""
 
 from datetime import datetime
 
@@ -23,7 +23,7 @@ STARTED_STATES = (JobState.STARTING, JobState.RUNNING)
 def stop_remaining_jobs(session: Session, sweep: Sweep, now: datetime, by: Actor | None = None) -> int:
     """Stops every live job of the sweep that was not stopped before, locked in the order of the ids; returns how many.
 
-    `by` is who wants it; None: what the sweep was marked for.
+    `by` is the person who requests it; None: the cause for which the sweep was marked.
     """
     wanted = (Job.sweep_id == sweep.id, Job.desired == DesiredState.RUN)
     living = (*wanted, Job.state.in_((JobState.WAITING, *STARTED_STATES)))
@@ -63,10 +63,9 @@ def mark_stopped_by_hand(session: Session, sweep: Sweep, now: datetime, by: Acto
 
 
 def stop_sweep(cluster: Cluster, actor: Actor, sweep_id: int) -> int:
-    """Waiting jobs have ended when this returns, running ones are being stopped; how many it were.
-
-    Whoever made it, the training's owner, the workspace's manager and administrators may. One audit entry.
-    Raises Forbidden; Conflict if none of its jobs lives.
+    """Stops the sweep's jobs and returns their number. Waiting jobs have ended when this returns, and running ones are
+    being stopped. The person who submitted the sweep, the training's owner, the workspace's manager and administrators
+    may. There is one audit entry. Raises Forbidden, and Conflict if none of its jobs is live.
     """
     now = cluster.clock()
     with cluster.store.write(lock="placement") as session:

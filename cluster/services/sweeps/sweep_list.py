@@ -63,7 +63,7 @@ BEST_JOB = (
     .correlate(Sweep)
     .scalar_subquery()
 )
-"""Found by an index of each sweep's scores."""
+"""The subquery finds a sweep's best job by an index of its scores."""
 
 
 def list_sweep_lines(
@@ -75,7 +75,9 @@ def list_sweep_lines(
     before_id: int | None = None,
     limit: int = 50,
 ) -> list[SweepLine]:
-    """Newest first, one keyset page, in two statements: the sweeps with their best jobs, and counts of states."""
+    """Lists the sweeps newest first, one keyset page, with two statements: the sweeps with their best jobs, and the
+    counts of states.
+    """
     best = aliased(Job)
     query = (
         select(

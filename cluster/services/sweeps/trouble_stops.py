@@ -1,7 +1,7 @@
 """Stops sweeps of which one job failed or its loss became NaN.
 
-Where a job's end is recorded only the sweep is marked, for that transaction holds the job already; the
-scheduler stops the rest in one of its own, under the lock under which jobs are placed.
+The transaction that records a job's end only marks the sweep, because it has locked the job already. The scheduler
+stops the other jobs in a transaction of its own, under the lock under which jobs are placed.
 """
 
 from dataclasses import dataclass
@@ -32,17 +32,17 @@ LOSS_WATCHES = (
 )
 MARKED = select(Sweep).where(Sweep.stopping).order_by(Sweep.id)
 FIRST_MARKED = select(Sweep.id).where(Sweep.stopping).limit(1)
-"""Built once: every pass of the scheduler runs them."""
+"""The statements are built once, because every pass of the scheduler runs them."""
 
 
 def list_loss_watches(cluster: Cluster) -> list[LossWatch]:
-    """Living attempts of sweeps that stop on trouble."""
+    """Lists the live attempts of sweeps that stop at the first failure or NaN."""
     with cluster.store.read() as session:
         return [LossWatch(*row) for row in session.execute(LOSS_WATCHES)]
 
 
 def record_nan_loss(cluster: Cluster, held: HeldLease, job_id: int) -> bool:
-    """The loss of a job that still runs became NaN or infinite. Raises LeaseLost."""
+    """Marks the sweep of a running job whose loss became NaN or infinite. Raises LeaseLost."""
     now = cluster.clock()
     with cluster.store.write() as session:
         check_lease(session, held)
@@ -53,7 +53,7 @@ def record_nan_loss(cluster: Cluster, held: HeldLease, job_id: int) -> bool:
 
 
 def stop_marked_sweeps(cluster: Cluster, held: HeldLease) -> int:
-    """Stops what still lives of marked sweeps; how many jobs. Looks before it locks. Raises LeaseLost."""
+    """Stops the live jobs of marked sweeps and returns their number. Reads without a lock first. Raises LeaseLost."""
     with cluster.store.read() as session:
         if session.scalar(FIRST_MARKED) is None:
             return 0

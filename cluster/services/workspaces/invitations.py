@@ -55,7 +55,7 @@ def invite_user(
 
 
 def is_mailed(cluster: Cluster, user: User) -> bool:
-    """Whether the link of this person's invitation goes out by mail."""
+    """Whether the link of this person's invitation is sent by mail."""
     return bool(user.email) and invitation_mails.can_mail_invitations(cluster)
 
 

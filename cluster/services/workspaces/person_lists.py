@@ -21,7 +21,7 @@ from cluster.store.users import User
 
 @dataclass(frozen=True)
 class CheckedPerson:
-    """A line and all that refuses it."""
+    """A line of the list with its faults."""
 
     line: PersonLine
     refusals: tuple[Refused, ...]
@@ -64,8 +64,8 @@ def check_line(
 
 
 def invite_people(cluster: Cluster, actor: Actor, lines: Sequence[PersonLine]) -> list[InvitedPerson]:
-    """Invites one after the other as users, each in a transaction of its own. The caller has checked the lines; one
-    that is refused by now keeps no other back.
+    """Invites one after the other as users, each in a transaction of its own. The caller has checked the lines; a line
+    that is refused by now does not prevent the others.
     """
     require_person(actor)
     require_administrator(actor)

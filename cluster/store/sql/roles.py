@@ -1,4 +1,6 @@
-"""PostgreSQL's roles: the owner of the tables is nobody's at run time, and the services' may not change the audit."""
+"""PostgreSQL's roles: at run time no service uses the owner of the tables, and the role of the services may not change
+the audit.
+"""
 
 from dataclasses import dataclass
 
@@ -20,7 +22,7 @@ DOOR_PRIVILEGES = {
     "installation_facts": "SELECT, INSERT, UPDATE",
     "audit_entries": "SELECT, INSERT",
 }
-"""The rights of the SSH door: who may enter which job, and what it writes down of that. It has no others."""
+"""The rights of the SSH door: it reads who may enter which job, and records sessions. It has no other rights."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def roles_of_owner(url: str | URL) -> DatabaseRoles | None:
 
 
 def services_url(url: str) -> str:
-    """The services' address of the same database. Another role's than an owner's stays as it is."""
+    """The services' address of the same database. The address of any other role stays as it is."""
     roles = roles_of_owner(url)
     if roles is None:
         return url
@@ -63,7 +65,7 @@ def services_url(url: str) -> str:
 
 
 def grant_statements(url: str | URL) -> list[str]:
-    """Statements of the owner that give each role its privileges and take every other one back; can be repeated.
+    """Statements of the owner that give each role its privileges and revoke every other one. They can be repeated.
 
     Empty for a database with a single role.
     """
@@ -85,8 +87,9 @@ def grant_statements(url: str | URL) -> list[str]:
 
 
 def door_statement(role: str) -> str:
-    """Gives the SSH door its privileges, unless there is no such role, or the tables are of a version without a door:
-    a backup of that version is put back before it is migrated."""
+    """Gives the SSH door its privileges, unless there is no such role, or the tables are of a version without a door: a
+    backup of that version is restored before it is migrated.
+    """
     door = quote_name(role)
     grants = [
         f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {door}",

@@ -58,7 +58,7 @@ def open_sqlite(url: str, patience: int | None = None) -> Engine:
         if connection.get_execution_options().get("writes", False):
             connection.exec_driver_sql("BEGIN IMMEDIATE")
         else:
-            # The driver itself is asked, because a page reads a dozen times. This waits for nobody and cannot fail.
+            # The driver itself is asked, because a page reads a dozen times. This call does not wait and cannot fail.
             driver: Any = connection.connection.driver_connection
             driver.execute("BEGIN")
 
@@ -66,7 +66,7 @@ def open_sqlite(url: str, patience: int | None = None) -> Engine:
 
 
 def open_writers(engine: Engine, patience: int | None = None) -> SqliteWriters:
-    """`engine` is one whose transactions begin as those of writers do."""
+    """`engine` is one whose transactions begin like those of writers."""
     seconds = BUSY_TIMEOUT_MS / 1000 if patience is None else patience
     return SqliteWriters(engine, Path(engine.url.database or ".").parent, seconds)
 

@@ -1,11 +1,11 @@
 """SQLite has one writer at a time: here writers take turns, and those that wait for each other share one commit.
 
 A writer that is done while another waits hands its open transaction on, and both are answered after the one commit.
-Each has a savepoint of its own: one that fails undoes nothing but its own. If the commit fails, all of them get that
-error, and nothing of the group is there.
+Each has a savepoint of its own: a writer that fails undoes its own changes only. If the commit fails, all of them get
+that error, and no change of the group is kept.
 
 Between processes a lock on the database's folder gives turns: SQLite's own waiting sleeps longer and longer, and a
-process that writes all the time would let no other begin.
+process that writes all the time would keep others from beginning.
 """
 
 import fcntl
@@ -26,7 +26,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.orm import Session
 
 GROUP_SECONDS = 0.02
-"""The age at which a transaction is handed on no more, because writers of other processes wait for it."""
+"""The age from which a transaction is no longer handed on, because writers of other processes wait for it."""
 POLL_SECONDS = 0.001
 
 
@@ -88,10 +88,8 @@ class SqliteWriters:
 
     @contextmanager
     def share(self, is_alone: bool = False) -> Iterator[WriterSession]:
-        """Ends once what was written is durable. `is_alone`: for a long transaction, for which nobody else should wait
-        with the answer.
-
-        Raises OperationalError if nobody else ends in time, and what the commit raises.
+        """Ends once the changes are durable. `is_alone`: the transaction is long, so no other writer shares its commit.
+        Raises OperationalError if the other writers do not end in time, and what the commit raises.
         """
         turn = Turn(is_alone)
         try:
@@ -110,7 +108,7 @@ class SqliteWriters:
             self._leave(turn, turn.group)
 
     def _join(self, turn: Turn) -> Turn:
-        """Waits at the first call."""
+        """Begins or joins the transaction at the first call, and waits for it."""
         if turn.group is None:
             self._wait_for_turn(turn)
         if turn.group is None:
@@ -200,8 +198,8 @@ class SqliteWriters:
 
 
 class ProcessTurns:
-    """Turns among the processes: the holder of the folder's lock begins the next transaction and lets go of the lock
-    at once.
+    """The turns of the processes: the holder of the folder's lock begins the next transaction and releases the lock at
+    once.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -211,7 +209,7 @@ class ProcessTurns:
 
     @contextmanager
     def wait(self, deadline: float) -> Iterator[None]:
-        """Raises OperationalError. A folder that cannot be opened is a matter of SQLite, which says so better."""
+        """Raises OperationalError. If the folder cannot be opened, SQLite itself raises the better error."""
         try:
             descriptor = self._open()
         except OSError:
@@ -231,7 +229,7 @@ class ProcessTurns:
             fcntl.flock(descriptor, fcntl.LOCK_UN)
 
     def _open(self) -> int:
-        """A forked process needs one of its own: a lock belongs to whoever has the same opened folder."""
+        """A forked process opens the folder itself, because processes that share an opened folder share its lock."""
         if self._process != os.getpid():
             self._descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             self._process = os.getpid()
@@ -251,7 +249,9 @@ def locked() -> OperationalError:
 
 
 def first_cause(error: BaseException) -> BaseException:
-    """If SQLite has undone everything, the savepoint is gone too: that it cannot be undone hides what has happened."""
+    """If SQLite has undone everything, the savepoint is gone too. The error about the savepoint would hide the first
+    one.
+    """
     is_about_savepoint = isinstance(error, OperationalError) and "no such savepoint" in str(error.orig)
     return error.__context__ if is_about_savepoint and error.__context__ is not None else error
 

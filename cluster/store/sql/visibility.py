@@ -42,10 +42,8 @@ def can_see_training(viewer: Actor) -> ColumnElement[bool]:
 
 
 def can_see_job(viewer: Actor, is_found_otherwise: bool = False) -> ColumnElement[bool]:
-    """A job is seen by whoever sees its training.
-
-    `is_found_otherwise`: few jobs are left by another condition that has an index; SQLite would rather read all jobs of
-    the trainings.
+    """A person who may see the training may see the job. `is_found_otherwise`: another condition with an index leaves
+    few jobs; SQLite would rather read all jobs of the trainings.
     """
     if viewer.is_administrator:
         return true()

@@ -21,7 +21,9 @@ from portal.web.request_context import current_cluster
 def describe_job(
     job: Job | JobRecord, explanation: WaitingExplanation | None = None, tags: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """`explanation` of a waiting job: without it the reason is read for this one job, and so are `tags` of a `Job`."""
+    """Describes a job. Without `explanation` a waiting job's reason is read for this one job, and so are the `tags` of
+    a `Job`.
+    """
     return {
         "id": job.id,
         "name": job.name,

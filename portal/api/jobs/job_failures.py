@@ -1,4 +1,4 @@
-"""Why a job failed, as REST returns it: the lines of the log that say so, what is known of them, and what to do."""
+"""Why a job failed, as REST returns it: the lines of the log that name the cause, its explanation, and what to do."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The situation of a job as REST tells it: why it waits, when it starts, or how it has ended."""
+"""The situation of a job as REST returns it: why it waits, when it starts, or how it has ended."""
 
 from typing import Any
 

@@ -17,7 +17,9 @@ JUST_NOW = timedelta(seconds=2)
 
 
 def describe_new_job(job: Job) -> dict[str, Any]:
-    """The reason needs the whole queue: a client asks for it once the scheduler has examined the job."""
+    """The answer has no reason, because it needs the whole queue: a client asks for it once the scheduler has examined
+    the job.
+    """
     is_new = current_cluster().clock() - job.submitted_at < JUST_NOW
     return describe_job(job, WaitingExplanation.of(NotYetExamined()) if is_new else None, tags=())
 

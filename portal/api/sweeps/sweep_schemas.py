@@ -96,7 +96,7 @@ class SweepAnswer(ResponseSchema):
     stopped_at = fields.AwareDateTime(allow_none=True)
     stop = fields.Nested(Sentence, allow_none=True)
     url = fields.String()
-    # A dictionary without the key would answer with its own method of that name.
+    # If the key is missing, attribute access on a dictionary would return its method of that name.
     values = fields.Dict(attribute="parameters")
     differing = fields.List(fields.String())
     states = fields.Dict(metadata={"description": "how many jobs are in each state"})

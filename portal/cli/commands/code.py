@@ -22,7 +22,7 @@ IGNORED_NAMES = frozenset(
     | {".pytest_cache", ".ruff_cache", ".DS_Store", "Thumbs.db"}
 )
 IGNORED_ENDINGS = (".pyc", ".pyo")
-"""The server leaves out the same; a test compares the two."""
+"""The names that are left out of every upload. The server leaves out the same; a test compares the two lists."""
 COMPARED_BYTES = 256 * 1024
 
 training_option = click.option("-t", "--training", required=True, metavar="[WORKSPACE/]NAME")
@@ -206,7 +206,7 @@ def read_digests(client: RestClient, training: dict[str, Any]) -> dict[str, str]
 
 
 def check_path(path: str) -> None:
-    """A server does not choose where on this machine is written."""
+    """Refuses a path that leads out of the folder, because a server must not choose where this machine writes."""
     if "\0" in path or any(part in ("", ".", "..") for part in path.split("/")):
         exit_with(
             message("The server sent a name that is no file name: {name}", name=repr(path)), EXIT_FAILED
@@ -238,7 +238,7 @@ def is_same(folder: Path, row: dict[str, Any]) -> bool:
 
 
 def fetch_file(client: RestClient, training: dict[str, Any], version: int, path: str, folder: Path) -> None:
-    """The file has its name only when all of it is here; a link that stands there is replaced, not followed."""
+    """Gives the file its name only when it is complete; an existing link is replaced, not followed."""
     target = folder / path
     target.parent.mkdir(parents=True, exist_ok=True)
     if not target.parent.resolve().is_relative_to(folder.resolve()):

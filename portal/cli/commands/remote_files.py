@@ -92,7 +92,7 @@ def walk(files: RemoteFiles, folder: str) -> Iterator[tuple[str, dict[str, Any]]
 
 
 def check_name(name: str) -> None:
-    """A server does not choose where on this machine is written."""
+    """Refuses a name that leads out of the folder, because a server must not choose where this machine writes."""
     if name in ("", ".", "..") or "/" in name or "\0" in name:
         exit_with(
             message("The server sent a name that is no file name: {name}", name=repr(name)), EXIT_FAILED
@@ -100,7 +100,7 @@ def check_name(name: str) -> None:
 
 
 def fetch_file(files: RemoteFiles, path: str, row: dict[str, Any], into: Path) -> bool:
-    """False for one that is here already. It has its name only when all of it is here."""
+    """Returns False for a file that is here already. A file gets its name only when it is complete."""
     target = into / path
     written = datetime.fromisoformat(row["written_at"]).timestamp()
     if target.is_file() and (target.stat().st_size, int(target.stat().st_mtime)) == (

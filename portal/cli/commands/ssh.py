@@ -167,7 +167,7 @@ def write_entries(folder: Path, text: str) -> None:
 
 
 PROGRAM = ("python", "-m", "groundcrew_shell")
-"""The job: it waits ten minutes for its shell, and ends with it."""
+"""Submits the job, which waits ten minutes for its shell and ends with it."""
 OPENING = "exec python3 -m groundcrew_shell open"
 POLL_SECONDS = 0.5
 EXIT_INTERRUPTED = 130
@@ -231,7 +231,7 @@ def shell(client: RestClient, /, training: str, identity: str | None, **asked: A
 
 
 def wait_for_start(client: RestClient, job_id: int) -> None:
-    """Prints why it waits, and each change of that. Ends the command if the job ends, and the job with ^C."""
+    """Prints why the job waits, and each new reason. Ends the command if the job ends, and the job with ^C."""
     shown = ""
     try:
         while (row := client.get(f"/jobs/{job_id}"))["state"] in ("waiting", "starting"):

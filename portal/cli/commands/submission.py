@@ -17,7 +17,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def parse_id(word: str, text: str) -> int:
-    """`job-42` and `42` are the same. Raises BadParameter."""
+    """Parses a job's number: `job-42` and `42` are the same. Raises BadParameter."""
     digits = text.removeprefix(f"{word}-")
     if not (digits.isascii() and digits.isdigit()):
         raise click.BadParameter(text)
@@ -41,7 +41,9 @@ def ids_argument(word: str) -> Callable[[Command], Command]:
 
 
 def do_each(word: str, ids: Collection[int], action: Callable[[int], None]) -> None:
-    """A refused id keeps no other back; the command ends with the exit code of the first refused one."""
+    """Does the same with each id. A refused id does not prevent the others; the command ends with the exit code of the
+    first refused one.
+    """
     codes = []
     for number in ids:
         try:

@@ -26,10 +26,11 @@ LISTED_HITS = 500
 COUNTED_HITS = 100_000
 LINE_BYTES = 256 * 1024
 BYTES_PER_TURN = 32 * 1024
-"""The bytes that are searched for levels before other work gets a turn."""
+"""The bytes that are searched for levels before other threads get a turn."""
 EXCERPT = 160
 LONGEST_TRACEBACK = 5_000
-"""Lines. Python itself ends a recursion after 1,000 calls, which are two or three lines each."""
+"""The most lines of a traceback. Python itself ends a recursion after 1,000 calls, which are two or three lines each.
+"""
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,8 @@ def in_time_slices(
 ) -> Iterator[LineBlock]:
     """Search in time slices, so that a large log does not delay other requests.
 
-    `until` is when the search of several logs ends, by time.monotonic(); None: this one has all the time of a search.
+    `until` is the end of the search of several logs, by time.monotonic(); None: this log may take all the time of a
+    search.
     """
     if time_slicer is None:
         return blocks

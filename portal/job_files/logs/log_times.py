@@ -12,7 +12,9 @@ from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 
 FILE = "log_times"
 LARGEST_FILE = 1024 * 1024
-"""The shim keeps it below a third of that. Without root the program may write here too, so the file is untrusted."""
+"""The most bytes that are read. The shim keeps the file below a third of that. Without root the program may write the
+file too, so it is untrusted.
+"""
 LATEST_TIME = 2.0**33
 """Unix seconds in the year 2242. Later times are no times."""
 LARGEST_SIZE = 2**53
@@ -26,7 +28,9 @@ class FileTimes:
     times: list[float] = field(default_factory=list)
 
     def add(self, size: int, time: float) -> None:
-        """A smaller size than before: the file was written again from its beginning. A time never goes back."""
+        """Adds an entry. A smaller size than before means that the file was written again from its beginning. A time
+        never decreases.
+        """
         if self.sizes and size <= self.sizes[-1]:
             self.sizes.clear()
             self.times.clear()
@@ -34,7 +38,7 @@ class FileTimes:
         self.times.append(max(time, self.times[-1]) if self.times else time)
 
     def time_of(self, offset: int) -> float | None:
-        """When the byte was there, up to a second late. None if it was written after the last entry."""
+        """The time at which the byte existed, up to a second late. None if it was written after the last entry."""
         place = bisect_right(self.sizes, offset)
         return self.times[place] if place < len(self.times) else None
 

@@ -1,4 +1,4 @@
-"""Each process makes a bounded number of CSV exports at a time, and fewer for one person."""
+"""Bounds the CSV exports that a process makes at a time, in all and for one person."""
 
 import threading
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The curves of one job or of several for the graphs: of each its own x and y."""
+"""The curves of one job or of several for the graphs, each with x and y of its own."""
 
 from collections.abc import Mapping
 from typing import get_args
@@ -46,7 +46,7 @@ def sweep_curves(metrics_by_job: Mapping[int, JobMetrics], axis: CurveAxis) -> d
 
 
 def ranges_per_curve(curves: int, most: int) -> int:
-    """Fewer of each if there are many."""
+    """The points of each curve, fewer if there are many curves."""
     return max(1, min(most, RANGES_TOGETHER // max(1, curves)))
 
 

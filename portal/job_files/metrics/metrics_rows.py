@@ -92,7 +92,7 @@ class MetricsLineReader:
             *lines, self.rest = (self.rest + part).split(b"\n")
             self.waiting = lines[::-1]
             if not lines and len(self.rest) > LONGEST_LINE:
-                # No row is that long: its beginning is dropped.
+                # No row is that long, so its beginning is dropped.
                 self.place += len(self.rest)
                 self.rest = b""
         line = self.waiting.pop()

@@ -28,7 +28,7 @@ class MetricsTable:
 
     @property
     def lines(self) -> list[MetricsTableLine]:
-        """The lines in the order in which they came."""
+        """The lines in the order in which they were logged."""
         return list(self.lines_by_key.values())
 
     def add(self, row: MetricsRow) -> None:

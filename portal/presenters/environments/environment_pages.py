@@ -62,7 +62,7 @@ class EnvironmentPage:
 
     digest: str
     python: str
-    """The version of Python is empty while nobody knows it."""
+    """The version of Python; empty while it is unknown."""
     gpu_support: str
     is_too_old: bool
     least_python: str

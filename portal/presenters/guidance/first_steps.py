@@ -130,7 +130,7 @@ def own_code_link(workspace_id: int) -> Markup:
 
 
 def mark_next(steps: Sequence[FirstStep]) -> list[FirstStep]:
-    """The first one that is not done has the button of the page."""
+    """Marks the first step that is not done, which has the button of the page."""
     first = next((step for step in steps if not step.is_done), None)
     return [
         FirstStep(step.title, step.detail, step.is_done, step.href, step.label, step is first)

@@ -17,7 +17,7 @@ NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")
 FIRST_HOUR = ("first-training", "people", "workspaces", "datasets", "jobs", "nodes")
 """The howtos that a new person needs, in the order in which they are needed."""
 OF_ADMINISTRATORS = ("repairs", "backups", "telling-people", "access-log", "monitoring", "upgrades")
-"""The howtos of what administrators alone do."""
+"""The howtos for administrators alone."""
 EXCERPT_CHARACTERS = 180
 MOST_HITS = 20
 
@@ -33,7 +33,7 @@ class HelpPage:
 
 @dataclass(frozen=True)
 class HelpHit:
-    """`excerpt` is the paragraph in which the words stand; empty if they stand in the title."""
+    """`excerpt` is the paragraph that has the words; empty if the title has them."""
 
     name: str
     title: str
@@ -112,7 +112,7 @@ def count_words(paragraph: str, words: list[str]) -> int:
 
 
 def shorten(paragraph: str, words: list[str]) -> str:
-    """The part of the paragraph in which the first of the words stands."""
+    """The part of the paragraph around the first of the words."""
     places = list(word_places(paragraph, words))
     begin = max(0, min(places, default=0) - EXCERPT_CHARACTERS // 3)
     part = paragraph[begin : begin + EXCERPT_CHARACTERS]

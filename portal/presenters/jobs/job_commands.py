@@ -71,7 +71,7 @@ def job_command(
 def sweep_command(
     training: Training, request: SweepRequest, dataset: Dataset | None, environment: str = ""
 ) -> str:
-    """`groundcrew sweep submit …`; a value with a comma in it stands in quotation marks."""
+    """`groundcrew sweep submit …`; a value with a comma gets quotation marks."""
     more = [["--var", f"{name}={join_values(values)}"] for name, values in request.values.items()]
     more += [["--row-by-row"]] if request.kind is SweepKind.LIST else []
     more += [["--at-once", str(request.most_at_once)]] if request.most_at_once else []

@@ -41,7 +41,7 @@ class CodePair:
 
 @dataclass(frozen=True)
 class JobComparison:
-    """The compared jobs. `jobs` stand in the order in which their ids were chosen."""
+    """The compared jobs. `jobs` are in the order in which their ids were chosen."""
 
     cluster: Cluster
     jobs: Sequence[Job]
@@ -106,7 +106,7 @@ class JobComparison:
         return [(metric, self.numbers(metric)) for metric in self.metrics]
 
     def value(self, job: Job, metric: str) -> float | None:
-        """The number that the table and the legend say."""
+        """The number that the table and the legend show."""
         return best_value(self.results[job.id], metric)
 
     def numbers(self, metric: str) -> list[ComparedValue]:

@@ -121,7 +121,7 @@ class JobView:
 
     @property
     def is_simulated(self) -> bool:
-        """Whether the simulated executor only pretended to run the job."""
+        """Whether the simulated executor ran the job, without a real program."""
         return bool(self.attempt and (self.attempt.handle or {}).get("simulated"))
 
 

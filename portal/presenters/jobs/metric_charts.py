@@ -12,7 +12,7 @@ from portal.job_files.metrics.job_metrics import MetricSeries
 
 COLOURS = {"train": 1, "validation": 2, "test": 3, "": 4}
 FIRST = ("loss", "accuracy", "learning_rate", "images_per_second")
-"""The metrics of the built-in models. Their graphs stand first."""
+"""The metrics of the built-in models. Their graphs come first."""
 HIDDEN = ("epochs",)
 """Metrics of the whole job, which have no curve."""
 SHARES = re.compile(r"(^|[/_ -])acc(uracy)?($|[/_ -])", re.ASCII | re.IGNORECASE)
@@ -28,7 +28,7 @@ class MetricChart:
 
     @property
     def group(self) -> str:
-        """The part before the first slash. Graphs of one group stand together."""
+        """The part before the first slash. Graphs of one group are beside each other."""
         return self.name.partition("/")[0] if "/" in self.name else ""
 
 

@@ -22,7 +22,7 @@ PROBLEMS_DRAWN = 5
 
 
 class NodeRow(NamedTuple):
-    """The values of one row's HTML: `href` leads to the node, `look` is a kind of the state macro and its word."""
+    """The values of one row's HTML: `href` leads to the node, `look` is the kind of the state macro with its word."""
 
     id: int
     name: str
@@ -43,7 +43,7 @@ class NodeRow(NamedTuple):
 
 
 class ListedNode(NamedTuple):
-    """A row, and what stands open below it."""
+    """A row, and the details that are open below it."""
 
     row: NodeRow
     problem: NodeProblem | None
@@ -97,7 +97,7 @@ def node_look(node: NodeSummary) -> tuple[str, str | None]:
 
 
 def units_in_words(node: NodeSummary) -> str:
-    """`8 × H100`, or `2 CPU slots` where the units have no model."""
+    """`8 × H100`, or `2 CPU slots` if the units have no model."""
     models = {group.model for group in node.groups if group.model}
     if len(models) == 1:
         return f"{node.unit_count} × {models.pop()}"

@@ -95,7 +95,7 @@ def cell_kind(use: NodeUse) -> str:
 
 
 def use_level(use: NodeUse) -> int:
-    """Something in use is never drawn as nothing, something free never as full."""
+    """A cell with a unit in use is never drawn empty, and one with a free unit never full."""
     if not use.held:
         return 0
     if use.held >= use.units:

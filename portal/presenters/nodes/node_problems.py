@@ -34,7 +34,7 @@ class NodeProblem:
     repairs: list[tuple[str, str]] = field(default_factory=list)
     """Titles and previews of repairs that help, the gentlest first, for administrators."""
     further_sentences: list[str] = field(default_factory=list)
-    """Further sentences, each of which stands alone."""
+    """Further sentences, each complete in itself."""
 
 
 def init_app(app: Flask) -> None:
@@ -129,7 +129,9 @@ def no_executor_problem(node: NodeSummary) -> NodeProblem:
 
 
 def kubernetes_problem(node: NodeSummary) -> NodeProblem | None:
-    """Returns why Kubernetes does not use a node whose agent is well, or does there what nobody has queued."""
+    """Returns why Kubernetes does not use a node whose agent reports, or what it does there although no job of the
+    queue needs it.
+    """
     status, disagreements = kubernetes_status_of_node(node), disagreements_of(node)
     kept_out = node.kubernetes_problem
     if not (kept_out or disagreements):
@@ -163,7 +165,7 @@ def drain_facts(node: NodeSummary) -> list[Line]:
 
 
 def booked_job_facts(node: NodeSummary, fate: str) -> list[Line]:
-    """Jobs that hold units there, each with its number alone: not everybody may know more."""
+    """The jobs that hold units there, by number alone, because not everybody may see more of them."""
     names = [
         Markup('<a href="%s">job-%s</a>') % (url_for("jobs.page", job_id=job), job) for job in node.job_ids
     ]

@@ -1,4 +1,6 @@
-"""The occupancy of the cluster on the dashboard: each unit while they can be drawn, else the nodes in each state."""
+"""The occupancy of the cluster on the dashboard: each unit if there are few enough to draw, else the number of nodes in
+each state.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -41,7 +41,7 @@ def node_bars(node: NodeView) -> list[UnitBar]:
 
 def group_units(node: NodeView) -> Iterator[tuple[tuple[str, int | None], list[UnitView]]]:
     def key(unit: UnitView) -> tuple[str, int | None, int]:
-        # A unit without a job stands alone, and no bar crosses the end of a row of eight.
+        # A unit without a job has a bar of its own, and no bar crosses the end of a row of eight.
         position = unit.unit.position
         alone = position if unit.job_id is None else -1 - position // UNITS_PER_ROW
         return unit_status_on(node, unit.unit.state, unit.job_id is not None), unit.job_id, alone
@@ -55,7 +55,9 @@ def unit_status_on(node: NodeSummary, unit_state: UnitState, is_held: bool) -> s
 
 
 def unit_status(node_state: NodeState, can_take_jobs: bool, unit_state: UnitState, is_held: bool) -> str:
-    """Returns the unit's state. Units of an unreachable node are neither free nor at work, because we do not know."""
+    """Returns the unit's state. Units of an unreachable node are neither free nor at work, because their state is
+    unknown.
+    """
     if unit_state is not UnitState.OK:
         return "broken"
     if node_state in (NodeState.UNREACHABLE, NodeState.LOST):

@@ -47,7 +47,7 @@ def requester_text(run: RepairRun) -> str:
 
 
 def repair_title(name: str) -> str:
-    """The stem where the catalogue has it no more."""
+    """The title of a repair; its stem if the catalogue no longer has it."""
     entry = read_once(read_catalogue_for).get(name)
     return localized_text(entry.repair.title) if entry else name
 

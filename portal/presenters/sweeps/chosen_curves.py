@@ -35,7 +35,7 @@ def drawn_results(view: SweepView) -> list[SweepJobResult]:
 
 
 def toggle_curve(lines: list[SweepJobResult], job_id: int) -> list[int] | str:
-    """The curves after a click on a job, which adds or removes it. If all colours are used, the first curve goes."""
+    """The curves after a click on a job, which adds or removes it. The first one is removed if all colours are used."""
     ids = [entry.job_id for entry in lines]
     if job_id in ids:
         return sorted(one for one in ids if one != job_id) or "none"

@@ -53,13 +53,13 @@ class ParallelCoordinates:
 
 @dataclass(frozen=True)
 class AxisSource:
-    """The origin of an axis' values, and how they are written."""
+    """The source of an axis' values, and how they are written."""
 
     title: str
     read: Callable[[SweepJobResult], object | None]
     write: Callable[[float], str]
     is_measured: bool = False
-    """The values were measured. If they were not, they belong to a parameter, which often has few values."""
+    """Whether the values were measured. Other values belong to a parameter, which often has few of them."""
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ def read_sweep_view(
     """Reads the page. An empty `by` sorts by the metric once it was measured; an empty `metric` is the headline
     metric of most jobs.
 
-    Raises NotFound; Refused for no column.
+    Raises NotFound, and Refused for a text that is no column.
     """
     with cluster.store.read() as session:
         sweep = queries.load_sweep(session, actor, sweep_id)

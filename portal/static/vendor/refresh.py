@@ -26,7 +26,7 @@ COPIES = {
 
 
 def copy_files(packages: Path) -> None:
-    """Copies what the pages use, without source map references: the maps are not here."""
+    """Copies what the pages use, without references to source maps, which are not copied."""
     for source, target in COPIES.items():
         destination = HERE / target
         destination.parent.mkdir(exist_ok=True)
@@ -59,7 +59,7 @@ def manifest() -> str:
 
 
 def main(packages: Path) -> None:
-    """Copies, draws the sprite, then sums."""
+    """Copies the files, draws the sprite, then writes the sums."""
     copy_files(packages)
     (HERE / "tabler-icons-3.51.0/sprite.svg").write_text(sprite(packages), encoding="utf-8")
     (HERE / "MANIFEST.sha256").write_text(manifest(), encoding="utf-8")

@@ -35,7 +35,7 @@ def metrics(job_id: int) -> Response | str:
 def metrics_json(view: JobView, axis: CurveAxis) -> Response:
     """The ETag names the number of bytes that were read. A request before the file has grown is answered with 304.
 
-    `is_whole` false: the file is large and new to us; the next request gets more of it.
+    `is_whole` is false for a large file that this process has not read completely; the next request gets more of it.
     """
     values = view.files.metrics
     tag = f"{view.number}-{axis}-{values.read_bytes}-{int(values.is_whole)}"
@@ -52,7 +52,7 @@ def metrics_json(view: JobView, axis: CurveAxis) -> Response:
 
 def metrics_csv(view: JobView) -> Response:
     """Sends every row of the file. Raises Unavailable if too many exports run already."""
-    is_head = request.method == "HEAD"  # Nobody reads its text, so it takes no slot.
+    is_head = request.method == "HEAD"  # An answer to HEAD has no text, so it takes no slot.
     return csv_attachment(
         f"job-{view.job.id}-attempt-{view.number}-metrics.csv",
         () if is_head else open_csv_export(view.files, current_actor().user_id),

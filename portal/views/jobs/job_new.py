@@ -64,7 +64,7 @@ def create(training_id: int) -> Response:
 
 
 def create_job_or_sweep(training_id: int, submission_request: JobRequest | SweepRequest) -> str:
-    """Makes a job or a sweep; the address of its page."""
+    """Makes a job or a sweep, and returns the address of its page."""
     cluster, actor = current_cluster(), current_actor()
     if isinstance(submission_request, SweepRequest):
         sweep = submit_sweep(cluster, actor, training_id, submission_request)

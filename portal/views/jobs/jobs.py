@@ -41,7 +41,7 @@ blueprint = Blueprint("jobs", __name__)
 def index() -> Response:
     """Search, order, filters and place in the list are in the address.
 
-    One row more than a page has is read: if it is there, another page follows.
+    It reads one row more than a page has: if there is one, another page follows.
     """
     cluster, actor = current_cluster(), current_actor()
     state = query_params.choice_param("state", STATES)

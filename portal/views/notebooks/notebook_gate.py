@@ -1,7 +1,7 @@
 """Answers nginx, which asks for each request to a notebook whether it may pass and where it goes.
 
 nginx alone reaches these addresses, from its server of notebooks; that of the portal answers 404 there. The browser has
-no cookie of the portal at the notebook's address, so the notebook's own cookie says whose it is.
+no cookie of the portal at the notebook's address, so the notebook's own cookie identifies the person.
 """
 
 import re

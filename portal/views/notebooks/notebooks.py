@@ -84,14 +84,14 @@ def render_training(training_id: int, errors: dict[str, str], status: int = 200,
 
 
 def find_living(found: Training) -> int | None:
-    """The job of the person's living notebook of this training."""
+    """The job of the person's notebook of this training that has not ended."""
     own = notebook_rows.list_own_notebooks(current_cluster(), current_actor())
     return next((state.job.id for state in own if state.job.training_id == found.id), None)
 
 
 @blueprint.post("/trainings/<int:training_id>/notebook/save")
 def save(training_id: int) -> Response:
-    """The working copy becomes the newest version. A newer version of another person is replaced only on request."""
+    """Makes the working copy the newest version. A newer version of another person is replaced only on request."""
     try:
         forms.require_known_fields("then", "overwrite")
         overwrite = bool(request.form.get("overwrite"))
@@ -115,7 +115,7 @@ def save(training_id: int) -> Response:
 
 @blueprint.post("/trainings/<int:training_id>/notebook/environment")
 def ask_for_environment(training_id: int) -> Response:
-    """The person's own packages of this training become an environment, once a manager approves it."""
+    """Requests an environment with the person's own packages of this training, which a manager has to approve."""
     try:
         forms.require_known_fields("name")
         name = forms.text_field("name")

@@ -17,7 +17,7 @@ from portal.web.request_context import current_actor, current_cluster
 
 MOST_BYTES = 100_000
 ENCODINGS = ("utf-8-sig", "cp949")
-"""Korean spreadsheets write CSV in the second one."""
+"""The encodings of CSV files. Korean spreadsheets use the second one."""
 THEN = ("check", "invite")
 
 blueprint = Blueprint("user_import", __name__)
@@ -76,7 +76,7 @@ def read_list() -> str:
 
 
 def render_invited(lines: list[PersonLine]) -> str:
-    """Shows the links once: the answer is kept nowhere."""
+    """Shows the links once, because the answer is stored nowhere."""
     cluster = current_cluster()
     invited = invite_people(cluster, current_actor(), lines)
     mailed = [person.line.name for person in invited if person.user and is_mailed(cluster, person.user)]

@@ -16,7 +16,9 @@ blueprint = Blueprint("sweep_list", __name__)
 
 @blueprint.get("/sweeps")
 def index() -> Response:
-    """Filters and place in the list are in the address. One row too many tells of a next page."""
+    """Filters and place in the list are in the address. One row more than a page has is read, which shows whether a
+    next page exists.
+    """
     cluster, actor = current_cluster(), current_actor()
     chosen = {name: query_params.id_param(name) for name in ("workspace", "training", "user")}
     found = list_sweep_lines(

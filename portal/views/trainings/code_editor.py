@@ -30,8 +30,8 @@ def edit(training_id: int) -> Response:
 
 @blueprint.post("/trainings/<int:training_id>/code/edit")
 def save(training_id: int) -> Response:
-    """Somebody else's version of the same file is not overwritten unasked: the page comes back with the text, names
-    that version, and the next save goes on top of it.
+    """Saves the file. If somebody else has saved the same file meanwhile, the page is shown again with the text and
+    names that version; the next save then overwrites it.
     """
     training = read_editable_training(training_id)
     path, text = request.form.get("path", ""), request.form.get("text", "")

@@ -99,7 +99,7 @@ def read_choice() -> GitSourceChoice:
 
 @blueprint.post("/trainings/<int:training_id>/code/git/fetch")
 def fetch(training_id: int) -> Response:
-    """A task fetches; the page shows its steps and its end."""
+    """Requests a fetch by a task. The page shows its steps and its end."""
     try:
         git_sources.request_fetch(current_cluster(), current_actor(), training_id)
     except (Refused, Conflict) as refusal:

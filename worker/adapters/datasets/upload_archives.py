@@ -85,7 +85,7 @@ def unpack_upload_archive(
 
 
 def check_member(entry: ArchiveEntry, verdict: ArchiveChecker) -> str:
-    """The path to write; "" also for a bad name, because all of them are to be known. Raises Refused."""
+    """The path to write; "" also for a bad name, because all bad names are reported together. Raises Refused."""
     try:
         return verdict.check(entry)
     except Refused as refusal:

@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
         supervisor = SupervisorClient(places)
         belonging = list_installation_processes(places)
         if supervisor.is_running():
-            # First of all the scheduler, or it would start again what is being stopped.
+            # The scheduler ends first, or it would start again the jobs that are being stopped.
             stop_service(supervisor, "scheduler")
         if not options.keeps_jobs_running:
             interrupt_jobs(settings)
@@ -65,7 +65,7 @@ def stop_service(supervisor: SupervisorClient, name: str) -> None:
     try:
         supervisor.call("stopProcess", name, True)
     except xmlrpc.client.Fault:
-        return  # It was not running.
+        return  # The installation was not running.
 
 
 def print_job_outcomes(jobs: list[RunningJobLine], kept: bool) -> None:

@@ -33,5 +33,5 @@ def remove_routing_rules(settings: Settings) -> None:
 
 
 def list_process_uids() -> set[int]:
-    """The numbers as which processes of this machine run."""
+    """The uids of this machine's processes."""
     return {process.info["uids"].real for process in psutil.process_iter(["uids"]) if process.info["uids"]}

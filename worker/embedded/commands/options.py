@@ -11,7 +11,7 @@ from worker.bootstrap.terminal import exit_with_error
 
 LOOPBACK = {"127.0.0.1", "localhost"}
 EVERYWHERE = {"0.0.0.0", "0"}
-"""A certificate needs a name that people type."""
+"""These addresses get no certificate, because it needs a name that people type."""
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?", re.ASCII)
 
 

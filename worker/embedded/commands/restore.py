@@ -15,7 +15,7 @@ from worker.embedded.startup import hold_make_lock
 from worker.embedded.state_directory import ensure_state_directory
 
 ON_SERVERS = "GROUNDCREW_DATABASE_URL"
-"""Set by what reads the settings of a master; `make restore` reads its own file."""
+"""This variable is set by the program that reads the settings of a master; `make restore` reads its own file."""
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""Restores one file, plain or encrypted, and prints what became of the database."""
+"""Restores one file, plain or encrypted, and prints the result."""
 
 from dataclasses import dataclass
 from pathlib import Path

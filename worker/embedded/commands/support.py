@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> int:
 
 
 def write_support_bundle(places: InstallationPaths, settings: dict[str, str], now: datetime) -> Path:
-    """Writes a file that only its owner may read. What cannot be read is said in its place."""
+    """Writes a file that only its owner may read. A part that cannot be read is replaced by the reason."""
     name = f"groundcrew-support-{now:%Y%m%d-%H%M%S}"
     folder = places.state_dir / "support"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -20,7 +20,7 @@ from worker.environments.wheels import sync_filesystem
 def build_from_requirements(
     order: EnvironmentOrder, rules: BuildRules, report: ProgressCallback, *, uv: Path, log: Path
 ) -> BuiltEnvironment:
-    """Builds beside `order.target` and renames at the end; whatever is at the target is replaced. Raises Refused and
+    """Builds beside `order.target` and renames at the end; an existing target is replaced. Raises Refused and
     BuildFailed with the reason, or whatever `report` raised.
     """
     lines = parse_requirements(order.requirements)
@@ -77,7 +77,8 @@ def put_in_place(folder: Path, target: Path) -> None:
 def remove_environment(target: Path) -> None:
     """Removes the files of an environment that nobody uses any more. Does nothing if there are none.
 
-    What is being built goes first: a cancelled build that has not noticed yet could put it in place in between.
+    The unfinished folder is removed first, because a cancelled build that has not noticed yet could rename it in
+    between.
     """
     if not target.parent.is_dir():
         return

@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> None:
 
 
 def enter_sandbox(wanted: dict[str, Any]) -> None:
-    """Writes to stdout what the machine refuses. The command runs without it, as jobs do."""
+    """Writes the restrictions that the machine refuses to stdout. The command runs without them, as jobs do."""
     sandbox = {"hidden": wanted["hidden"], "shown": wanted["shown"], "memory_bytes": wanted["tmp_bytes"]}
     missing = shim_sandbox.enter_sandbox(sandbox, wanted["folder"])
     for feature, why in sorted(missing.items()):

@@ -43,7 +43,9 @@ class ConfinedCommands:
     commands: CommandRunner
     limits: BuildLimits
     ids: UnixIds | None = None
-    """Nothing else runs as this user. None: the commands keep the rights of this process, which is not root."""
+    """The user as which the commands run, and nothing else does. None: the commands keep the rights of this process,
+    which is not root.
+    """
     hidden: Sequence[Path] = ()
     """Folders of the installation that the commands do not see."""
     shown: Sequence[Path] = ()
@@ -153,7 +155,7 @@ def has_processes(uid: int) -> bool:
 
 
 def is_alive_as(process: Path, uid: int) -> bool:
-    """Read from `status`: the folder of a process that hides its memory belongs to root."""
+    """The owner is read from `status`, because the folder of a process that hides its memory belongs to root."""
     try:
         lines = (process / "status").read_text().splitlines()
     except OSError:

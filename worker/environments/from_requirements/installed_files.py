@@ -59,7 +59,7 @@ def take_over_files(environment: Path, builder: int | None) -> int:
 
 
 def take_over_entry(parent: int, name: str, builder: int | None, taken: set[tuple[int, int]]) -> int:
-    """`taken` are the files that have had another name in the tree: uv links equal files."""
+    """`taken` are the files that were found under another name already, because uv links equal files."""
     found = os.stat(name, dir_fd=parent, follow_symlinks=False)
     kind, file = stat.S_IFMT(found.st_mode), (found.st_dev, found.st_ino)
     is_strange = kind not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK)

@@ -115,7 +115,7 @@ class RequirementsBuild:
             *self.source_options(),
         ]
         if self.rules.ids is not None:
-            # Compiling runs the environment's own Python, and with it what packages put into its start.
+            # Compiling runs the environment's own Python, and thereby what packages put into its start.
             command.append("--compile-bytecode")
         packages = len(re.findall(r"^\S+==", pins, re.MULTILINE))
         self.run_uv(
@@ -126,7 +126,9 @@ class RequirementsBuild:
         progress.advance(1.0)
 
     def begin_environment(self, plain: list[str], progress: BuildStepProgress) -> None:
-        """Empty, or a copy of another one, which the builder makes itself: its folder may hold links by now."""
+        """Makes an environment that is empty or a copy of another one. The builder's user copies it, because the folder
+        may contain links by now.
+        """
         if self.order.base is not None:
             kept = "--preserve=mode,timestamps,links"
             copy: list[str | Path] = ["cp", "-R", "--no-dereference", kept, "--", self.order.base]

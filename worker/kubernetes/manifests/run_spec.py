@@ -8,7 +8,7 @@ from cluster.domain.notebooks import jupyter_server
 
 
 class GangKind(StrEnum):
-    """How the ranks of one attempt find each other."""
+    """The ways in which the ranks of one attempt find each other."""
 
     NONE = "none"
     """One pod runs all ranks."""

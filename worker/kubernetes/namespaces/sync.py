@@ -33,7 +33,7 @@ ObjectKey = tuple[str, str, str]
 """Kind, namespace and name."""
 CONFLICT = 409
 RETRY_OVERRULED_SECONDS = 3600.0
-"""Seconds until an overruled field is written again: the controller that fought us may have stopped."""
+"""Seconds until an overruled field is written again: the other controller that changes it may have stopped."""
 FOREIGN = "it is not ours: another installation's, or made by hand"
 MADE_BY_KUBERNETES = frozenset({"ServiceAccount"})
 """Kubernetes creates these objects in each namespace: its `default` service account."""
@@ -107,9 +107,8 @@ class NamespaceSync:
         self.tried: dict[ObjectKey, float] = {}
 
     def sync(self, tenancies: Collection[WorkspaceNamespace], kept: SyncReport | None = None) -> SyncReport:
-        """Writes the objects of these workspaces that differ and touches nobody else's. Raises ApiUnreachable.
-
-        If it raises, `kept` says what was done until then.
+        """Writes the objects of these workspaces that differ, and no objects of others. Raises ApiUnreachable. If it
+        raises, `kept` has what was done until then.
         """
         kept = SyncReport() if kept is None else kept
         found, masters = self.read(), self.read_masters()

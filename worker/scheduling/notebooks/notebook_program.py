@@ -31,7 +31,9 @@ class NotebookPlan:
 def plan_notebook(
     settings: Settings, attempt: Attempt, loaded: StartRows, view: PathMapping, python: Path, runtime: str
 ) -> NotebookPlan | None:
-    """None for another job. Shows through `view` what the notebook needs. Raises NotStarted without JupyterLab."""
+    """Returns None for any other job. Shows through `view` what the notebook needs. Raises NotStarted without
+    JupyterLab.
+    """
     job = attempt.job
     if job.kind is not JobKind.NOTEBOOK:
         return None
@@ -57,8 +59,8 @@ def plan_notebook(
 
 
 def map_package_folders(settings: Settings, view: PathMapping) -> list[str]:
-    """Those that everybody may read. A pod's node has the uploaded wheels with the storage, and no other file of the
-    master.
+    """The folders of wheels that everybody may read. A pod's node has the uploaded wheels with the storage, and no
+    other file of the master.
     """
     found = {"wheels": folders.wheels_folder(settings)}
     if settings.executor.capabilities.is_local and settings.package_folder:
@@ -67,7 +69,7 @@ def map_package_folders(settings: Settings, view: PathMapping) -> list[str]:
 
 
 def is_readable(folder: Path) -> bool:
-    """pip ends with an error at a folder that it may not list."""
+    """Whether every user may list the folder, because pip fails at a folder that it may not list."""
     return folder.is_dir() and folder.stat().st_mode & 0o005 == 0o005
 
 

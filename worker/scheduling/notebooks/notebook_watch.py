@@ -36,7 +36,7 @@ READY_ASKED_EVERY = 0.2
 ALL_READ_EVERY = 5.0
 """Seconds between two reads of all running notebooks. Those that have not answered yet are read in each pass."""
 REMOVED_EVERY = 60.0
-"""Seconds between two looks for sockets and working copies that nobody needs any more."""
+"""Seconds between two searches for sockets and working copies that are no longer needed."""
 MOST_FILES = 1_000
 """The number of files of a working copy that are read for the time of the last save."""
 
@@ -99,7 +99,7 @@ class NotebookWatch:
         return questions
 
     def take_answers(self) -> dict[int, NotebookUse]:
-        """Returns the use by job id. The answer of a person's server may not end the scheduler."""
+        """Returns the use by job id. No answer of a person's server may end the scheduler."""
         self.has_first_answer = False
         done = [job for job, future in self.asked.items() if future.done()]
         uses = {}
@@ -156,7 +156,7 @@ def answer(cluster: Cluster, question: Question) -> NotebookUse | None:
 
 
 def read_last_save(cluster: Cluster, files: tuple[str, ...]) -> datetime | None:
-    """When a file at the top of the working copy was last written. Times in the future do not count."""
+    """The time at which a file at the top of the working copy was last written. Times in the future do not count."""
     newest = 0.0
     try:
         with (

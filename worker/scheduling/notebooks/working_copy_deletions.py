@@ -34,6 +34,6 @@ class WorkingCopyDeletions(FolderDeletions):
 
 
 def delete_copies(storage: Path, copies: UnwantedCopies) -> None:
-    """Safe to repeat. Raises OSError."""
+    """Deletes the working copies; safe to repeat. Raises OSError."""
     with external_call("notebooks.working_copies_deleted"):
         delete_folder_of_workspace(storage, copies.workspace_id, NOTEBOOKS, copies.training_id)

@@ -15,7 +15,7 @@ from worker.tasks.step_progress import StepProgress
 
 
 def run_import(cluster: Cluster, operation: Operation) -> None:
-    """Imports the archive. It may run twice: no file is in its final place before the row says so."""
+    """Imports the archive. It may run twice, because no file is in its final place before the row is committed."""
     training, version = code_imports.read_import(cluster, operation)
     settings = cluster.settings
     reporter = StepProgress(cluster, operation, {"unpack": 9.0, "look_through": 1.0})

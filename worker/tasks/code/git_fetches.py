@@ -19,7 +19,9 @@ WEIGHTS = {"ask_server": 1.0, "fetch_commit": 8.0, "look_through": 1.0}
 
 
 def run_fetch(cluster: Cluster, operation: Operation) -> None:
-    """May run twice: nothing is in its place before the row says so. Raises Refused, Unavailable and Conflict."""
+    """The task may run twice, because no file is in its final place before the row is committed. Raises Refused,
+    Unavailable and Conflict.
+    """
     reporter = StepProgress(cluster, operation, WEIGHTS)
     reporter.start()
     order = read_fetch_order(cluster, operation)

@@ -1,4 +1,4 @@
-"""Alerts are told in a mail to each person and in the body of a webhook call, without secrets."""
+"""Writes alerts as a mail to each person and as the body of a webhook call, without secrets."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -31,9 +31,9 @@ WEIGHTS = {SEND: 1.0}
 
 
 def run_notices(cluster: Cluster, operation: Operation) -> None:
-    """May run twice: what was taken is not due any more; what a death left unrecorded goes under its old number.
-
-    Raises Conflict. A way that does not work fails nothing: its messages wait.
+    """The task may run twice: a delivered message is not due any more, and one whose delivery a killed task did not
+    record is sent again under the same number. Raises Conflict. The task does not fail if a channel does not work: its
+    messages wait.
     """
     reporter = StepProgress(cluster, operation, WEIGHTS)
     reporter.start()
@@ -56,7 +56,9 @@ def send_mails(cluster: Cluster) -> None:
     for notices in by_person.values():
         user = notices[0].user
         if user is None or user.email is None or not can_receive_mail(user):
-            record_delivered(cluster, notices)  # Nobody wants it any more, or may have it.
+            record_delivered(
+                cluster, notices
+            )  # The person no longer wants the message, or may no longer get it.
             continue
         occurrences = [each.occurrence for each in notices if each.occurrence is not None]
         zone = reader_zone(user.time_zone, cluster.settings.zone)
@@ -78,7 +80,7 @@ def message_id(cluster: Cluster, notices: Sequence[Notification]) -> str:
 
 
 def send_webhook_calls(cluster: Cluster) -> None:
-    """Ends at the first that is not taken: one dead receiver must not hold up the queue for all the others' sake."""
+    """Ends at the first call that fails, so that a receiver that does not answer does not delay all other messages."""
     settings = cluster.settings
     for notice in list_due_notifications(cluster, NotificationChannel.WEBHOOK):
         if notice.occurrence is None:

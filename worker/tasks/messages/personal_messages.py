@@ -15,12 +15,14 @@ from worker.tasks.messages.personal_texts import compose_personal_mail, content_
 
 
 def send_personal_mails(cluster: Cluster) -> None:
-    """Ends at the first mail that the server did not take for a reason of its own: it would take no other."""
+    """Ends at the first mail that the server refuses for a reason of its own, as it would refuse the others too."""
     settings = cluster.settings
     for notification in list_due_notifications(cluster, NotificationChannel.MAIL, is_personal=True):
         user = notification.user
         if user is None or user.email is None or user.state is not UserState.ACTIVE:
-            record_delivered(cluster, [notification])  # Nobody wants it any more, or may have it.
+            record_delivered(
+                cluster, [notification]
+            )  # The person no longer wants the message, or may no longer get it.
             continue
         content = content_of(notification)
         if content["kind"] == INVITATION and invitation_url(cluster, content) is None:
@@ -44,7 +46,9 @@ def send_personal_mails(cluster: Cluster) -> None:
 
 
 def send_personal_webhook_calls(cluster: Cluster) -> None:
-    """A host that takes no call gets no other one in this round, so that it does not hold up other people's."""
+    """A host that does not accept a call gets no other one in this run, so that it does not delay other people's
+    messages.
+    """
     networks = list_cluster_networks(cluster)
     failed_hosts = set()
     for notification in list_due_notifications(cluster, NotificationChannel.PERSONAL_WEBHOOK):

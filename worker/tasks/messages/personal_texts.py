@@ -110,7 +110,7 @@ def sentence_with_details(
 
 
 def redact_secrets(cluster: Cluster, text: str) -> str:
-    """Reasons of failures quote programs, and those quote what they were given."""
+    """Redacts secrets, because reasons of failures quote programs, and programs quote their input."""
     settings = cluster.settings
     secrets = (settings.secret_key, settings.audit_key, settings.metrics_token, settings.webhook_secret)
     return redact_text(text, [secret for secret in secrets if secret])

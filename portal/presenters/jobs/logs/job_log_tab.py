@@ -67,7 +67,7 @@ def read_stream_kind() -> str:
 
 
 def read_log_tab(view: JobView) -> LogTab:
-    """An unknown rank shows an empty log: it may still come."""
+    """An unknown rank shows an empty log, because the log may appear later."""
     rank, kind = chosen_log(view)
     chunks = portal_paths.log_chunks(view.job.id, view.number if request.args.get("attempt") else None)
     ranks, command, level = list_rank_choices(view), view.files.short_command_line, read_level()
@@ -99,7 +99,7 @@ def chosen_log(view: JobView) -> tuple[str, str]:
 
 
 def list_rank_choices(view: JobView) -> list[tuple[str, str]]:
-    """Rank 0, and while the job lives each of its ranks, are offered before they have written anything."""
+    """Rank 0, and each rank of a live job, are offered before they have written anything."""
     is_alone = view.job.launcher is Launcher.PLAIN or not view.is_live
     expected = range(1 if is_alone else min(view.job.units, MOST_EXPECTED))
     numbers = sorted({stream.rank for stream in view.files.logs if stream.rank is not None}.union(expected))

@@ -20,7 +20,7 @@ from portal.web import query_params
 
 LONGEST_QUERY = 200
 JUST_AFTER = 0.1
-"""Seconds. A window that ends so shortly after a line has it among its last lines."""
+"""Seconds. The page of a found line shows the lines until so long after it, so that the line is among the last ones."""
 BOTH_STREAMS, ALL_RANKS = "both", "all"
 """The word in the address in place of one stream or one rank: all lines are merged by their times."""
 
