@@ -35,7 +35,8 @@ options:
     default: []
     suboptions:
       path: {type: path, required: true, description: Where it is; its folder must be there, except in check mode.}
-      content: {type: str, required: true, description: The whole content.}
+      content: {type: str, description: The whole content.}
+      source: {type: path, description: "In place of content: a file of the same host that has it."}
       owner: {type: str, default: root, description: The owner's name.}
       group: {type: str, default: root, description: The group's name.}
       mode: {type: str, default: "0644", description: Octal digits.}
@@ -108,12 +109,17 @@ def lay_folder(given: Given, is_check: bool) -> bool:
     return True
 
 
+def content_of(given: Given) -> bytes:
+    """Raises OSError where the source cannot be read."""
+    return Path(given["source"]).read_bytes() if given["source"] else given["content"].encode()
+
+
 def lay_file(given: Given, is_check: bool) -> tuple[bool, str]:
     """Whether something was to be done, and the content before."""
     path = Path(given["path"])
     is_file = path.is_file() and not path.is_symlink()
     before = path.read_bytes() if is_file else b""
-    wanted = given["content"].encode()
+    wanted = content_of(given)
     if is_file and before == wanted and is_as_given(given):
         return False, ""
     if not is_check:
@@ -156,11 +162,19 @@ def main() -> None:
     file = {
         **common,
         "mode": {"type": "str", "default": "0644"},
-        "content": {"type": "str", "required": True},
+        "content": {"type": "str"},
+        "source": {"type": "path"},
     }
     arguments: Given = {
         "folders": {"type": "list", "elements": "dict", "default": [], "options": folder},
-        "files": {"type": "list", "elements": "dict", "default": [], "options": file},
+        "files": {
+            "type": "list",
+            "elements": "dict",
+            "default": [],
+            "options": file,
+            "required_one_of": [("content", "source")],
+            "mutually_exclusive": [("content", "source")],
+        },
         "alone": {"type": "list", "elements": "path", "default": []},
     }
     module = AnsibleModule(argument_spec=arguments, supports_check_mode=True)
@@ -174,7 +188,9 @@ def main() -> None:
             if is_new:
                 changed.append(given["path"])
                 headers = {"before_header": given["path"], "after_header": given["path"]}
-                shown.append({**headers, "before": before, "after": given["content"]})
+                shown.append(
+                    {**headers, "before": before, "after": content_of(given).decode(errors="replace")}
+                )
         wanted = {given["path"] for given in module.params["files"]}
         for alone in module.params["alone"]:
             changed += clear_others(Path(alone), wanted, module.check_mode)

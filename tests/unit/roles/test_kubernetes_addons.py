@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.unit.roles.rendering import ROOT, render, value_of
+from tests.unit.roles.rendering import ROOT, render, rendered, value_of
 
 PLAIN = {"node": "w1", "host": "w1", "gpus": False, "rdma": False, "model": "none", "has_cdi": False}
 CARD = {"node": "w2", "host": "w2", "gpus": True, "rdma": True, "model": "nvidia-h200", "has_cdi": True}
@@ -151,3 +151,17 @@ def test_nodes_are_labelled_before_their_plugins_are_waited_for_and_their_gpus_c
         "See that pods may ask for every GPU",
     ]
     assert [name for name in names if name in wanted] == wanted
+
+
+@pytest.mark.parametrize("addon", ["mpi_operator", "kueue", "nvidia_device_plugin", "rdma_device_plugin"])
+def test_the_manifest_of_a_bundle_is_read_on_the_host_and_another_one_is_fetched(addon: str) -> None:
+    fetch, write, _ = yaml.safe_load((ROOT / "roles/kubernetes_addons/tasks/one.yml").read_text())
+    assert fetch["when"] == "not groundcrew_bundle"
+    file = write["host_files"]["files"][0]
+    known = {"omit": "left out", "kubernetes_addons_one": addon, "kubernetes_manifest_text": "text"}
+    bundle, fetched = (
+        [rendered(file[name], known | {"groundcrew_bundle": place}) for name in ("source", "content")]
+        for place in ("/bundle", "")
+    )
+    assert bundle == [f"/bundle/files/kubernetes/{addon.replace('_', '-')}.yaml", "left out"]
+    assert fetched == ["left out", "text"]

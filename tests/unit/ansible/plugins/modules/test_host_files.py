@@ -22,7 +22,8 @@ SHOWN = {
 
 def given(path: Path, **more: str) -> dict[str, str]:
     owner, group = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(os.getgid()).gr_name
-    return {"path": str(path), "owner": owner, "group": group, "mode": "0640", "content": "one\n"} | more
+    known = {"owner": owner, "group": group, "mode": "0640", "content": "one\n", "source": ""}
+    return {"path": str(path)} | known | more
 
 
 @pytest.mark.parametrize("module", ["host_files"], indirect=True)
@@ -38,6 +39,18 @@ def test_a_file_is_written_once_with_its_mode_and_mended_where_it_was_changed(
     path.write_text("two\n")
     assert module.lay_file(given(path), False) == (True, "two\n") and path.read_text() == "one\n"
     assert [each.name for each in tmp_path.iterdir()] == ["settings"]
+
+
+@pytest.mark.parametrize("module", ["host_files"], indirect=True)
+def test_a_file_can_be_the_copy_of_another_one_of_the_host(module: Any, tmp_path: Path) -> None:
+    source, path = tmp_path / "bundle.yaml", tmp_path / "upstream.yaml"
+    source.write_bytes(b"kind: \xff\n")
+    assert module.lay_file(given(path, source=str(source)), False) == (True, "")
+    assert path.read_bytes() == source.read_bytes() and path.stat().st_mode & 0o7777 == 0o640
+    assert module.lay_file(given(path, source=str(source)), False) == (False, "")
+    source.unlink()
+    with pytest.raises(OSError, match="bundle.yaml"):
+        module.lay_file(given(path, source=str(source)), False)
 
 
 @pytest.mark.parametrize("module", ["host_files"], indirect=True)
