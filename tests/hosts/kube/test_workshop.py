@@ -42,7 +42,8 @@ with cluster.store.write() as session:
     person = session.scalar(select(User).where(User.name == {name!r}))
     if person is None:
         person = User(name={name!r}, role=UserRole.USER, state=UserState.ACTIVE, created_at=cluster.clock())
-        session.get_one(Workspace, {workspace}).members.append(person)
+        lab = session.get_one(Workspace, {workspace})
+        lab.members.append(person)
         session.flush()
     number = person.id
 token = begin_session(cluster, number, "127.0.0.1", "a test")
