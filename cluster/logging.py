@@ -6,7 +6,8 @@ from typing import TextIO
 
 HAS_RICH = "rich" in sys.modules
 if not HAS_RICH:
-    # structlog takes rich where it finds it, for an output that no service has: a hundred modules, 5 MiB a process.
+    # structlog imports rich if it is installed, for an output that no service has. That is a hundred modules and 5 MiB
+    # in each process.
     sys.modules["rich"] = None  # type: ignore[assignment]
 import structlog  # noqa: E402
 
@@ -26,7 +27,7 @@ def configure_logging(level: int = logging.INFO, file: TextIO | None = None) -> 
             structlog.processors.JSONRenderer(ensure_ascii=False),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        # A line is one write: several processes write to the same file.
+        # Each line is one write, because several processes write to the same file.
         logger_factory=structlog.WriteLoggerFactory(file or sys.stderr),
         cache_logger_on_first_use=True,
     )

@@ -1,4 +1,4 @@
-"""Opens what the entry points share: the cluster's services over database and Redis."""
+"""Opens the cluster's services over database and Redis, which all entry points use."""
 
 from cluster.event_bus import RedisEventBus, connect_redis
 from cluster.services.context import Cluster

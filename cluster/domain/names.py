@@ -24,7 +24,7 @@ UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
 
 
 def check_user_name(value: str, field: str = "name") -> str:
-    """3 to 20 of a–z 0–9 hyphen. Raises Refused."""
+    """A user name has 3 to 20 of a–z 0–9 hyphen. Raises Refused."""
     _check_name(value, field, 3, 20)
     if value in RESERVED_USER_NAMES:
         raise Refused(field, "name.reserved", name=value)

@@ -110,7 +110,7 @@ class SshKey(BaseRow):
 
     __tablename__ = "ssh_keys"
     __table_args__ = (
-        # One key belongs to one person, so that each session belongs to a known person.
+        # A key belongs to one person, so that it identifies the person of each session.
         Index(
             "uq_ssh_keys_in_use",
             "fingerprint",
@@ -186,7 +186,7 @@ def end_sign_in_sessions(session: Session, user_id: int, now: datetime, keep_tok
 def add_one_time_secret(
     session: Session, kind: str, user_id: int | None, secret_hash: str, now: datetime, term: timedelta
 ) -> None:
-    """Replaces earlier ones of the same kind for the same user."""
+    """Adds a one-time secret, which replaces earlier ones of the same kind for the same user."""
     revoke_one_time_secrets(session, kind, user_id, now)
     session.add(
         OneTimeSecret(

@@ -1,4 +1,4 @@
-"""The data of base.html: navigation groups and items, the signed-in user and what the event stream subscribes to.
+"""The data of base.html: navigation groups and items, the signed-in user and the topics of the event stream.
 
 `base.html` reads one `PageLayout`.
 """
@@ -82,7 +82,7 @@ def administrator_navigation(
     alert_counts: Mapping[str, int] | None = None,
     has_repairs: bool = False,
 ) -> tuple[NavigationGroup, ...]:
-    """Three groups: the cluster now, research, administration. Counts by path, as {"/queue": 45}."""
+    """Returns the three groups: the cluster now, research, administration. `counts` are by path, as {"/queue": 45}."""
     repairs = (NavigationItem("tool", _("Repairs"), "/repairs"),) if has_repairs else ()
     return mark_current_item(
         path,
@@ -159,7 +159,7 @@ def workspace_navigation(
 def mark_current_item(
     path: str, counts: Mapping[str, int], alert_counts: Mapping[str, int], groups: tuple[NavigationGroup, ...]
 ) -> tuple[NavigationGroup, ...]:
-    """Counts filled in, and the entry with the longest matching path marked as the current one."""
+    """Fills in the counts, and marks the item with the longest matching path as the current one."""
     entries = [
         (known, entry) for group in groups for entry in group.items for known in (entry.href, *entry.also)
     ]

@@ -83,7 +83,7 @@ class LogLine:
 
 
 class LiveService:
-    """Called by the server for each request; `start` once before."""
+    """The server calls it for each request, and `start` once before."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -102,7 +102,7 @@ class LiveService:
         self.checks: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Called in the event loop."""
+        """Starts the service. It is called in the event loop."""
         self.loop = asyncio.get_running_loop()
         self.checks = self.loop.create_task(self.tabs.check_forever())
         self.event_hub.start()

@@ -119,8 +119,9 @@ def render_rows(template: str, macro: str, values: Iterable[object]) -> Markup:
 def fingerprint(value: Any) -> Hashable:
     """Returns the parts of the value, each with its type: `True` is not 1, markup is not the same text unescaped.
 
-    Plain are texts, numbers, dates, UTC moments, enums and None; named tuples, frozen dataclasses and tuples of such.
-    Raises TypeError for everything else: a row of the database or a list may change after it was rendered.
+    Plain values are texts, numbers, dates, UTC moments, enums and None, and named tuples, frozen dataclasses and tuples
+    of plain values. Raises TypeError for any other value, because a row of the database or a list may change after it
+    was rendered.
     """
     kind = type(value)
     if kind in PLAIN_KINDS or isinstance(value, Enum):

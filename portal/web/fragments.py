@@ -1,6 +1,6 @@
 """Renders the whole page for a browser, or only the fragment for htmx, from the same templates.
 
-A fragment that a browser has already is answered by 304: live pages ask for theirs at every event.
+If the browser has the fragment already, the answer is 304, because live pages ask for their fragments at every event.
 """
 
 from hashlib import blake2b

@@ -42,7 +42,7 @@ class PortalRequest(Request):
 
     @property
     def max_content_length(self) -> int | None:
-        """Bytes; a larger body is answered with 413 before any of it is written."""
+        """The limit of the request's body in bytes. A larger one is answered with 413 before any of it is written."""
         if self.is_open_to_anyone:
             return ANONYMOUS_BODY_BYTES
         if self.mimetype == FORM_MIMETYPE:

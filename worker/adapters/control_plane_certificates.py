@@ -33,7 +33,7 @@ def list_certificates(folder: Path) -> Iterator[Path]:
 
 
 def read_expiry(path: Path) -> str:
-    """Empty if the certificate cannot be read."""
+    """The end of the certificate; empty if it cannot be read."""
     try:
         about = path.stat()
         key = str(path), about.st_mtime_ns, about.st_size

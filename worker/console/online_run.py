@@ -25,7 +25,7 @@ TASK_WORKER_GRACE = timedelta(seconds=5)
 
 
 class OnlineRepairRun:
-    """A run that is followed by its row. It ends when the row says so."""
+    """A run that is followed by its row. It ends when its row has an end."""
 
     def __init__(self, cluster: Cluster, actor: Actor, run: RepairRun, is_alone: bool) -> None:
         self.cluster, self.actor, self.run = cluster, actor, run
@@ -97,7 +97,7 @@ class OnlineRepairRun:
             cancel_repair(self.cluster, self.actor, self.run.id)
         except (Conflict, SQLAlchemyError) as error:
             # The run has ended, or the next reading shows what is wrong with the database.
-            log.warning("not cancelled", error=str(error))
+            log.warning("the run is not cancelled", error=str(error))
 
     def show_result(self) -> None:
         show_check_results(self.cluster, self.run.checks)

@@ -32,7 +32,7 @@ def find_nginx_program() -> str:
 
 
 def ensure_nginx_configuration(places: InstallationPaths, settings: Settings) -> None:
-    """Write its configuration, certificate and start script, readable by the user that it runs as."""
+    """Write nginx's configuration, certificate and start script, readable by the user as which nginx runs."""
     folder = places.nginx_dir
     folder.mkdir(exist_ok=True)
     folder.chmod(0o710)

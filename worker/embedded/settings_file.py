@@ -92,8 +92,8 @@ def write_settings_file(file: Path, changed: Mapping[str, str]) -> None:
 
 
 def default_backups_dir(places: InstallationPaths) -> Path:
-    """The folder in the clone, where `make reset` keeps backups, or in the state directory if the clone belongs to
-    another user.
+    """The folder for backups. It lies in the clone, so that `make reset` does not delete it, or in the state directory
+    if the clone belongs to another user.
     """
     beside = places.clone / "backups"
     return beside if os.access(beside, os.W_OK) else places.state_dir / "backups"

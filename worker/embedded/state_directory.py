@@ -36,8 +36,8 @@ def is_path_too_long_for_sockets(places: InstallationPaths) -> bool:
 
 
 def find_impassable_folder(places: InstallationPaths) -> Path | None:
-    """Returns the first folder on the way to the state that other users may not pass. Jobs and nginx have to, if root
-    starts them.
+    """Returns the first folder above the state directory that other users may not pass through. If root starts them,
+    jobs and nginx have to pass through.
     """
     if os.geteuid() != 0:
         return None

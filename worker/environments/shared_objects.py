@@ -101,8 +101,8 @@ class SharedObject:
     def move_behind(
         self, position: int, distance: int, segments: Sequence[Segment]
     ) -> Iterator[tuple[int, bytes]]:
-        """The bytes of all tables, by their offset, once the file's part from `position` on is moved by `distance`
-        bytes. `segments` have the old offsets.
+        """Returns offset → bytes of each table, for a file whose part from `position` on is moved by `distance` bytes.
+        `segments` have the old offsets.
         """
 
         def moved(offset: int) -> int:

@@ -22,8 +22,8 @@ PTX, MACHINE_CODE = 1, 2
 CAPABILITIES = ("7.5", "8.0", "8.6", "8.9", "9.0", "10.0")
 """The compute capabilities that an image for GPUs has to serve, from Turing to Blackwell's servers."""
 NEEDED_SHARE = 0.9
-"""The share of a library's containers. It is below 1, because a few containers are for one architecture alone, such as
-Hopper's matrix instructions.
+"""The share of a library's containers that must have code for a GPU. It is below 1, because a few containers are for
+one architecture alone, such as Hopper's matrix instructions.
 """
 LIBRARIES = {
     "torch": "torch/lib/libtorch_cuda.so",

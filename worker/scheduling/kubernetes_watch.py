@@ -156,7 +156,9 @@ class KubernetesWatch:
         return build_kubernetes_status(nodes, workloads, told, before, now, leases)
 
     def list_watcher_leases(self) -> Sequence[KubernetesObject]:
-        """Empty while the scheduler has the rights of an earlier release, which may not list leases."""
+        """The leases of the pod network's watchers; empty while the scheduler has the rights of an earlier release,
+        which may not list leases.
+        """
         try:
             return self.api.list_all("Lease", namespace=LEASE_NAMESPACE).things
         except ApiRefused as refusal:

@@ -92,7 +92,7 @@ def allocated_kind(attempt: Attempt) -> UnitKind:
 
 
 def allocated_gpus(attempt: Attempt) -> tuple[str, ...]:
-    """UUIDs."""
+    """The UUIDs of the attempt's GPUs."""
     return tuple(unit.identity for unit in allocated_units(attempt) if unit.kind is UnitKind.GPU)
 
 

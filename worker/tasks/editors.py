@@ -15,7 +15,7 @@ WEIGHTS = {BuildStep.CHECK_TOOLS: 1.0, BuildStep.INSTALL: 20.0, BuildStep.VERIFY
 
 
 def run_editor_build(cluster: Cluster, operation: Operation) -> None:
-    """May run twice. Raises BuildFailed, Conflict, Unavailable."""
+    """The task may run twice. Raises BuildFailed, Conflict, Unavailable."""
     reporter = StepProgress(cluster, operation, {step.value: weight for step, weight in WEIGHTS.items()})
     reporter.start()
     settings = cluster.settings

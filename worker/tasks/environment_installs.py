@@ -74,7 +74,7 @@ def build_rules(cluster: Cluster, environment_id: int) -> BuildRules:
 
 
 def run_environment_delete(cluster: Cluster, operation: Operation) -> None:
-    """May run twice. Raises OSError if the files cannot be deleted."""
+    """The task may run twice. Raises OSError if the files cannot be deleted."""
     assert operation.subject_id is not None
     with external_call("environments.deleted"):
         remove_environment(environment_folder(cluster.settings, operation.subject_id))

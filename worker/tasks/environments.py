@@ -29,7 +29,9 @@ WEIGHTS = {
 
 
 def run_environment_build(cluster: Cluster, operation: Operation) -> None:
-    """May run twice: the builder resumes what is there. Raises BuildFailed, Conflict, Unavailable."""
+    """The task may run twice, because the builder continues an interrupted build. Raises BuildFailed, Conflict,
+    Unavailable.
+    """
     reporter = StepProgress(cluster, operation, {step.value: weight for step, weight in WEIGHTS.items()})
     reporter.start()
     require_disk_space(cluster.settings, of=cluster.settings.cache_dir)

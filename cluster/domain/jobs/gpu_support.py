@@ -55,7 +55,7 @@ def no_gpu_reason(ground: EnvironmentOrImage) -> NoGpuEnvironment | None:
 def check_gpu_support(
     ground: EnvironmentOrImage, kind: UnitKind, training: TrainingKind, command: Sequence[str]
 ) -> tuple[SubmissionWarning, ...]:
-    """Raises Refused for a GPU job that would compute on CPUs. A warning says what is assumed."""
+    """Raises Refused for a GPU job that would compute on CPUs. Returns warnings that say what is assumed."""
     if kind is not UnitKind.GPU or ground.support is GpuSupport.YES or not ground.name:
         return ()
     if ground.container_image and not is_run_by_environment(training, command):

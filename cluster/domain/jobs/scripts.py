@@ -11,7 +11,8 @@ MAX_NAMED_FILES = 5
 
 
 def check_script(command: Sequence[str], files: Collection[str], version: int) -> None:
-    """Raises Refused for what would fail as soon as it starts. `files`: paths of the version; none if they are unknown.
+    """Raises Refused for a command that would fail as soon as it starts. `files` are the paths of the version, empty if
+    they are unknown.
 
     A `.py` file is run by the environment's Python; any other word is a command, which is looked up on PATH, or in the
     code if it contains a slash (see `cluster.domain.jobs.launch.custom_program`).

@@ -48,5 +48,5 @@ def address_delay(tries_of_address: Sequence[datetime], now: datetime) -> timede
 
 
 def minutes_left(until: datetime, now: datetime) -> int:
-    """Whole minutes, rounded up, at least 1."""
+    """The minutes until then, rounded up, at least 1."""
     return max(1, -int((now - until).total_seconds() // 60))

@@ -64,7 +64,7 @@ def parse_public_key(typed: str, field: str = "key") -> PublicKey:
 
 
 def check_kind(words: list[str], field: str) -> None:
-    """Raises Refused for a line that does not begin with the kind of a key that is good enough."""
+    """Raises Refused for a line that does not begin with one of the accepted kinds of keys."""
     kind = words[0]
     if kind in KINDS:
         return

@@ -49,5 +49,5 @@ class CheckFacts:
 
 
 def passed_on_hosts(facts: CheckFacts, code: str, data: dict[str, Any]) -> CheckResult:
-    """Passed on all hosts. If no host was probed, the result says so."""
+    """The check has passed on all hosts. If no host was probed, the result says so."""
     return CheckResult(True, code, data) if facts.hosts else CheckResult(False, "check.host.none", {})

@@ -21,7 +21,7 @@ from cluster.store.workspaces import Workspace
 
 
 def list_environments(cluster: Cluster, actor: Actor) -> list[Environment]:
-    """The default one first, then by name; without deleted ones."""
+    """Lists the environments that are not deleted: the default one first, then the others by name."""
     with cluster.store.read() as session:
         rows = list(session.scalars(select_listed(actor)))
     return sorted(rows, key=lambda row: (row.source != EnvironmentSource.DEFAULT, row.name))

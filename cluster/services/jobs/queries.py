@@ -121,7 +121,7 @@ JOB_LINE_COLUMNS = (
 
 
 def select_job_lines(*more: ColumnElement[Any] | InstrumentedAttribute[Any]) -> Select[*tuple[Any, ...]]:
-    """The columns of `JobLine` and `more`."""
+    """Selects the columns of `JobLine`, and those of `more`."""
     query = with_names(select(*JOB_LINE_COLUMNS, *more))
     return query.outerjoin(Attempt, (Attempt.job_id == Job.id) & (Attempt.number == Job.fence))
 

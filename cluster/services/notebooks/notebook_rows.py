@@ -88,7 +88,7 @@ def list_running(session: Session) -> list[tuple[Job, Attempt, Notebook]]:
 
 
 def list_unanswered(session: Session) -> list[tuple[Job, Attempt, Notebook]]:
-    """Those running notebooks whose server has not answered in their attempt yet."""
+    """The running notebooks whose server has not answered in their attempt yet."""
     return [(job, attempt, notebook) for job, attempt, notebook in session.execute(UNANSWERED)]
 
 

@@ -48,7 +48,7 @@ def summarize_repairs(session: Session, repairs: Sequence[Repair]) -> list[Repai
 
 
 def read_last_runs(session: Session, names: Sequence[str]) -> dict[str, list[RepairRun]]:
-    """Ended ones by the name of their repair, newest first."""
+    """The ended runs by the name of their repair, newest first."""
     if not names:
         return {}
     newest = [

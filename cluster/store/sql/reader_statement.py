@@ -25,7 +25,9 @@ class ReaderStatement(Generic[*Columns]):
     def execute(
         self, session: Session | Connection, reader: Actor, *shape: Hashable, **parameters: Any
     ) -> Result[*Columns]:
-        """Columns come as well from a plain connection (`read_columns`), with less work than from a session."""
+        """Executes the statement. For columns a plain connection (`read_columns`) is enough, with less work than a
+        session.
+        """
         key = reader.is_administrator, *shape
         statement = self.by_shape.get(key)
         if statement is None:

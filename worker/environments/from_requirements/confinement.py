@@ -134,7 +134,7 @@ class ConfinedCommands:
 
 
 def measure_disk_use(folder: Path) -> int:
-    """Bytes, hard links once. `du` copes with trees of any depth, and reads 0 if it takes too long."""
+    """The bytes of the tree, each hard link once; 0 if it takes too long. `du` can read trees of any depth."""
     try:
         done = subprocess.run(
             ["du", "-sx", "-B1", "--", str(folder)],

@@ -133,7 +133,7 @@ class NotebookWatch:
             future.add_done_callback(self.note_first_answer)
 
     def note_first_answer(self, future: Future[NotebookUse | None]) -> None:
-        """Called in a thread of the pool."""
+        """Notes the first answer and wakes the scheduler. It runs in a thread of the pool."""
         if not future.cancelled() and future.exception() is None and future.result() is not None:
             self.has_first_answer = True
             self.wake()
