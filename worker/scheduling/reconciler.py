@@ -48,9 +48,9 @@ from worker.executors.contract import (
 )
 from worker.executors.rank_usage import with_rank_usage
 from worker.inside import shim_files
-from worker.scheduling.attempt_starts import AttemptStarts
 from worker.scheduling.disk_watch import DiskWatch, LiveRun
-from worker.scheduling.resume_points import find_resume_point
+from worker.scheduling.starts.attempt_starts import AttemptStarts
+from worker.scheduling.starts.resume_points import find_resume_point
 
 log = structlog.get_logger()
 GATHER_SECONDS = 0.01

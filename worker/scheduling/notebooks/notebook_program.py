@@ -12,7 +12,7 @@ from cluster.settings import Settings
 from cluster.store.jobs import Attempt
 from worker.executors.contract import NotStarted
 from worker.executors.path_mapping import PathMapping
-from worker.scheduling.start_rows import StartRows
+from worker.scheduling.starts.start_rows import StartRows
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from tests.builders import a_code_version, a_training, a_workspace, actor_of, an
 from tests.store.conftest import LASTS
 from tests.store.job_setup import Lab, a_lab
 from worker.executors.contract import NotStarted
-from worker.scheduling.start_plan_builder import build_start_plan
-from worker.scheduling.start_rows import read_start_rows
+from worker.scheduling.starts.start_plan_builder import build_start_plan
+from worker.scheduling.starts.start_rows import read_start_rows
 
 TENSORFLOW = [["python", "3.11.2", ""], ["tensorflow-cpu", "2.18", ""], ["horovod", "0.28.1", ""]]
 

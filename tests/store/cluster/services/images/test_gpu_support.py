@@ -35,8 +35,8 @@ from tests.builders import a_training
 from tests.store.conftest import LASTS
 from tests.store.job_setup import Lab, a_lab
 from worker.executors.contract import NotStarted
-from worker.scheduling.start_plan_builder import build_start_plan
-from worker.scheduling.start_rows import read_start_rows
+from worker.scheduling.starts.start_plan_builder import build_start_plan
+from worker.scheduling.starts.start_rows import read_start_rows
 
 CPU = [["python", "3.11", ""], ["tensorflow-cpu", "2.18.1", ""]]
 CUDA = [["tensorflow", "2.18.1", ""], ["nvidia-cudnn-cu12", "9.1", ""]]

@@ -15,8 +15,8 @@ from tests.notebook_lab import NotebookLab
 from worker.executors.contract import NotStarted, StartPlan
 from worker.executors.path_mapping import HostPaths
 from worker.scheduling.notebooks.notebook_program import NotebookPlan, plan_notebook
-from worker.scheduling.start_plan_builder import build_start_plan
-from worker.scheduling.start_rows import read_start_rows
+from worker.scheduling.starts.start_plan_builder import build_start_plan
+from worker.scheduling.starts.start_rows import read_start_rows
 
 RUNTIME = Path("/runtime")
 

@@ -20,8 +20,8 @@ from cluster.store.workspaces import Workspace
 from tests.builders import a_dataset, a_job, a_node, a_training, a_workspace, add
 from tests.integration.worker.scheduling.conftest import as_environment
 from worker.executors.contract import ProgramPlan, StartPlan
-from worker.scheduling import program_plan
-from worker.scheduling.start_plan_builder import build_start_plan
+from worker.scheduling.starts import program_plan
+from worker.scheduling.starts.start_plan_builder import build_start_plan
 
 RUNTIME = Path("/state/runtime/abc")
 GIB = 1024**3

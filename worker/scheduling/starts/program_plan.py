@@ -14,8 +14,8 @@ from worker.executors.path_mapping import PathMapping
 from worker.kubernetes import object_names
 from worker.kubernetes.manifests.run_spec import GangKind
 from worker.scheduling.notebooks.notebook_program import NotebookPlan, notebook_variables, plan_notebook
-from worker.scheduling.resume_points import map_checkpoints
-from worker.scheduling.start_rows import (
+from worker.scheduling.starts.resume_points import map_checkpoints
+from worker.scheduling.starts.start_rows import (
     StartRows,
     allocated_gpus,
     allocated_kind,

@@ -8,7 +8,7 @@ import pytest
 
 from cluster.domain.jobs.resume_points import ResumePoint
 from worker.executors.contract import NotStarted, PlacementPlan, ProgramPlan, StartPlan
-from worker.scheduling.resume_points import COPIED, copy_checkpoint
+from worker.scheduling.starts.resume_points import COPIED, copy_checkpoint
 
 POINT = ResumePoint(2, "epoch-0003.weights.h5", 3, 30, job=7)
 

@@ -13,9 +13,9 @@ from cluster.services.jobs.live_attempts import LiveAttempt
 from cluster.services.leases import HeldLease
 from cluster.services.storage import folders, notebook_folders, registered_paths
 from worker.executors.contract import Executor, Handle, NotStarted, start_problem_of
-from worker.scheduling.resume_points import find_start_point, require_start_point, start_from_copy
-from worker.scheduling.start_plan_builder import build_start_plan
-from worker.scheduling.start_rows import StartRows, read_start_rows
+from worker.scheduling.starts.resume_points import find_start_point, require_start_point, start_from_copy
+from worker.scheduling.starts.start_plan_builder import build_start_plan
+from worker.scheduling.starts.start_rows import StartRows, read_start_rows
 
 STARTS_AT_ONCE = 8
 LOADED_AT_ONCE = 32

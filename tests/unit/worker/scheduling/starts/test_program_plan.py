@@ -16,13 +16,13 @@ from cluster.settings import Settings
 from cluster.store.jobs import Attempt, Job
 from worker.executors.contract import ProgramPlan
 from worker.kubernetes.manifests.run_spec import GangKind
-from worker.scheduling.program_plan import (
+from worker.scheduling.starts.program_plan import (
     ProgramPaths,
     as_job_user,
     choose_gang_launch,
     job_program,
 )
-from worker.scheduling.start_rows import job_interfaces
+from worker.scheduling.starts.start_rows import job_interfaces
 
 PYTHON = "/env/bin/python"
 PATHS = ProgramPaths(

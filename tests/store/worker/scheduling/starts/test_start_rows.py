@@ -9,7 +9,7 @@ from cluster.domain.states import UnitKind
 from cluster.services.context import Cluster
 from cluster.store.jobs import Attempt
 from tests.builders import a_job, a_node, a_training, a_workspace, holding
-from worker.scheduling.start_rows import (
+from worker.scheduling.starts.start_rows import (
     allocated_gpus,
     allocated_kind,
     node_names,

@@ -13,7 +13,7 @@ from cluster.services.jobs.resume_points import MOST_ATTEMPTS
 from cluster.services.storage import folders
 from cluster.settings import Settings
 from worker.executors.path_mapping import ContainerPaths, HostPaths
-from worker.scheduling.resume_points import (
+from worker.scheduling.starts.resume_points import (
     find_continue_point,
     find_recorded_resume_point,
     find_resume_point,

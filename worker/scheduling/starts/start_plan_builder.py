@@ -15,7 +15,7 @@ from cluster.settings import Settings
 from cluster.store.jobs import Attempt, Job
 from worker.executors.contract import ContainerPlan, NotStarted, PlacementPlan, SandboxSpec, StartPlan
 from worker.executors.path_mapping import HostPaths, PathMapping, path_mapping_of
-from worker.scheduling import program_plan, start_rows
+from worker.scheduling.starts import program_plan, start_rows
 
 
 def build_start_plan(

@@ -7,8 +7,8 @@ from sqlalchemy import event
 
 from cluster.services.context import Cluster
 from tests.builders import a_job, a_node, a_training, a_workspace, holding
-from worker.scheduling.start_plan_builder import build_start_plan
-from worker.scheduling.start_rows import read_start_rows
+from worker.scheduling.starts.start_plan_builder import build_start_plan
+from worker.scheduling.starts.start_rows import read_start_rows
 
 
 def make_attempts(cluster: Cluster, count: int) -> list[int]:
