@@ -10,7 +10,7 @@ from typing import Any
 from cluster.domain.errors import Unavailable
 from cluster.failpoints import external_call
 from cluster.settings import Settings
-from worker.backups.backup_databases import open_backup_database
+from worker.backups.databases.backup_databases import open_backup_database
 from worker.backups.dump_files import measure_file, write_backup_manifest, write_compressed
 from worker.backups.encryption import delete_unfinished_copies
 from worker.backups.errors import BackupBroken, disk_full_as_unavailable

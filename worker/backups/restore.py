@@ -21,12 +21,12 @@ from cluster.services.backups.restored_database import (
 from cluster.settings import Settings
 from cluster.store.migrate import known_revisions, upgrade_database
 from worker.backups.audit_anchors import anchors_in_backups
-from worker.backups.backup_databases import open_backup_database
 from worker.backups.database_contents import check_invariants
+from worker.backups.databases.backup_databases import open_backup_database
+from worker.backups.databases.protocols import BackupDatabase
 from worker.backups.dump import delete_unfinished, hold_backup_lock, write_backup
 from worker.backups.dump_files import read_manifest_values
 from worker.backups.errors import BackupBroken, disk_full_as_unavailable
-from worker.backups.protocols import BackupDatabase
 from worker.backups.scratch_cluster import open_scratch_cluster
 from worker.backups.scratch_restore import check_database_kind, restore_to_scratch
 

@@ -10,7 +10,6 @@ from typing import Any
 from cluster.failpoints import external_call
 from cluster.settings import Settings
 from cluster.store.engine import Store
-from worker.backups.backup_databases import open_backup_database
 from worker.backups.database_contents import (
     DatabaseSummary,
     check_audit_triggers,
@@ -18,8 +17,9 @@ from worker.backups.database_contents import (
     check_same_summary,
     read_summary,
 )
+from worker.backups.databases.backup_databases import open_backup_database
+from worker.backups.databases.protocols import ScratchDatabase
 from worker.backups.errors import BackupBroken
-from worker.backups.protocols import ScratchDatabase
 
 UNZSTD = ("zstd", "--quiet", "--decompress", "--stdout")
 

@@ -31,7 +31,7 @@ ALLOWED = {
     "cluster/store/sql/sqlite.py": "SQLite writes the copy itself, and the store knows no files",
     "worker/backups/dump.py": "the text takes its name once its manifest stands",
     "worker/backups/etcd.py": "the snapshot takes its name once its manifest stands",
-    "worker/backups/sqlite.py": MOVE,
+    "worker/backups/databases/sqlite.py": MOVE,
     "worker/bundle/assembly.py": FOLDER,
     "worker/bundle/build_cache.py": FOLDER,
     "worker/embedded/state_directory.py": "a link",

@@ -34,7 +34,7 @@ ALLOWED = {
     "cluster/files/safe_files.py": "by the number of a descriptor that is open, below /proc/self/fd",
     "worker/backups/encryption.py": BACKUPS,
     "worker/backups/etcd_restore.py": BACKUPS,
-    "worker/backups/sqlite.py": BACKUPS,
+    "worker/backups/databases/sqlite.py": BACKUPS,
     "worker/bundle/": BUNDLE,
     "worker/bootstrap/": EMBEDDED,
     "worker/embedded/": EMBEDDED,

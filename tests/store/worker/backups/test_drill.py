@@ -22,7 +22,7 @@ from cluster.store.migrate import upgrade_database
 from tests.builders import a_job, a_training, a_workspace, actor_of, an_administrator
 from tests.conftest import Clock, settings_for
 from tests.databases import PostgresqlServer
-from worker.backups import postgresql as pg
+from worker.backups.databases import postgresql as pg
 from worker.backups.drill import drill_newest_backup
 from worker.backups.dump import make_backup
 from worker.backups.dump_files import write_backup_manifest

@@ -21,8 +21,9 @@ from cluster.store.operations import Operation
 from tests.builders import an_administrator
 from tests.conftest import IS_CI, Clock
 from tests.crash.failpoint_deaths import dies_at
-from worker.backups import dump, sqlite
-from worker.backups import postgresql as pg
+from worker.backups import dump
+from worker.backups.databases import postgresql as pg
+from worker.backups.databases import sqlite
 from worker.backups.drill import drill_newest_backup, no_scratch_check
 from worker.tasks import backups as task
 from worker.tasks.run import run_claimed

@@ -14,10 +14,10 @@ from cluster.services.backups.manifests import read_backups
 from cluster.services.context import Cluster
 from cluster.store.audit import add_audit_entry
 from tests.builders import a_workspace, actor_of, an_administrator
+from worker.backups.databases.sqlite import ROWS_PER_INSERT
 from worker.backups.drill import drill_newest_backup
 from worker.backups.dump import make_backup
 from worker.backups.dump_files import write_backup_manifest
-from worker.backups.sqlite import ROWS_PER_INSERT
 
 NOW = datetime(2026, 11, 20, 18, 0, tzinfo=UTC)
 

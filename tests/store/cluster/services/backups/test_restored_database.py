@@ -53,7 +53,7 @@ from tests.builders import (
 from tests.conftest import Clock
 from tests.store.restore_setup import backed_up, refusal, restored
 from tests.store.restore_setup import lab as lab
-from worker.backups import postgresql as pg
+from worker.backups.databases import postgresql as pg
 from worker.backups.dump_files import write_backup_manifest
 
 

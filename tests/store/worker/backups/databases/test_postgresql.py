@@ -9,7 +9,7 @@ from sqlalchemy.engine import make_url
 from cluster.services.context import Cluster
 from tests.store.restore_setup import backed_up, refusal, restored
 from tests.store.restore_setup import lab as lab
-from worker.backups import postgresql as pg
+from worker.backups.databases import postgresql as pg
 
 
 @pytest.mark.parametrize("database_kind", ["postgresql"])

@@ -20,8 +20,8 @@ from cluster.domain.errors import Refused, Unavailable
 from cluster.store.engine import Store
 from cluster.store.sql.roles import grant_statements
 from worker.backups.database_contents import read_summary
+from worker.backups.databases.protocols import DatabaseDump
 from worker.backups.errors import BackupBroken, raise_if_disk_full
-from worker.backups.protocols import DatabaseDump
 
 INSTALLED = Path("/usr/lib/postgresql")
 SCRATCH = "_drill"

@@ -14,8 +14,8 @@ from cluster.settings import Settings
 from cluster.store.engine import Store
 from cluster.store.sql.sqlite import sqlite_file
 from worker.backups.database_contents import read_summary
+from worker.backups.databases.protocols import DatabaseDump
 from worker.backups.errors import BackupBroken, raise_if_disk_full
-from worker.backups.protocols import DatabaseDump
 
 ROWS_PER_INSERT = 100
 SCRATCH_PRAGMAS = ("PRAGMA synchronous=OFF",)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from cluster.services.context import Cluster
-from worker.backups.backup_databases import open_backup_database
+from worker.backups.databases.backup_databases import open_backup_database
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from cluster.services.context import Cluster
 from tests.builders import a_workspace, an_administrator
-from worker.backups.sqlite import SqliteDatabase
+from worker.backups.databases.sqlite import SqliteDatabase
 
 
 @pytest.fixture

@@ -4,14 +4,14 @@ from sqlalchemy.engine import make_url
 
 from cluster.settings import Settings
 from cluster.store.sql.sqlite import sqlite_file
-from worker.backups.protocols import BackupDatabase
-from worker.backups.sqlite import SqliteDatabase
+from worker.backups.databases.protocols import BackupDatabase
+from worker.backups.databases.sqlite import SqliteDatabase
 
 
 def open_backup_database(settings: Settings) -> BackupDatabase:
     if sqlite_file(settings.database_url) is None:
         # Importing its driver takes long, so it is imported only where it is used.
-        from worker.backups.postgresql import PostgresqlDatabase
+        from worker.backups.databases.postgresql import PostgresqlDatabase
 
         return PostgresqlDatabase(make_url(settings.owner_url))
     return SqliteDatabase(settings)

@@ -1,0 +1,1 @@
+"""The databases that are backed up: SQLite and PostgreSQL, by one protocol."""
