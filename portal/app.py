@@ -18,7 +18,6 @@ from portal.web import (
     csrf,
     errors,
     forms,
-    fragments,
     read_connection,
     request_log,
     route_permissions,
@@ -27,6 +26,7 @@ from portal.web import (
     session_cookie,
     uploads,
 )
+from portal.web.responses import fragments
 
 
 def build_app(cluster: Cluster, testing: bool = False) -> Flask:

@@ -7,7 +7,7 @@ from werkzeug.wrappers import Response
 from cluster.domain.errors import NotFound
 from cluster.files.safe_read import FileMissing, FileNotPlain, FileReader, open_file_beneath
 from portal.job_files.written_files import archive_files, list_files_below, split_path
-from portal.web.file_responses import requested_range, send_file_so_far
+from portal.web.responses.file_responses import requested_range, send_file_so_far
 
 
 def send_file_below(

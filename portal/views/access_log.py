@@ -12,9 +12,9 @@ from cluster.services.repairs.catalogue import has_repair_catalogue
 from portal.i18n.messages import localized_error
 from portal.presenters import access_log
 from portal.web import query_params
-from portal.web.csv_responses import csv_response
-from portal.web.file_responses import send_file_so_far
 from portal.web.request_context import current_actor, current_cluster, is_fragment_request
+from portal.web.responses.csv_responses import csv_response
+from portal.web.responses.file_responses import send_file_so_far
 
 blueprint = Blueprint("access_log", __name__)
 

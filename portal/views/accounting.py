@@ -15,8 +15,8 @@ from portal.csv_text import CsvCell
 from portal.presenters.unit_words import installation_unit_kind, localized_unit_word
 from portal.recent_values import EVERYBODY, recent_values
 from portal.web import query_params
-from portal.web.csv_responses import csv_response
 from portal.web.request_context import current_actor, current_cluster
+from portal.web.responses.csv_responses import csv_response
 
 blueprint = Blueprint("accounting", __name__)
 

@@ -14,8 +14,8 @@ from cluster.store.operations import Operation
 from portal.i18n.translate import _
 from portal.presenters import dataset_list, operation_steps
 from portal.web import forms, query_params, uploads
-from portal.web.fragments import render_page_or_fragment
 from portal.web.request_context import current_actor, current_cluster
+from portal.web.responses.fragments import render_page_or_fragment
 
 FIELDS = {
     "upload": ("way", "name"),

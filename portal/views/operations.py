@@ -10,8 +10,8 @@ from cluster.services.operations import queries, retries
 from cluster.store.base import LARGEST_ID
 from portal.job_files.logs.log_chunks import read_log_chunk
 from portal.presenters.operation_steps import OPEN_STATES, operation_steps
-from portal.web.file_responses import send_file_so_far
 from portal.web.request_context import current_actor, current_cluster, is_fragment_request
+from portal.web.responses.file_responses import send_file_so_far
 
 blueprint = Blueprint("operations", __name__)
 

@@ -13,8 +13,8 @@ from portal.i18n.translate import _
 from portal.presenters.queue import queue_page
 from portal.presenters.queue.queue_summary import share_reason_counts
 from portal.web import query_params, queue_params
-from portal.web.fragments import render_page_or_fragment
 from portal.web.request_context import current_actor, current_cluster, read_once
+from portal.web.responses.fragments import render_page_or_fragment
 
 PAGE_LENGTH = 50
 

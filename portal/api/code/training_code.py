@@ -14,8 +14,8 @@ from portal.api.code.commits import describe_commit
 from portal.api.schemas import IS_ID, CommitAnswer, RequestSchema, ResponseSchema, Sentence
 from portal.api.trainings import blueprint
 from portal.presenters.training_code import compare_versions, print_comparison
-from portal.web.file_responses import requested_range, send_file_so_far
 from portal.web.request_context import current_actor, current_cluster
+from portal.web.responses.file_responses import requested_range, send_file_so_far
 
 
 class CodeVersionAnswer(ResponseSchema):

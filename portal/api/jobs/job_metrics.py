@@ -10,8 +10,8 @@ from portal.api.jobs.jobs import blueprint
 from portal.api.schemas import IS_ID, RequestSchema, ResponseSchema
 from portal.job_files.metrics.metrics_csv import open_csv_export
 from portal.presenters.jobs.job_page import JobView
-from portal.web.csv_responses import csv_attachment
 from portal.web.request_context import current_actor
+from portal.web.responses.csv_responses import csv_attachment
 
 
 class AttemptQuery(RequestSchema):

@@ -23,8 +23,8 @@ from cluster.services.repairs.catalogue import can_request_repair
 from portal.i18n.translate import _
 from portal.presenters.environments import environment_pages
 from portal.web import forms, uploads
-from portal.web.fragments import render_page_or_fragment
 from portal.web.request_context import current_actor, current_cluster
+from portal.web.responses.fragments import render_page_or_fragment
 
 blueprint = Blueprint("environments", __name__)
 

@@ -8,7 +8,7 @@ from cluster.files import checkpoints
 from cluster.files.safe_read import FileMissing, FileNotPlain, open_file_beneath
 from cluster.services.jobs.file_deletions import require_files
 from portal.views.jobs.job_log import read_job_view_of_request
-from portal.web.file_responses import requested_range, send_file_so_far
+from portal.web.responses.file_responses import requested_range, send_file_so_far
 
 blueprint = Blueprint("job_checkpoints", __name__)
 

@@ -12,8 +12,8 @@ from portal.job_files.logs import log_chunks
 from portal.presenters.jobs.job_page import JobView, read_job_view
 from portal.presenters.jobs.logs.job_log_tab import read_rank, read_stream_kind
 from portal.web import query_params
-from portal.web.file_responses import requested_range, send_file_so_far
 from portal.web.request_context import current_actor, current_cluster
+from portal.web.responses.file_responses import requested_range, send_file_so_far
 
 blueprint = Blueprint("job_log", __name__)
 

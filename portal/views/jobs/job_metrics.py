@@ -11,8 +11,8 @@ from portal.presenters.jobs.job_page import JobView
 from portal.presenters.jobs.metric_charts import describe_charts
 from portal.views.jobs.job_log import read_job_view_of_request
 from portal.web import query_params
-from portal.web.csv_responses import csv_attachment
 from portal.web.request_context import current_actor
+from portal.web.responses.csv_responses import csv_attachment
 
 FORMATS = ("json", "csv", "table")
 

@@ -25,8 +25,8 @@ from portal.presenters.jobs.job_ssh import read_job_ssh
 from portal.presenters.jobs.logs.job_log_tab import read_log_tab
 from portal.presenters.queue import queue_page
 from portal.web import forms, query_params
-from portal.web.fragments import render_page_or_fragment
 from portal.web.request_context import current_actor, current_cluster, read_once
+from portal.web.responses.fragments import render_page_or_fragment
 
 TABS = ("overview", "log", "checkpoints", "files", "settings", "history")
 STATES = {state.value: (state,) for state in JobState} | {"living": LIVE_JOB_STATES}

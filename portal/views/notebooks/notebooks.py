@@ -17,8 +17,8 @@ from portal.i18n.translate import _
 from portal.presenters.notebook_page import read_notebook_page
 from portal.response_headers import CONTENT_SECURITY_POLICY
 from portal.web import forms
-from portal.web.fragments import render_page_or_fragment
 from portal.web.request_context import current_actor, current_cluster
+from portal.web.responses.fragments import render_page_or_fragment
 from portal.web.session_cookie import current_session_cookie
 
 TO_THE_JOB = "job"

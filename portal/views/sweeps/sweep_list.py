@@ -6,8 +6,8 @@ from werkzeug.wrappers import Response
 from cluster.services.sweeps.sweep_list import list_sweep_lines
 from cluster.services.workspaces.queries import list_workspace_summaries
 from portal.web import query_params
-from portal.web.fragments import render_page_or_fragment
 from portal.web.request_context import current_actor, current_cluster, read_once
+from portal.web.responses.fragments import render_page_or_fragment
 
 PAGE_LENGTH = 50
 

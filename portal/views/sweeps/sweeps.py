@@ -20,8 +20,9 @@ from portal.presenters.sweeps.sweep_page import (
     sweep_csv_head,
     sweep_csv_row,
 )
-from portal.web import csv_responses, fragments, query_params
+from portal.web import query_params
 from portal.web.request_context import current_actor, current_cluster
+from portal.web.responses import csv_responses, fragments
 
 PAGE_LENGTH = 50
 

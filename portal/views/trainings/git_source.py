@@ -13,8 +13,8 @@ from portal.i18n.translate import _
 from portal.presenters.code.git_source_panel import GitSourcePanel, read_git_source_panel
 from portal.views.trainings.training_code import read_own_code
 from portal.web import forms
-from portal.web.fragments import render_page_or_fragment
 from portal.web.request_context import current_actor, current_cluster
+from portal.web.responses.fragments import render_page_or_fragment
 
 FIELDS = (
     "url",

@@ -12,9 +12,9 @@ from portal.job_files.written_files import archive_files
 from portal.presenters.code.git_source_panel import read_git_source_panel
 from portal.presenters.training_code import compare_versions, files_below, read_code_tab
 from portal.web import forms, query_params, uploads
-from portal.web.file_responses import requested_range, send_file_so_far
-from portal.web.fragments import render_page_or_fragment
 from portal.web.request_context import current_actor, current_cluster
+from portal.web.responses.file_responses import requested_range, send_file_so_far
+from portal.web.responses.fragments import render_page_or_fragment
 
 blueprint = Blueprint("training_code", __name__)
 

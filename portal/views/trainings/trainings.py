@@ -14,8 +14,8 @@ from portal.i18n.translate import _
 from portal.presenters.guidance.first_steps import happened
 from portal.presenters.training_list import list_training_rows
 from portal.web import forms, query_params, uploads
-from portal.web.fragments import render_page_or_fragment
 from portal.web.request_context import current_actor, current_cluster
+from portal.web.responses.fragments import render_page_or_fragment
 
 KINDS = tuple(kind.value for kind in TrainingKind)
 VISIBILITIES = tuple(visibility.value for visibility in Visibility)

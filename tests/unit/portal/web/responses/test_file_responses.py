@@ -7,7 +7,7 @@ from flask import Flask
 from werkzeug.exceptions import RequestedRangeNotSatisfiable
 from werkzeug.http import parse_range_header
 
-from portal.web.file_responses import CHUNK_BYTES, read_chunks, requested_range, send_file_so_far
+from portal.web.responses.file_responses import CHUNK_BYTES, read_chunks, requested_range, send_file_so_far
 
 
 def test_what_is_written_later_is_not_sent(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Tables are sent as CSV files."""
 
-from portal.web.csv_responses import csv_lines, csv_response
+from portal.web.responses.csv_responses import csv_lines, csv_response
 
 
 def test_a_file_begins_with_a_byte_order_mark_and_quotes_what_has_commas() -> None:

@@ -9,8 +9,8 @@ from jinja2 import DictLoader
 from werkzeug.test import TestResponse
 
 from portal.rendering import answer_marks
-from portal.web import fragments
-from portal.web.fragments import render_page_or_fragment
+from portal.web.responses import fragments
+from portal.web.responses.fragments import render_page_or_fragment
 from portal.web.session_cookie import current_session_cookie
 
 

@@ -1,0 +1,1 @@
+"""Responses: whole pages and fragments, CSV files, and files that are streamed."""
