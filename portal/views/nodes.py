@@ -23,8 +23,7 @@ from portal.presenters.alerts import executor_alert_lines
 from portal.presenters.daily_usage import draw_days_of_node
 from portal.presenters.nodes.node_list import count_states, list_node_rows, node_look, units_in_words
 from portal.presenters.nodes.node_map import draw_node_map
-from portal.web import forms
-from portal.web.query_params import choice_param, current_url_with, id_param
+from portal.web import forms, query_params
 from portal.web.request_context import current_actor, current_cluster, is_fragment_request
 
 blueprint = Blueprint("nodes", __name__)
@@ -38,7 +37,7 @@ LONGEST_NAME = 64
 @blueprint.get("/nodes")
 def index() -> ResponseReturnValue:
     """The nodes, those that need a person first. Parameters: `state`, `name` (a part), `after` (keyset), `view=map`."""
-    node_filter, view = parse_node_filter(), choice_param("view", VIEWS, "list")
+    node_filter, view = parse_node_filter(), query_params.choice_param("view", VIEWS, "list")
     values = map_values(node_filter) if view == "map" else list_values(node_filter)
     if is_fragment_request():
         return render_template(f"nodes/_{view}.html", **values)
@@ -54,20 +53,20 @@ def index() -> ResponseReturnValue:
 
 def parse_node_filter() -> totals.NodeFilter:
     """Raises Refused."""
-    state = choice_param("state", STATES)
+    state = query_params.choice_param("state", STATES)
     name = request.args.get("name", "").strip()[:LONGEST_NAME]
     return totals.NodeFilter(name, NodeState(state) if state else None)
 
 
 def list_values(node_filter: totals.NodeFilter) -> dict[str, object]:
     page = summaries.list_node_page(
-        current_cluster(), current_actor(), node_filter, id_param("after"), PAGE_LENGTH
+        current_cluster(), current_actor(), node_filter, query_params.id_param("after"), PAGE_LENGTH
     )
     return {
         "nodes": list_node_rows(page),
         "next_after": page.next_after,
         "node_filter": node_filter,
-        "current_url_with": current_url_with,
+        "current_url_with": query_params.current_url_with,
     }
 
 
@@ -75,7 +74,7 @@ def map_values(node_filter: totals.NodeFilter) -> dict[str, object]:
     return {
         "map": draw_node_map(current_cluster(), node_filter),
         "node_filter": node_filter,
-        "current_url_with": current_url_with,
+        "current_url_with": query_params.current_url_with,
     }
 
 
