@@ -182,6 +182,26 @@ def test_lines_of_the_log_have_times_and_can_be_filtered_by_level(page_in: PageI
     take_screen(page, "log-warnings.en")
 
 
+def test_alike_lines_are_folded_but_no_problem_is(page_in: PageIn, tape: Tape) -> None:
+    page = page_in("ko")
+    settled(page, "/job?tab=log")
+    lines = page.locator(".log-line:visible")
+    expect(page.locator(".log-line")).to_have_count(400)
+    page.get_by_label("비슷한 줄 접기").check()
+    # Lines 61 and 62 are a warning and an error, 63 a progress bar; the others differ in their numbers alone.
+    expect(lines.locator("> i")).to_have_text(["1", "2", "60", "61", "62", "63", "64", "65", "400"])
+    expect(page.locator("#L2")).to_have_attribute("data-folded", "비슷한 줄 57개")
+    tape.log += b"epoch 21/90 step 5 loss 0.004\ndone\n"
+    expect(lines.last.locator("> span")).to_have_text("done")
+    expect(lines).to_have_count(10)
+    assert_accessible(page)
+    page.locator("#L2 > span").click()
+    expect(page.locator("#L30")).to_be_visible()
+    page.get_by_label("비슷한 줄 접기").uncheck()
+    expect(lines).to_have_count(402)
+    take_screen(page, "log-folded.ko")
+
+
 def test_a_long_log_is_read_backwards_in_pieces(page_in: PageIn, tape: Tape) -> None:
     tape.log += b"".join(b"line %d\n" % number for number in range(30_000))
     page = page_in("en")

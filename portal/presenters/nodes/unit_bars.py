@@ -12,7 +12,7 @@ from cluster.services.nodes.queries import NodeSummary, NodeView, UnitView
 from cluster.services.queue.written_queue import read_queue_overview
 from cluster.store.workspaces import Workspace
 from portal.i18n.messages import localized_word
-from portal.i18n.translate import _
+from portal.i18n.translate import _, localized_percent
 from portal.presenters.unit_words import localized_unit_word, localized_units
 from portal.web.request_context import current_cluster
 
@@ -31,6 +31,8 @@ class UnitBar:
     label: str = ""
     href: str | None = None
     job: int | None = None
+    use: tuple[float | None, ...] = ()
+    """The share that each GPU of the bar works now: 0 to 1, None if it does not report it; empty if none does."""
 
 
 def node_bars(node: NodeView) -> list[UnitBar]:
@@ -90,9 +92,20 @@ def unit_bar(node: NodeView, kind: str, run: Sequence[UnitView], node_href: str)
     parts = [label, *((job.name, job.user.name, job.workspace.name) if job else ()), where]
     if kind != "work":
         parts.append(localized_word("state.square", kind))
+    use = gpu_use(node, run)
+    if use:
+        known = [share for share in use if share is not None]
+        parts.append(_("GPUs work at %(share)s", share=localized_percent(sum(known) / len(known))))
     href = url_for("jobs.page", job_id=job.id) if job else node_href
     fill = job.workspace.colour if job else None
-    return UnitBar(len(run), kind, " · ".join(parts), fill, str(first.job_id), href, first.job_id)
+    return UnitBar(len(run), kind, " · ".join(parts), fill, str(first.job_id), href, first.job_id, use)
+
+
+def gpu_use(node: NodeView, run: Sequence[UnitView]) -> tuple[float | None, ...]:
+    """The newest load of each unit that a job holds; nothing where no GPU of them reports one."""
+    loads = [node.gpu_loads.get(one.unit.identity) for one in run]
+    use = tuple(load.utilisation if load else None for load in loads)
+    return use if any(share is not None for share in use) else ()
 
 
 def closed_reason(node: NodeView) -> str:

@@ -16,6 +16,7 @@ let shown;
 let write;
 let Finder;
 let LineTimes;
+let Folds;
 
 // The begun line with what was written since. Of one that never ends only what can be shown is kept: what
 // follows the last \r, else its beginning; `size` is the bytes it really has.
@@ -64,6 +65,11 @@ class Log {
     this.levelSelect?.addEventListener("change", () => this.chooseLevel());
     root.querySelector("[data-wrap]").addEventListener("change", (event) => lines.classList.toggle("wrap", event.target.checked));
     this.finder = new Finder(root, lines, () => this.setFollow(false));
+    this.folds = new Folds(lines, (number) => this.words("wordsFolded", number));
+    root.querySelector("[data-fold]")?.addEventListener("change", (event) => {
+      this.folds.set(event.target.checked);
+      this.stick();
+    });
     new ResizeObserver(() => requestAnimationFrame(() => this.stick())).observe(lines);
     addEventListener("hashchange", () => this.toHash());
     if (root.dataset.topic) {
@@ -318,6 +324,7 @@ class Log {
       this.lines.prepend(block);
     }
     this.count += whole.length;
+    this.folds.refresh();
     this.lines.scrollTop += this.lines.scrollHeight - height;
     this.showCount();
   }
@@ -364,6 +371,7 @@ class Log {
   }
 
   appended(lines) {
+    this.folds.refresh();
     this.stick();
     if (!this.follows) {
       this.fresh += lines;
@@ -458,11 +466,12 @@ const roots = document.querySelectorAll("[data-log]");
 if (roots.length) {
   // The version in this module's own address goes on to the ones it needs, so that an update reaches all of them.
   const { search } = new URL(import.meta.url);
-  const [text, finding, timing] = await Promise.all(
-    ["lines", "search", "times"].map((name) => import(`./log_${name}.js${search}`)),
+  const [text, finding, timing, folding] = await Promise.all(
+    ["lines", "search", "times", "folds"].map((name) => import(`./log_${name}.js${search}`)),
   );
   ({ level, shown, write } = text);
   ({ Finder } = finding);
   ({ LineTimes } = timing);
+  ({ Folds } = folding);
   for (const root of roots) new Log(root);
 }

@@ -37,7 +37,7 @@ def render_code(training_id: int, errors: dict[str, str], status: int = 200) -> 
     path = request.args.get("path", "")
     return render_page_or_fragment(
         "training_code/page.html",
-        "training_code/_page.html",
+        f"training_code/_{query_params.choice_param('fragment', ('page', 'versions'), 'page')}.html",
         status,
         training=training,
         versions=versions,

@@ -141,7 +141,7 @@ def render_training(training_id: int, errors: dict[str, str], status: int = 200)
     is_own_code = training.kind is not TrainingKind.BUILT_IN
     return render_page_or_fragment(
         "trainings/page.html",
-        "trainings/_page.html",
+        f"trainings/_{query_params.choice_param('fragment', ('page', 'aside'), 'page')}.html",
         status,
         training=training,
         model=BUILT_IN_MODELS.get(training.model or ""),

@@ -1,6 +1,8 @@
 """The code of a training: its tree, files, versions, archives and differences, and new versions by hand."""
 
+import html
 import io
+import re
 import zipfile
 
 import pytest
@@ -109,3 +111,13 @@ def test_two_versions_are_compared(lab: Lab, path: str) -> None:
 
 def test_a_built_in_model_has_no_code_page(lab: Lab) -> None:
     assert lab.browser(lab.seoyeon).get(f"/trainings/{lab.lenet.id}/code").status_code == 404
+
+
+def test_the_list_of_versions_follows_what_happens_to_them(lab: Lab) -> None:
+    browser = lab.browser(lab.seoyeon)
+    path = f"/trainings/{lab.own_code.id}/code"
+    follows = re.search(r'id="code-versions" hx-get="([^"]+)"', browser.get(path).text)
+    assert follows
+    trainings.upload_code(lab.cluster, actor_of(lab.seoyeon), lab.own_code.id, TREE)
+    part = browser.get(html.unescape(follows[1]), headers={"HX-Request": "true"}).text
+    assert "Version 2" in part and "Versions" in part and "<html" not in part

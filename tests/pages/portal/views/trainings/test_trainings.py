@@ -1,6 +1,8 @@
 """Trainings: built-in and own code, who sees a private one, new versions of code."""
 
+import html
 import io
+import re
 
 import pytest
 from sqlalchemy import select
@@ -74,6 +76,11 @@ def test_the_page_says_that_its_archive_is_unpacked_and_what_was_wrong_with_it(
         version.state, version.error_code, version.error_data = CodeState.FAILED, "archive.empty", {}
     page = browser.get(f"/trainings/{newest(lab).id}").text
     assert ("There is no file in the archive." if language == "en" else "압축 파일 안에") in page
+    follows = re.search(r'id="training-code"[^>]*hx-get="([^"]+)"', page)
+    assert follows
+    part = browser.get(html.unescape(follows[1]), headers={"HX-Request": "true"}).text
+    assert ("There is no file in the archive." if language == "en" else "압축 파일 안에") in part
+    assert "<html" not in part
 
 
 def test_the_page_of_own_code_takes_a_new_version(lab: Lab) -> None:
