@@ -185,24 +185,35 @@ def multiply(params: Thing) -> dict[str, Thing]:
     if not wanted:
         return found
     names = [each["metadata"]["name"] for each in wanted]
-    delete(names)
+    delete(find_left(pods, names))
     items = {"apiVersion": "v1", "kind": "List", "items": [namespace(), *wanted]}
+    ended: list[str] = []
     try:
         kubectl("apply", "--filename", "-", text=json.dumps(items))
         for name, pod in wait_for(names, params["seconds"]).items():
+            if pod["status"].get("phase") in ENDED:
+                ended.append(name)
             log = (
                 kubectl("--namespace", NAMESPACE, "logs", name) if pod["status"].get("phase") in ENDED else ""
             )
             found[name.removeprefix("multiply-")] = answer_of(pod, log)
     finally:
-        delete(names)
+        # A pod that has ended holds no GPU any more: nobody has to wait until it is gone.
+        delete(ended, "--wait=false")
+        delete([name for name in names if name not in ended])
     return found
 
 
-def delete(names: list[str]) -> None:
-    """Also what an earlier run has left that was killed. Pods of other nodes may be another run's."""
-    words = ["--ignore-not-found", "--grace-period=1", "--timeout=60s"]
-    kubectl("--namespace", NAMESPACE, "delete", "pods", *names, *words)
+def find_left(pods: list[Thing], names: list[str]) -> list[str]:
+    """What an earlier run that was killed has left. Pods of other nodes may be another run's."""
+    ours = {each["metadata"]["name"] for each in pods if each["metadata"].get("namespace") == NAMESPACE}
+    return [name for name in names if name in ours]
+
+
+def delete(names: list[str], *more: str) -> None:
+    words = ["--ignore-not-found", "--grace-period=1", "--timeout=60s", *more]
+    if names:
+        kubectl("--namespace", NAMESPACE, "delete", "pods", *names, *words)
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ PARAMS = {
     "image": "registry/default:1",
     "program": "print()",
     "gpus": {"w1": 0, "w2": 2, "m": 0},
-    "seconds": 5,
+    "seconds": 0,
 }
 ANSWER = {"framework": "torch 2", "is_simulated": True, "gpus": [], "problem": ""}
 
@@ -19,9 +19,14 @@ def node(name: str, count: int) -> dict[str, Any]:
     return {"metadata": {"name": name}, "status": {"allocatable": {GPUS: str(count)} if count else {}}}
 
 
-def pod(name: str, count: int, phase: str = "Running") -> dict[str, Any]:
+def pod(node: str, count: int, phase: str = "Running", **metadata: str) -> dict[str, Any]:
     container = {"resources": {"limits": {GPUS: str(count)}}}
-    return {"spec": {"nodeName": name, "containers": [container, {}]}, "status": {"phase": phase}}
+    spec = {"nodeName": node, "containers": [container, {}]}
+    return {
+        "metadata": {"name": "job-1", "namespace": "gc"} | metadata,
+        "spec": spec,
+        "status": {"phase": phase},
+    }
 
 
 class Cluster:
@@ -31,13 +36,15 @@ class Cluster:
         self.nodes = [node("w1", 2), node("w2", 2), node("m", 0), node("stranger", 4)]
         self.pods, self.phase, self.log = pods, phase, log
         self.made: list[dict[str, Any]] = []
-        self.deleted = 0
+        self.deleted: list[tuple[set[str], bool]] = []
+        """Which pods at a time, and whether it was waited for."""
 
     def __call__(self, *words: str, text: str = "") -> str:
         if words[0] == "apply":
             self.made = [each for each in json.loads(text)["items"] if each["kind"] == "Pod"]
         if "delete" in words:
-            self.deleted += 1
+            names = {word for word in words if word.startswith("multiply-")}
+            self.deleted.append((names, "--wait=false" not in words))
         if "logs" in words:
             return self.log
         if "nodes" in words:
@@ -73,7 +80,14 @@ def test_pods_ask_for_what_is_free_and_the_cpu_stands_in_where_the_bus_has_none(
     wanted = {name: each["env"][1]["value"] for name, each in asked.items()}
     assert wanted == {"w1": "0", "w2": "2"}
     assert found["w1"] == {**ANSWER, "devices": "stand-in-0", "skipped": ""}
-    assert cluster.deleted == 2, "before, of a run that was killed, and afterwards"
+    assert cluster.deleted == [({"multiply-w1", "multiply-w2"}, False)]
+
+
+def test_what_a_killed_run_has_left_is_gone_before_and_what_still_runs_afterwards(multiply: Any) -> None:
+    left = {"name": "multiply-w1", "namespace": "groundcrew-verify"}
+    _, cluster = multiply([pod("w1", 2, "Succeeded", **left)], "Pending")
+    both = {"multiply-w1", "multiply-w2"}
+    assert cluster.deleted == [({"multiply-w1"}, True), (both, True)]
 
 
 def test_nothing_is_asked_of_gpus_that_jobs_hold(multiply: Any) -> None:
@@ -81,7 +95,7 @@ def test_nothing_is_asked_of_gpus_that_jobs_hold(multiply: Any) -> None:
     assert {name: each["skipped"] for name, each in found.items()} == dict.fromkeys(
         ("w1", "w2"), "jobs hold all GPUs"
     )
-    assert cluster.made == [] and cluster.deleted == 0
+    assert cluster.made == [] and cluster.deleted == []
 
 
 def test_a_pod_without_an_answer_is_a_problem(multiply: Any) -> None:
