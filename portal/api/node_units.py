@@ -7,8 +7,8 @@ from flask.views import MethodView
 
 from cluster.domain.nodes.gpu_load import GpuLoad
 from cluster.services.nodes.queries import NodeView, UnitView, list_nodes
+from portal.api.node_schemas import UnitList
 from portal.api.nodes import blueprint
-from portal.api.schemas import UnitList
 from portal.web.request_context import current_actor, current_cluster
 
 

@@ -9,7 +9,7 @@ from cluster.domain.nodes.confinement import list_confinement_gaps
 from cluster.services.nodes import drain_effects, drains, forgotten_nodes, queries, summaries
 from cluster.services.nodes.drain_effects import JobOnNode
 from portal.api.blueprint import ApiBlueprint
-from portal.api.schemas import DrainBody, KubernetesAnswer, NodeAnswer, NodeList, OneNodeAnswer
+from portal.api.node_schemas import DrainBody, KubernetesAnswer, NodeAnswer, NodeList, OneNodeAnswer
 from portal.i18n.messages import localized_hint, localized_sentence
 from portal.i18n.translate import request_language
 from portal.presenters.nodes.kubernetes_health import HealthLine, cluster_health, node_health

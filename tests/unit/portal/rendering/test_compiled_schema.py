@@ -16,7 +16,8 @@ from marshmallow import Schema, fields, post_dump
 
 from portal import api
 from portal.api.jobs.jobs import Jobs
-from portal.api.schemas import JobAnswer, JobList, NodeList, QueueAnswer, ResponseSchema
+from portal.api.node_schemas import NodeList
+from portal.api.schemas import JobAnswer, JobList, QueueAnswer, ResponseSchema
 from portal.rendering.compiled_schema import CompiledSchema, NotCompiled, compile_schema
 
 
