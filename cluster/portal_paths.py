@@ -15,7 +15,7 @@ DRILL_PAGES = ("/", "/queue", "/users", "/access-log")
 
 
 def one_time_link(secret: str) -> str:
-    """The page on which its holder chooses a new password."""
+    """The page of a password link, on which its holder chooses a new password."""
     return f"/link/{secret}"
 
 

@@ -14,7 +14,7 @@ JOB_NUMBER = re.compile(r"(?:job-|#)?([0-9]{1,10})")
 
 @dataclass(frozen=True)
 class SearchQuery:
-    """`text` is what was typed, `prefix` the beginning of a name that it asks for; empty if no name can begin with the
+    """`text` is the typed text, `prefix` the beginning of the names that it finds; empty if no name can begin with the
     text.
     """
 

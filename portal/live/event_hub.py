@@ -28,7 +28,7 @@ class EventHub:
         """Set once the bus has answered: events that are published from then on are delivered."""
 
     def start(self) -> None:
-        """Called in the event loop."""
+        """Starts the thread. It is called in the event loop."""
         loop = asyncio.get_running_loop()
         # The thread is a daemon, because it waits for Redis, which may never answer.
         threading.Thread(target=self.read_forever, args=(loop,), name="event-hub", daemon=True).start()

@@ -254,8 +254,8 @@ class SchedulerLoop:
             self.wakeup.wake()
 
     def run_periodic_work(self, held: HeldLease, living: int, is_idle: bool) -> None:
-        """Does the work that is due. Without open work, only work with a longer period than the wait between two
-        passes.
+        """Does the work that is due. Without open work it does only the work whose period is longer than the wait
+        between two passes.
         """
         if self.notebooks.has_first_answer:
             self.cadence = self.cadence.make_due(PeriodicWork.NOTEBOOKS)

@@ -60,7 +60,7 @@ class JobUnixIds:
         return UnixIds(self.uid_of(number), self.gid_of(number))
 
     def for_build(self, environment_id: int) -> UnixIds:
-        """Nothing else ever runs as this user, so that all its processes can be ended."""
+        """The ids of one build. Nothing else ever runs as this user, so that all its processes can be ended."""
         number = LARGEST_ROW_ID - FETCHES - environment_id % BUILDS
         return UnixIds(self.uid_of(number), self.gid_of(number))
 

@@ -56,7 +56,7 @@ def has_all_pods(count: tuple[int, int]) -> bool:
 
 
 def node_ready(check: RepairCheck, facts: CheckFacts, since: datetime) -> CheckResult:
-    """The host itself asks the cluster about its node."""
+    """The host's node must be ready and take pods, as the cluster reports to the host itself."""
     for host, seen in (facts.hosts or {}).items():
         if seen is None:
             return CheckResult(False, "check.host.silent", {"host": host})

@@ -1,9 +1,9 @@
 """Records what the scheduler did with an attempt: started, running, ended, interrupted; requeues its job if it is
 tried again.
 
-Each function is one transaction that compares the fences of the jobs and checks the scheduler's lease. An attempt that
-its answer does not name has been changed by another process first: the caller reads again and changes nothing.
-Several attempts are recorded together, because a commit costs as much for one as for many.
+Each function is one transaction that compares the fences of the jobs and checks the scheduler's lease. If the returned
+attempts lack one, another process has changed it first: the caller reads again and changes nothing. Several attempts
+are recorded together, because a commit costs as much for one as for many.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -109,7 +109,7 @@ FREE_UNITS = (
     )
     .values(ended_at=bindparam("now", type_=UtcDateTime))
 )
-"""The statements are built once, because every job passes them."""
+"""The statements are built once, because they are executed for every job."""
 
 
 def record_starting(

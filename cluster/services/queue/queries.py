@@ -98,7 +98,9 @@ class QueueView:
 
 @dataclass(frozen=True)
 class QueueSummary:
-    """The whole queue by reasons, since when its longest waiting job waits, and how many jobs hold units."""
+    """The counts of the whole queue by reason, the time since which its longest waiting job waits, and the number of
+    jobs that hold units.
+    """
 
     counts: list[ReasonCount]
     oldest_submission: datetime | None

@@ -33,7 +33,7 @@ HALF_DELETED_NAME = re.compile(
     rf"(training|wheels|ansible|\d{{1,9}}(\.\d{{1,9}}){{1,5}})-{HASH}{re.escape(DELETING_SUFFIX)}"
 )
 LONGEST_BUILD = timedelta(days=1)
-"""A build takes less time than this."""
+"""Unfinished folders count as left by a killed build after this time, because a build takes less."""
 
 
 def old_versions(cluster: Cluster) -> Iterator[ReclaimablePath]:

@@ -137,7 +137,7 @@ def read_units_in_use_of(cluster: Cluster, workspace_ids: Sequence[int]) -> dict
 
 
 def read_units_in_use_of_everybody(cluster: Cluster) -> dict[int, int]:
-    """Workspaces that use no unit are left out."""
+    """Returns workspace id → units in use. Workspaces that use no unit are left out."""
     with cluster.store.read() as session:
         return read_units_in_use(session)
 

@@ -199,6 +199,6 @@ def find_dataset(client: RestClient, name: str, workspace_id: int) -> int:
     rows = client.get("/datasets", name=name, workspace_id=workspace_id)["items"]
     if not rows:
         exit_with(message("No dataset is called {name}.", name=name), EXIT_NOT_FOUND)
-    # A failed one frees its name for another.
+    # A failed dataset does not keep its name from others.
     usable = [row for row in rows if row["state"] != "failed"] or rows
     return int(usable[0]["id"])

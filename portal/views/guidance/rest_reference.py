@@ -15,5 +15,5 @@ def page() -> ResponseReturnValue:
 
 @blueprint.get("/api/docs")
 def docs() -> ResponseReturnValue:
-    """The address at which many look first."""
+    """Redirects from `/api/docs`, the address that many people try first."""
     return redirect(url_for("rest_reference.page"))

@@ -112,7 +112,7 @@ def set_notifications() -> ResponseReturnValue:
 
 @blueprint.post("/profile/notifications/test")
 def send_test() -> ResponseReturnValue:
-    """Sends a test message in the way of all messages. The page shows its fate."""
+    """Sends a test message as all messages are sent. The page shows whether it was delivered."""
     try:
         forms.require_known_fields()
         send_test_messages(current_cluster(), current_actor())

@@ -69,7 +69,9 @@ def open_session() -> ResponseReturnValue:
 
 
 def typed_name(field: str = "name") -> str:
-    """Names have small letters only; a phone begins with a capital one."""
+    """Converts the name to small letters, the only ones in names, because a phone's keyboard begins with a capital
+    letter.
+    """
     return request.form.get(field, "").strip()[:64].lower()
 
 
