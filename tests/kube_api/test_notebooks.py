@@ -1,6 +1,7 @@
 """A notebook's pod and its door on a real API server: made with the scheduler's rights, and gone together."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,8 @@ from tests.integration.worker.executors.executor_stages import end_of, until
 from tests.integration.worker.executors.program_actions import Act
 from tests.kube_api.stage import KubernetesStage
 from tests.kubernetes.api_server import ApiServer
-from worker.executors.contract import StartPlan
+from tests.start_plans import change_plan
+from worker.executors.contract import Mount, StartPlan
 from worker.kubernetes import object_names
 from worker.kubernetes.api_client import KubernetesObject
 from worker.kubernetes.manifests.run_spec import GangKind
@@ -75,6 +77,20 @@ def test_once_its_units_are_free_nothing_of_it_is_left(
     assert "Service" not in {thing["kind"] for thing in things_of(stage, plan)}
     stage.executor.remove_ended_except(())
     until(stage, lambda: things_of(stage, plan) == [], what="that its pod is deleted")
+
+
+def test_it_reads_the_wheels_of_the_site_and_writes_none(stage: KubernetesStage) -> None:
+    """They lie beside the workspaces, so that a volume of their own shows them."""
+    wheels, inside = stage.storage / "wheels", Path("/groundcrew/wheels")
+    wheels.mkdir(mode=0o755, parents=True)
+    (wheels / "lower-2.0-py3-none-any.whl").write_text("a wheel\n")
+    program = f"cat {inside}/*.whl; touch {inside}/mine || echo closed"
+    plan = stage.plan_for("/bin/sh", "-c", program, gang=GangKind.NOTEBOOK)
+    plan = change_plan(plan, mounts=(*plan.container.mounts, Mount(wheels, inside)))
+    stage.executor.start(plan)
+    end_of(stage, plan)
+    assert (plan.out / "rank-0.stdout").read_text() == "a wheel\nclosed\n"
+    assert [file.name for file in wheels.iterdir()] == ["lower-2.0-py3-none-any.whl"]
 
 
 @pytest.fixture
