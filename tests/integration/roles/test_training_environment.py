@@ -1,5 +1,6 @@
 """The build that is begun beside other roles, played by Ansible on this machine with a stand-in for the builder."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -25,6 +26,13 @@ PLAYBOOK = """
   gather_facts: false
   roles: [{role: training_environment, tags: [wait]}]
 """
+UNINSTALL = """
+- hosts: localhost
+  gather_facts: false
+  tasks:
+    - name: Take it off
+      ansible.builtin.include_role: {name: training_environment, tasks_from: uninstall}
+"""
 BUILDER = """#!/bin/sh
 cd FOLDER
 case "$*" in
@@ -48,6 +56,7 @@ def host(tmp_path: Path) -> Path:
         ("home/current/bin/python", BUILDER),
         ("bin/groundcrew-appliance", APPLIANCE),
         ("play.yml", PLAYBOOK),
+        ("uninstall.yml", UNINSTALL),
     ):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -56,7 +65,7 @@ def host(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def play(host: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+def play(host: Path, *words: str, playbook: str = "play.yml") -> "subprocess.CompletedProcess[str]":
     known = environment()
     programs = Path(known["ANSIBLE_COLLECTIONS_PATH"]).parents[2] / "bin"
     given = {
@@ -77,7 +86,7 @@ def play(host: Path, *words: str) -> "subprocess.CompletedProcess[str]":
         "ANSIBLE_LOCAL_TEMP": str(host / "tmp"),
     }
     return subprocess.run(
-        ["ansible-playbook", "-i", "localhost,", "-c", "local", *more, *words, str(host / "play.yml")],
+        ["ansible-playbook", "-i", "localhost,", "-c", "local", *more, *words, str(host / playbook)],
         cwd=ROOT, env=told, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
 
@@ -124,3 +133,15 @@ def test_without_the_beginning_it_is_built_as_well(host: Path) -> None:
 def test_a_look_ahead_begins_nothing(host: Path) -> None:
     assert play(host, "--check", "-e", '{"release_before": {"stat": {"exists": true}}}').returncode == 0
     assert calls(host) == 0 and not (host / "lock").exists()
+
+
+def test_an_uninstall_ends_a_build_that_is_at_work(host: Path) -> None:
+    (host / "training-0123").mkdir()
+    marked = os.environ | {"GROUNDCREW_BUILD": f"{host}/.training.lock:1:2"}
+    with subprocess.Popen(["sleep", "300"], env=marked) as build:
+        played = play(host, playbook="uninstall.yml")
+        code = build.poll()
+        build.kill()
+    assert played.returncode == 0, played.stdout[-3000:]
+    assert code == -9 and not (host / "training-0123").exists()
+    assert "changed=0" in play(host, playbook="uninstall.yml").stdout
