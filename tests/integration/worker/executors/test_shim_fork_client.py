@@ -184,6 +184,6 @@ def test_a_start_costs_a_fraction(garden: Garden, ground: Path, runtime: Path) -
 def test_a_nursery_that_does_not_come_up_is_ended(ground: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (ground / "shim_fork_server.py").write_text("import time\ntime.sleep(600)\n")
     monkeypatch.setattr(shim_fork_client, "START_SECONDS", 0.5)
-    with pytest.raises(OSError, match="did not come up"):
+    with pytest.raises(OSError, match="did not start"):
         ShimForkClient(ground / "shim.py")
     assert psutil.Process().children() == []
