@@ -190,7 +190,7 @@ def test_alike_lines_are_folded_but_no_problem_is(page_in: PageIn, tape: Tape) -
     page.get_by_label("비슷한 줄 접기").check()
     # Lines 61 and 62 are a warning and an error, 63 a progress bar; the others differ in their numbers alone.
     expect(lines.locator("> i")).to_have_text(["1", "2", "60", "61", "62", "63", "64", "65", "400"])
-    expect(page.locator("#L2")).to_have_attribute("data-folded", "비슷한 줄 57개")
+    expect(page.locator("#L2 > span")).to_have_attribute("data-folded", "비슷한 줄 57개")
     tape.log += b"epoch 21/90 step 5 loss 0.004\ndone\n"
     expect(lines.last.locator("> span")).to_have_text("done")
     expect(lines).to_have_count(10)

@@ -42,7 +42,7 @@ export class Folds {
     if (!this.isOn && !this.lines.querySelector(".repeat")) return;
     for (const line of this.lines.querySelectorAll(".repeat, .folds")) {
       line.classList.remove("repeat", "folds");
-      delete line.dataset.folded;
+      delete line.lastElementChild.dataset.folded;
     }
     if (!this.isOn) return;
     let run = [];
@@ -65,7 +65,7 @@ export class Folds {
     for (const line of middle) line.classList.add("repeat");
     const mark = run[SHOWN_OF_A_RUN - 1];
     mark.classList.add("folds");
-    mark.dataset.folded = this.words(middle.length);
+    mark.lastElementChild.dataset.folded = this.words(middle.length);
   }
 
   open(mark) {
