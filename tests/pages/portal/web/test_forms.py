@@ -1,5 +1,6 @@
 """A form answers any input without a 500: it names the field in the person's language and keeps what they typed."""
 
+import re
 from collections.abc import Mapping
 
 import pytest
@@ -145,6 +146,8 @@ def test_all_faults_of_a_form_are_told_at_once_each_beside_its_field(house: Hous
     if path != "/profile/tokens":  # A page of several forms has no summary.
         assert f"Fix {len(fields)} problems" in answer.text
         assert all(f'href="#{field}"' in answer.text for field in fields), "the summary leads to the fields"
+        links = re.findall(r'<li><a href="#([^"]+)"', answer.text)
+        assert links == sorted(links, key=lambda field: answer.text.index(f'id="{field}"')), "in their order"
 
 
 def test_one_sentence_names_all_whom_nobody_knows(house: House) -> None:
