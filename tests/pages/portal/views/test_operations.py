@@ -34,7 +34,7 @@ def test_an_operation_names_its_dataset(lab: Lab) -> None:
     )  # fmt: skip
     add(lab.cluster, operation)
     browser = lab.browser(lab.minjun)
-    for path in ("/operations", f"/operations/{operation.id}", "/"):
+    for path in ("/operations", f"/operations/{operation.id}"):
         assert re.search(r"Import a dataset.*?digits", browser.get(path).text, re.DOTALL), path
 
 
