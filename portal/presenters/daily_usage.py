@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, time
 
+from cluster.domain.people.time_zones import have_same_clocks
 from cluster.services.nodes.daily_usage import DailyUsage, read_node_days, read_workspace_days
 from cluster.words.formatting import format_number
 from portal.i18n.reader_zone import installation_zone, request_zone
@@ -10,6 +12,7 @@ from portal.i18n.translate import _
 from portal.recent_values import EVERYBODY, recent_values
 from portal.web.request_context import current_cluster
 
+NOON = time(12)
 FULL_HEIGHT = 100.0
 """The height of the highest bar, in units of its SVG."""
 
@@ -55,8 +58,13 @@ def draw_daily_usage(days: Sequence[DailyUsage]) -> DailyUsageChart | None:
         tuple(draw_bar(day, highest) for day in days),
         write_hours(sum(day.held_seconds for day in days)),
         write_hours(sum(day.used_seconds for day in days)),
-        installation_zone().key if installation_zone() != request_zone() else "",
+        other_zone(days),
     )
+
+
+def other_zone(days: Sequence[DailyUsage]) -> str:
+    zone, noons = installation_zone(), [datetime.combine(one.day, NOON, UTC) for one in days]
+    return "" if have_same_clocks(zone, request_zone(), noons) else zone.key
 
 
 def draw_bar(day: DailyUsage, highest: float) -> DayBar:

@@ -1,5 +1,6 @@
 """Time zones that a person may choose, by their names in the tz database."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
@@ -43,6 +44,13 @@ def check_time_zone(name: str) -> str:
     if found is None:
         raise Refused("time_zone", "preference.unknown_time_zone", value=typed[:40])
     return found
+
+
+def have_same_clocks(first: ZoneInfo, second: ZoneInfo, moments: Iterable[datetime]) -> bool:
+    """Whether clocks of both zones agree at all moments. Zones with several names, as UTC and Etc/UTC, always do."""
+    return all(
+        moment.astimezone(first).utcoffset() == moment.astimezone(second).utcoffset() for moment in moments
+    )
 
 
 def utc_offset(zone: ZoneInfo, now: datetime) -> str:

@@ -9,6 +9,7 @@ from cluster.domain.errors import Refused
 from cluster.domain.people.time_zones import (
     check_time_zone,
     find_time_zone,
+    have_same_clocks,
     proposed_zone_names,
     utc_offset,
 )
@@ -56,3 +57,17 @@ def test_every_proposed_name_is_a_zone() -> None:
 )
 def test_an_offset_is_written_short(zone: str, offset: str) -> None:
     assert utc_offset(ZoneInfo(zone), datetime(2026, 11, 23, tzinfo=UTC)) == offset
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("UTC", "Etc/UTC", True),
+        ("Asia/Seoul", "UTC", False),
+        # They agree in winter, and not in summer.
+        ("Europe/London", "UTC", False),
+    ],
+)
+def test_zones_have_the_same_clocks_whatever_their_names(first: str, second: str, same: bool) -> None:
+    year = [datetime(2026, month, 1, tzinfo=UTC) for month in range(1, 13)]
+    assert have_same_clocks(ZoneInfo(first), ZoneInfo(second), year) is same
