@@ -63,6 +63,7 @@ def draw_daily_usage(days: Sequence[DailyUsage]) -> DailyUsageChart | None:
 
 
 def other_zone(days: Sequence[DailyUsage]) -> str:
+    """The name of the installation's time zone if the reader's clock differs from it on one of the days; else empty."""
     zone, noons = installation_zone(), [datetime.combine(one.day, NOON, UTC) for one in days]
     return "" if have_same_clocks(zone, request_zone(), noons) else zone.key
 

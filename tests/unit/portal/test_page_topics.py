@@ -33,4 +33,4 @@ def test_a_page_subscribes_to_what_its_parts_wait_for(page: str) -> None:
     named = re.search(r"{% block topics %}(.*?){% endblock %}", texts[page])
     topics = set(re.sub(r"job:{{.*?}}", "", named[1]).split(",")) if named else USUAL
     waited_for = set(re.findall(r"gc:(\w+) from:body", "".join(texts.values()))) - FILE_EVENTS
-    assert waited_for <= topics, f"{page} is never rung for {sorted(waited_for - topics)}"
+    assert waited_for <= topics, f"{page} does not subscribe to {sorted(waited_for - topics)}"

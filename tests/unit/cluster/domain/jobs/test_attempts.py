@@ -226,7 +226,7 @@ def test_stale_is_who_has_been_overtaken(row: int, own: int, is_stale: bool) -> 
     assert attempts.is_stale(row, own) is is_stale
 
 
-def test_what_was_forestalled_ends_by_the_wish() -> None:
+def test_a_prevented_start_ends_as_was_desired() -> None:
     assert outcome_never_started(DesiredState.STOP).state is JobState.STOPPED
     assert outcome_never_started(DesiredState.RUN).code == "exit.not_started"
 
