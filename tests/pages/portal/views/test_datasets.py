@@ -220,11 +220,11 @@ def test_a_failed_one_says_why(lab: Lab) -> None:
         lab.cluster,
         lab.workspace,
         state=DatasetState.FAILED,
-        error_code="operation.interrupted",
+        error_code="archive.empty",
         error_data={},
     )
     page = lab.browser(lab.minjun).get(f"/datasets/{dataset.id}").text
-    assert "stopped several times" in page or "interrupted" in page
+    assert "There is no file in the archive." in page
     # It has no folder that a program could read.
     assert "GROUNDCREW_DATASET" not in page and "Who uses it" not in page
 

@@ -19,14 +19,18 @@ from worker.executors.simulated import SimulatedCluster, SimulatedExecutor
 from worker.scheduling.reconciler import Reconciler
 
 
+def a_job_for_one_node(cluster: Cluster) -> Job:
+    as_environment(cluster)
+    a_node(cluster, name="node-a")
+    training = a_training(cluster, a_workspace(cluster), kind=TrainingKind.ADVANCED)
+    return a_job(cluster, training, command=["train.py"])
+
+
 def test_a_start_that_nobody_answers_for_has_all_its_time_afterwards(
     light_cluster: Cluster, tmp_path: Path
 ) -> None:
     """Kubernetes was away for five minutes, and then refused for a while what comes from its operators."""
-    as_environment(light_cluster)
-    a_node(light_cluster, name="node-a")
-    training = a_training(light_cluster, a_workspace(light_cluster), kind=TrainingKind.ADVANCED)
-    job = a_job(light_cluster, training, command=["train.py"])
+    job = a_job_for_one_node(light_cluster)
     world, now = SimulatedCluster(tmp_path / "world"), [0.0]
     world.add_node("node-a")
     executor = Away(world)
@@ -70,10 +74,7 @@ def look_for_a_quarter_hour(cluster: Cluster, executor: SimulatedExecutor, folde
 def test_what_keeps_an_awaited_one_is_told_when_it_is_given_up(
     light_cluster: Cluster, tmp_path: Path
 ) -> None:
-    as_environment(light_cluster)
-    a_node(light_cluster, name="node-a")
-    training = a_training(light_cluster, a_workspace(light_cluster), kind=TrainingKind.ADVANCED)
-    job = a_job(light_cluster, training, command=["train.py"])
+    job = a_job_for_one_node(light_cluster)
     world = SimulatedCluster(tmp_path / "world")
     world.add_node("node-a")
     look_for_a_quarter_hour(light_cluster, Pulling(world), tmp_path)
@@ -114,10 +115,7 @@ class Pulling(SimulatedExecutor):
 
 
 def test_the_last_refusal_of_a_start_is_told(light_cluster: Cluster, tmp_path: Path) -> None:
-    as_environment(light_cluster)
-    a_node(light_cluster, name="node-a")
-    training = a_training(light_cluster, a_workspace(light_cluster), kind=TrainingKind.ADVANCED)
-    job = a_job(light_cluster, training, command=["train.py"])
+    job = a_job_for_one_node(light_cluster)
     world = SimulatedCluster(tmp_path / "world")
     world.add_node("node-a")
     world.cut_network("node-a")
